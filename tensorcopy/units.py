@@ -1,0 +1,41 @@
+"""Seconds and counts as a person reads them. Inside, everything is seconds, bytes and numbers of elements."""
+
+from __future__ import annotations
+
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def duration(seconds: float) -> str:
+    """Three figures: "1.39 µs", "29.1 ms"."""
+    for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
+        if seconds * factor < 999.5:
+            return f"{_three_figures(seconds * factor)} {unit}"
+    return f"{_three_figures(seconds)} s"
+
+
+def rounded(seconds: float) -> str:
+    """A round duration without figures that say nothing: "2 µs", "1.5 ms"."""
+    amount, unit = duration(seconds).split(" ")
+    return f"{float(amount):g} {unit}"
+
+
+def count(numel: int) -> str:
+    """A power of two as one: "2¹⁰"; any other number with thousands set off."""
+    exponent = numel.bit_length() - 1
+    if numel > 0 and numel == 2**exponent:
+        return f"2{str(exponent).translate(SUPERSCRIPTS)}"
+    return f"{numel:,}".replace(",", "\u2009")
+
+
+def size(nbytes: int) -> str:
+    """Binary units without a fraction where there is none: "4 B", "64 KiB", "1.5 MiB"."""
+    amount = float(nbytes)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.4g} {unit}"
+        amount /= 1024
+    return f"{amount:.4g} GiB"
+
+
+def _three_figures(amount: float) -> str:
+    return f"{amount:.2f}" if amount < 9.995 else f"{amount:.1f}" if amount < 99.95 else f"{amount:.0f}"

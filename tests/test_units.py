@@ -1,0 +1,38 @@
+"""Seconds and counts at the edge."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorcopy.units import count, duration, size
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1.234e-9, "1.23 ns"),
+        (359e-9, "359 ns"),
+        (999.4e-9, "999 ns"),
+        (999.6e-9, "1.00 µs"),
+        (1.394e-6, "1.39 µs"),
+        (9.996e-6, "10.0 µs"),
+        (99.96e-6, "100 µs"),
+        (29.12e-3, "29.1 ms"),
+        (1.5, "1.50 s"),
+    ],
+)
+def test_three_figures_and_never_1000(seconds, text):
+    """ "1000 µs" is 1.00 ms."""
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("numel", "text"), [(1, "2⁰"), (1024, "2¹⁰"), (2**24, "2²⁴"), (1000, "1\u2009000"), (0, "0")])
+def test_a_power_of_two_is_written_as_one(numel, text):
+    """Sizes are powers of two almost everywhere."""
+    assert count(numel) == text
+
+
+@pytest.mark.parametrize(("nbytes", "text"), [(4, "4 B"), (4096, "4 KiB"), (1536, "1.5 KiB"), (2**26, "64 MiB"), (2**31, "2 GiB")])
+def test_bytes_are_binary(nbytes, text):
+    """KiB, not kB."""
+    assert size(nbytes) == text
