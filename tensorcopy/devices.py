@@ -1,0 +1,68 @@
+"""The devices a tensor can lie on: is it there, wait for it, what is it called.
+
+Nothing here touches a device before it is asked to: a forked process may use CUDA only while its parent has not.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is ROCm's name too
+DEVICES = ("cpu", *ACCELERATORS)
+
+
+def is_available(device: str) -> bool:
+    """Whether this torch can put a tensor on `device`, one of `DEVICES`."""
+    import torch
+
+    if device == "cpu":
+        return True
+    if device == "mps":  # absent before torch 1.12
+        mps = getattr(torch.backends, "mps", None)
+        return mps is not None and bool(mps.is_available())
+    module = getattr(torch, device, None)  # torch.xpu is absent before 2.3
+    return module is not None and bool(module.is_available())
+
+
+def available() -> list[str]:
+    """Those of `DEVICES` that this torch can use, the CPU first."""
+    return [device for device in DEVICES if is_available(device)]
+
+
+def wait(device: str) -> None:
+    """Return once `device` has finished its queued work. The CPU has no queue."""
+    import torch
+
+    if device != "cpu":
+        getattr(torch, device).synchronize()
+
+
+def model(device: str) -> str:
+    """The maker's name of `device`, such as "NVIDIA H200"; "" where nobody tells."""
+    import torch
+
+    if device == "cpu":
+        return cpu_model()
+    if device == "mps":
+        return f"{cpu_model()} GPU"
+    return str(getattr(torch, device).get_device_name(0))
+
+
+def cpu_model() -> str:
+    """The processor's name as the operating system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass  # not Linux
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """How many processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,261 @@
+"""The registry: every way of copying a tensor that tensorcopy knows, one row each.
+
+A row's `code` is what a reader would type; its callable is compiled from that very text, so the two cannot differ. A name is a key in
+stored results: rows are appended, never renamed, reordered or given another body.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.semantics import Outcome, Semantics, array, raises
+
+
+class Promise(NamedTuple):
+    """What a method does from a torch release on. An accelerator on which nobody has looked yet is promised nothing: None."""
+
+    since: str
+    cpu: Semantics
+    accelerator: Semantics | None
+
+
+class Method(partial):  # type: ignore[type-arg]
+    """A way to copy: call it with a tensor and it runs exactly its `code`.
+
+    A subclass of `functools.partial`, because a call of it is made in C: 20 to 50 ns beside the bare expression.
+
+    name : the key in results, such as "detach_clone"
+    code : the expression, of a tensor `x`
+    code_on_accelerator : the expression where `x` lies on another device than the CPU; mostly the same
+    promises : what it does, by the release from which on it does; the first entry's release is the method's first
+    """
+
+    name: str
+    code: str
+    code_on_accelerator: str
+    promises: tuple[Promise, ...]
+    _on_accelerator: Any
+
+    def __new__(cls, name: str, code: str, *promises: Promise, on_accelerator: str = "") -> Method:
+        self = super().__new__(cls, _compiled(code))
+        self.name, self.code, self.code_on_accelerator = name, code, on_accelerator or code
+        self.promises = promises
+        self._on_accelerator = _compiled(self.code_on_accelerator)
+        return self
+
+    def on(self, device: str) -> Any:
+        """The callable for a tensor on `device`."""
+        return self.func if device == "cpu" else self._on_accelerator
+
+    def code_on(self, device: str) -> str:
+        """The expression for a tensor on `device`."""
+        return self.code if device == "cpu" else self.code_on_accelerator
+
+    @property
+    def since(self) -> str:
+        """The first torch release that has this method."""
+        return self.promises[0].since
+
+    @property
+    def exists(self) -> bool:
+        """Whether the installed torch has this method."""
+        return _version(torch.__version__) >= _version(self.since)
+
+    def promised(self, device: str, release: str = torch.__version__) -> Semantics | None:
+        """What this method promises on `device` with a torch release; None where it does not exist or nobody has looked yet."""
+        valid = [promise for promise in self.promises if _version(promise.since) <= _version(release)]
+        if not valid:
+            return None
+        return valid[-1].cpu if device == "cpu" else valid[-1].accelerator
+
+    def __repr__(self) -> str:
+        return f"<Method {self.name}: {self.code}>"
+
+
+def _compiled(code: str) -> Any:
+    return eval(f"lambda x: {code}", {"torch": torch, "np": np, "copy": copy})  # noqa: S307 - the text is a row of this table
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """(2, 5, 1) of "2.5.1+cu124" or "2.17.0.dev20261101"."""
+    return tuple(int(part) for part in text.split("+")[0].split(".")[:3])
+
+
+class UnknownMethod(TensorcopyError, KeyError):
+    """A name that is in no row of the table."""
+
+
+class _Rows(dict):  # type: ignore[type-arg]
+    def __missing__(self, name: str) -> Method:
+        raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy methods lists them")
+
+
+def _table(*rows: Method) -> Mapping[str, Method]:
+    return MappingProxyType(_Rows({row.name: row for row in rows}))
+
+
+def _both(outcome: Outcome) -> Semantics:
+    return Semantics(plain=outcome, with_grad=outcome)
+
+
+def _everywhere(since: str, semantics: Semantics) -> Promise:
+    return Promise(since, semantics, semantics)
+
+
+def _warning(function: str, *, then: str) -> str:
+    return (
+        f"UserWarning: To copy construct from a tensor, it is recommended to use sourceTensor.{then} or "
+        f"sourceTensor.{then}.requires_grad_(True), rather than {function}(sourceTensor)."
+    )
+
+
+def _copy_construct(function: str) -> tuple[Promise, ...]:
+    """`torch.tensor(x)` and `x.new_tensor(x)`: independent, with a warning whose advice torch turned round."""
+    return (
+        _everywhere("1.9.0", _both(Outcome(warns=_warning(function, then="clone().detach()")))),
+        _everywhere("2.7.0", _both(Outcome(warns=_warning(function, then="detach().clone()")))),
+    )
+
+
+INDEPENDENT = Outcome()
+IN_GRAPH = Outcome(keeps_graph=True, is_leaf=False, requires_grad=True)
+NUMPY_NEEDS_DETACH = raises("RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+NUMPY_NEEDS_CPU = raises(
+    "TypeError: can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+)
+
+COPIES = _table(
+    Method("new_tensor", "x.new_tensor(x)", *_copy_construct("tensor.new_tensor")),
+    Method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),
+    # the one copy that stays in the graph: copy_ is differentiable
+    Method("empty_like_copy", "torch.empty_like(x).copy_(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    Method("tensor", "torch.tensor(x)", *_copy_construct("torch.tensor")),
+    Method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),
+)
+
+CONVERSIONS = _table(
+    Method(
+        "detach_numpy_copy",
+        "x.detach().numpy().copy()",
+        # ndarray.copy() lays its result out in C order
+        _everywhere("1.9.0", _both(array(layout="contiguous"))),
+        on_accelerator="x.detach().cpu().numpy().copy()",
+    ),
+    Method(
+        "clone_detach_numpy",
+        "x.clone().detach().numpy()",
+        _everywhere("1.9.0", _both(array())),
+        on_accelerator="x.clone().detach().cpu().numpy()",
+    ),
+    Method(
+        "detach_clone_numpy",
+        "x.detach().clone().numpy()",
+        _everywhere("1.9.0", _both(array())),
+        on_accelerator="x.detach().clone().cpu().numpy()",
+    ),
+)
+
+PRIMITIVES = _table(
+    Method("detach", "x.detach()", _everywhere("1.9.0", _both(Outcome(shares_storage=True)))),
+    Method("clone", "x.clone()", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    Method(
+        "cpu",
+        "x.cpu()",
+        Promise(
+            "1.9.0",
+            # on the CPU it returns x itself, which is why it then is a leaf
+            cpu=Semantics(
+                Outcome(shares_storage=True),
+                Outcome(shares_storage=True, keeps_graph=True, requires_grad=True),
+            ),
+            accelerator=Semantics(
+                Outcome(device="cpu"),
+                Outcome(keeps_graph=True, is_leaf=False, requires_grad=True, device="cpu"),
+            ),
+        ),
+    ),
+    Method(
+        "numpy",
+        "x.numpy()",
+        Promise(
+            "1.9.0",
+            cpu=Semantics(array(shares_storage=True), NUMPY_NEEDS_DETACH),
+            accelerator=Semantics(NUMPY_NEEDS_CPU, NUMPY_NEEDS_CPU),
+        ),
+    ),
+)
+
+_ASARRAY_WARNS = (
+    "UserWarning: torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+    "Pass requires_grad=False explicitly to get the old behavior and silence this warning."
+)
+_DLPACK_TEXT = "Can't export tensors that require gradient, use tensor.detach()"
+
+ALTERNATIVES = _table(
+    Method("to_copy", "x.to(x.device, copy=True)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    Method(
+        "asarray_copy",
+        "torch.asarray(x, copy=True)",
+        _everywhere("1.11.0", _both(INDEPENDENT)),
+        _everywhere(
+            "2.12.0",
+            Semantics(INDEPENDENT, Outcome(keeps_graph=True, is_leaf=False, requires_grad=True, warns=_ASARRAY_WARNS)),
+        ),
+    ),
+    # a leaf of its own that asks for a gradient as x does
+    Method("deepcopy", "copy.deepcopy(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, Outcome(requires_grad=True)))),
+    Method(
+        "clone_contiguous",
+        "x.clone(memory_format=torch.contiguous_format)",
+        _everywhere(
+            "1.9.0",
+            Semantics(
+                Outcome(layout="contiguous"),
+                Outcome(keeps_graph=True, is_leaf=False, requires_grad=True, layout="contiguous"),
+            ),
+        ),
+    ),
+    Method(
+        "numpy_force",
+        "x.numpy(force=True)",
+        Promise("1.13.0", cpu=_both(array(shares_storage=True)), accelerator=_both(array())),
+    ),
+    Method(
+        "numpy_array",
+        "np.array(x)",
+        Promise(
+            "1.9.0",
+            cpu=Semantics(array(), NUMPY_NEEDS_DETACH),
+            accelerator=Semantics(NUMPY_NEEDS_CPU, NUMPY_NEEDS_CPU),
+        ),
+    ),
+    Method(
+        "numpy_from_dlpack",
+        "np.from_dlpack(x)",
+        Promise(
+            "1.10.0",
+            cpu=Semantics(array(shares_storage=True), raises(f"RuntimeError: {_DLPACK_TEXT}")),
+            accelerator=None,
+        ),
+        Promise(
+            "2.9.0",
+            cpu=Semantics(array(shares_storage=True), raises(f"BufferError: {_DLPACK_TEXT}")),
+            accelerator=None,
+        ),
+    ),
+    # independent on every device, with one allocation on the host and none on the device
+    Method("detach_to_cpu_copy_numpy", 'x.detach().to("cpu", copy=True).numpy()', _everywhere("1.9.0", _both(array()))),
+)
+
+GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(
+    {"copy": COPIES, "conversion": CONVERSIONS, "primitive": PRIMITIVES, "alternative": ALTERNATIVES}
+)
+METHODS = _table(*(row for rows in GROUPS.values() for row in rows.values()))

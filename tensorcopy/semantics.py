@@ -1,0 +1,128 @@
+"""What a method promises, and what it is observed to do.
+
+A promise is written down once in `methods.py`; an observation is made here by running the method on a small tensor and looking.
+The two have the same fields, so that a test, a page and a person can lay them side by side.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorcopy.methods import Method
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call gives. Read as a sentence about the result `y` of a method on `x`."""
+
+    gives: str = "tensor"  # or "ndarray", or "error"
+    shares_storage: bool | None = False  # a later write to x shows in y
+    keeps_graph: bool | None = False  # a gradient of y reaches x
+    is_leaf: bool | None = True
+    requires_grad: bool | None = False
+    device: str | None = "same"  # or "cpu"
+    dtype: str | None = "same"
+    layout: str | None = "same"  # the strides of a transposed x are kept; or "contiguous"
+    warns: str = ""  # category and text; no DeprecationWarning
+    raises: str = ""  # type and text; `{device}` stands for the tensor's device
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """What a method gives for a tensor that does not require grad, and for a leaf that does."""
+
+    plain: Outcome
+    with_grad: Outcome
+
+
+def raises(text: str) -> Outcome:
+    """The outcome of a call that fails with `text`, written "Type: message"."""
+    return Outcome("error", None, None, None, None, None, None, None, raises=text)
+
+
+def array(**fields: Any) -> Outcome:
+    """The outcome of a call that gives an ndarray: there is no graph it could be part of."""
+    return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
+
+
+def observed(method: Method, device: str) -> Semantics:
+    """What `method` really does on `device` ("cpu", "cuda", "mps", "xpu"), with the torch that is installed.
+
+    Raises nothing of the method's own: an error is an outcome.
+    """
+    return Semantics(
+        plain=_outcome(method, device, requires_grad=False),
+        with_grad=_outcome(method, device, requires_grad=True),
+    )
+
+
+def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
+    import torch
+
+    # transposed, so that a method that lays its result out anew is seen to
+    x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            y = method.on(device)(x)
+        except Exception as error:  # whatever a method raises is what is being asked
+            return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
+    # a DeprecationWarning is numpy 2 speaking to torch's developers, not torch to its users
+    told = [one for one in caught if not issubclass(one.category, DeprecationWarning)]
+    warns = "; ".join(f"{one.category.__name__}: {_first_line(one.message)}" for one in told)
+    if isinstance(y, torch.Tensor):
+        fields = {
+            "gives": "tensor",
+            "keeps_graph": _keeps_graph(x, y),
+            "is_leaf": y.is_leaf,
+            "requires_grad": y.requires_grad,
+            "device": "same" if y.device == x.device else y.device.type,
+            "dtype": "same" if y.dtype == x.dtype else str(y.dtype),
+            "layout": _layout(x.stride(), y.stride(), (2, 1)),
+        }
+    else:
+        strides = tuple(stride // y.itemsize for stride in y.strides)
+        fields = {
+            "gives": "ndarray",
+            "keeps_graph": None,
+            "is_leaf": None,
+            "requires_grad": None,
+            "device": "cpu",
+            "dtype": "same" if y.dtype.name == "float32" else y.dtype.name,
+            "layout": _layout(x.stride(), strides, (2, 1)),
+        }
+    return Outcome(shares_storage=_shares_storage(x, y), warns=warns, **fields)
+
+
+def _layout(before: tuple[int, ...], after: tuple[int, ...], contiguous: tuple[int, ...]) -> str:
+    if after == before:
+        return "same"
+    return "contiguous" if after == contiguous else str(after)
+
+
+def _keeps_graph(x: Any, y: Any) -> bool:
+    """Whether y.sum()'s gradient arrives at x."""
+    if not y.requires_grad:
+        return False
+    x.grad = None
+    y.sum().backward()
+    arrived = x.grad is not None and bool((x.grad == 1).all())
+    x.grad = None
+    return arrived
+
+
+def _shares_storage(x: Any, y: Any) -> bool:
+    """Whether a write to x shows in y. Both are changed."""
+    import torch
+
+    with torch.no_grad():
+        x[0, 0] = 99.0
+        return float(y[0, 0]) == 99.0
+
+
+def _first_line(message: Any) -> str:
+    """The text without what changes from build to build: where in torch's sources it was triggered."""
+    return str(message).strip().split("\n")[0].split(" (Triggered internally")[0].strip()
