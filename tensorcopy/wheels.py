@@ -1,0 +1,93 @@
+"""A row of the table of releases, made from the wheel itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tensorcopy import environments, uv
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import Release, minor
+
+NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
+WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
+REQUIRES = {"1.10.2": ("setuptools==69.5.1",)}  # it imports pkg_resources, which newer ones have not
+
+
+def release(version: str) -> Release:
+    """The row for torch `version`: installs the wheel into a temporary place and reads what it says of itself.
+
+    Raises TensorcopyError where no Python here can take it, or the index has no such version.
+    """
+    python, entry = _index_entry(version)
+    offered = _pythons(entry)
+    uploaded = min(_upload_time(wheel) for wheel in entry["wheels"])
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "environment"
+        found = uv.find_python(python)
+        assert found is not None  # _index_entry has looked
+        try:
+            uv.make_environment(path, found, ["--no-deps", f"torch=={version}"])
+        except uv.UvFailed as error:
+            raise _unavailable(version, str(error)) from error
+        said = _said_of_itself((uv.site_packages(path) / "torch" / "version.py").read_text(encoding="utf-8"))
+    return Release(
+        version=said["__version__"].split("+")[0],
+        date=uploaded.date(),
+        sha=said["git_version"],
+        pythons=("{}.{}".format(*offered[0]), "{}.{}".format(*offered[-1])),
+        numpy=NUMPY,
+        notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
+        requires=REQUIRES.get(version, ()),
+        kind="nightly" if ".dev" in version else "release",
+    )
+
+
+def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
+    """A Python of this machine that has a wheel of `version`, and what the index says of it."""
+    tried = []
+    for python in sorted({environments.this_python(), "3.13", "3.12", "3.11", "3.10", "3.9"}, key=minor, reverse=True):
+        if uv.find_python(python) is None:
+            continue
+        try:
+            entry = uv.index_entry("torch", version, python)
+        except uv.UvFailed as error:
+            tried.append(f"Python {python}: {error}")
+            continue
+        if minor(python) in _pythons(entry):
+            return python, entry
+        tried.append(f"Python {python}: no wheel for Linux x86-64")
+    raise _unavailable(version, tried[-1] if tried else "no Python that uv finds")
+
+
+def _pythons(entry: dict[str, Any]) -> list[tuple[int, int]]:
+    """The Pythons with a Linux x86-64 wheel, in order."""
+    return sorted({(int(major), int(second)) for wheel in entry.get("wheels", ()) for major, second in WHEEL.findall(wheel["url"])})
+
+
+def _unavailable(version: str, why: str) -> TensorcopyError:
+    return TensorcopyError(
+        f"no wheel of torch {version} can be installed here",
+        got=why,
+        allowed="a version that the index has, and a Python it has a wheel for",
+        next="look at the version, the network and `uv python list`",
+    )
+
+
+def _upload_time(wheel: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(wheel["upload-time"]) if isinstance(wheel["upload-time"], str) else wheel["upload-time"]
+
+
+def _said_of_itself(source: str) -> dict[str, str]:
+    """The string constants of torch/version.py, which is not run: its neighbours may be of another Python."""
+    constants = {}
+    for statement in ast.parse(source).body:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.Constant):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Name) and isinstance(statement.value.value, str):
+                constants[target.id] = statement.value.value
+    return constants
