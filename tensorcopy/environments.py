@@ -1,0 +1,177 @@
+"""An environment per (release, Python, build): made by uv, kept, and refused unless what is in it is what the table says."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorcopy import uv
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import Release, load, minor, numpy_for
+
+RUNNER = "0.3.2"  # asv_runner decides how a sample is taken: one version for every release
+COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A place where one torch release can be measured, verified.
+
+    python : its interpreter
+    report : what `python -m tensorcopy.ledger --observe` printed there: "ledger", "methods", "article"
+    """
+
+    python: Path
+    report: dict[str, Any]
+
+
+def name(python: str, build: str) -> str:
+    """The environment's name in results: "py3.11-cuda"."""
+    return f"py{python}-{build}"
+
+
+def expected_build() -> str:
+    """The kind of torch wheel that uv installs on this machine: the index's default, or what UV_TORCH_BACKEND asks for."""
+    asked = os.environ.get("UV_TORCH_BACKEND", "")
+    for prefix, build in (("cpu", "cpu"), ("cu", "cuda"), ("rocm", "rocm"), ("xpu", "xpu")):
+        if asked.startswith(prefix):
+            return build
+    return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"
+
+
+def why_not(release: Release, pythons: list[str]) -> str:
+    """Why `release` cannot be installed with any of `pythons` on this machine; "" when it can."""
+    served = [python for python in pythons if release.runs_on(python)]
+    wheels = f"torch {release.version} has wheels for Python {release.pythons[0]} to {release.pythons[1]}"
+    if not served:
+        return f"{wheels}, not for {' or '.join(pythons)}"
+    if not any(uv.find_python(python) for python in served):
+        return f"{wheels}; none of {', '.join(served)} is on this machine (uv python install {served[0]})"
+    return ""
+
+
+def path_of(directory: Path, release: Release, python: str, build: str) -> Path:
+    """Where the environment lies under `directory`."""
+    return directory / f"{release.version}-{name(python, build)}"
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the environment at `path` was installed to the end."""
+    return (path / COMPLETE).exists()
+
+
+def build(directory: Path, release: Release, python: str, build: str) -> Environment:
+    """The environment for `release` on Python `python`, made under `directory` unless it is there. Raises TensorcopyError."""
+    path = path_of(directory, release, python, build)
+    complete = path / COMPLETE
+    wanted = "\n".join([*release.requirements(python), f"asv_runner=={RUNNER}"])
+    if not complete.exists() or complete.read_text(encoding="utf-8") != wanted:
+        _install(path, release, python, wanted.split("\n"))
+        complete.write_text(wanted, encoding="utf-8")
+    # not part of `complete`: a checkout that moved is found again
+    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
+    environment = inspected(uv.interpreter(path))
+    verify(environment, release, build=build, numpy=numpy_for(release, python))
+    return environment
+
+
+def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
+    found = uv.find_python(python)
+    if found is None:
+        raise TensorcopyError(
+            f"no Python {python} for torch {release.version}",
+            got="none that uv finds on this machine",
+            allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
+            next=f"uv python install {python}",
+        )
+    try:
+        uv.make_environment(path, found, requirements)
+    except uv.UvFailed as error:
+        raise TensorcopyError(
+            f"torch {release.version} was not installed on Python {python}",
+            got=str(error),
+            allowed="an index that uv reaches and has the wheel",
+            next="look at the network and UV_INDEX_URL, then repeat: nothing that was measured is lost",
+        ) from error
+
+
+def inspected(python: Path) -> Environment:
+    """The environment of an interpreter that has torch, whichever that is. Raises TensorcopyError where it has none."""
+    return Environment(python, _report(python))
+
+
+def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
+    """Refuse an environment that is not what its label says: TensorcopyError with what was wanted, what came and what to do."""
+    ledger = environment.report["ledger"]
+    wanted = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": RUNNER}
+    for field, value in wanted.items():
+        came = ledger[field].split("+")[0] if field == "torch" else ledger[field]
+        if came != value:
+            raise TensorcopyError(
+                f"the environment of torch {release.version} is refused, its {field} is not the table's",
+                got=f"{came} in {ledger['torch']}",
+                allowed=value,
+                next=_remedy(field, release),
+            )
+
+
+def released_as(ledger: dict[str, Any]) -> Release:
+    """The release whose SHA a torch reports. Raises TensorcopyError for a build that is in no row."""
+    for release in load():
+        if release.sha == ledger["torch_sha"]:
+            return release
+    raise TensorcopyError(
+        "this torch is no known release",
+        got=f"{ledger['torch']} built from {ledger['torch_sha']}",
+        allowed="a SHA in tensorcopy/releases.toml",
+        next=f"tensorcopy releases add {ledger['torch'].split('+')[0]}, or measure in an environment of its own",
+    )
+
+
+def _remedy(field: str, release: Release) -> str:
+    if field == "build":
+        return "set UV_TORCH_BACKEND to the build that is meant, such as cpu or cu126"
+    if field in ("torch", "torch_sha"):
+        return f"tensorcopy releases add {release.version} makes the row anew from the wheel"
+    return "remove the environment's folder and repeat"
+
+
+def _report(python: Path) -> dict[str, Any]:
+    """What the ledger prints in `python`."""
+    done = subprocess.run(
+        [str(python), "-m", "tensorcopy.ledger", "--observe"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        cwd=CHECKOUT,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise TensorcopyError(
+            f"{python} cannot import torch and tensorcopy's registry",
+            got=last,
+            allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
+            next=f"{python} -m tensorcopy.ledger shows it whole",
+        )
+    report: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return report
+
+
+def this_python() -> str:
+    """The minor version of the running interpreter, such as "3.12"."""
+    return "{}.{}".format(*minor(platform.python_version()))
+
+
+def pythons_for(release: Release, preferred: list[str]) -> list[str]:
+    """The Pythons on this machine with a wheel of `release`: those of `preferred` first, then the running one, then any newer."""
+    others = [this_python(), *(f"3.{second}" for second in range(sys.version_info.minor + 3, 7, -1))]
+    candidates = list(dict.fromkeys([*preferred, *others]))
+    return [python for python in candidates if release.runs_on(python) and uv.find_python(python)]
