@@ -1,0 +1,27 @@
+"""The article's own grid: numel = 2^0 … 2^14 on the CPU, without requires_grad. Ask for it by name: `asv run --bench article`."""
+
+from tensorcopy.methods import CONVERSIONS, COPIES
+
+from .cases import Suite, case
+
+GRID = [2**k for k in range(15)]
+
+
+class Copies(Suite):
+    """Its second picture: five copies."""
+
+    params = [list(COPIES), GRID]
+    param_names = ["method", "numel"]
+
+    def time_copy(self, method, numel):
+        case(COPIES[method], numel)()
+
+
+class Conversions(Suite):
+    """Its first picture: three conversions."""
+
+    params = [list(CONVERSIONS), GRID]
+    param_names = ["method", "numel"]
+
+    def time_conversion(self, method, numel):
+        case(CONVERSIONS[method], numel)()

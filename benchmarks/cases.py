@@ -1,0 +1,106 @@
+"""A case: a method, a tensor, and the loop that is timed.
+
+asv times one call at a time as soon as a suite has a `setup`, which reads a quarter too much for a call of a microsecond. So there is
+no `setup`: a suite's body asks for its case, which is made on the first call, and the case repeats the act in a loop of its own.
+`clock` counts a loop's time per act. Both device waits of a sample then lie around thousands of acts.
+"""
+
+from functools import cache
+from itertools import repeat
+from os import environ
+from time import perf_counter
+
+import torch
+from asv_runner.benchmarks.mark import SkipNotImplemented
+
+from tensorcopy import devices
+
+LOOP_SECONDS = 0.005  # two device waits of 40 µs are then under 2 %
+NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
+DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
+LAYOUTS = ["contiguous", "transposed", "strided", "channels_last"]
+
+_loop = {"acts": 1, "device": "cpu"}  # of the one case this process times
+
+
+def clock() -> float:
+    """Seconds per act: the wall clock over the loop's number of acts, read when the device has finished."""
+    devices.wait(_loop["device"])
+    return perf_counter() / _loop["acts"]
+
+
+class Suite:
+    """How every suite is timed: two processes, five samples of five milliseconds or more in each."""
+
+    version = "1"  # by hand: raised when the numbers cease to be comparable
+    timer = staticmethod(clock)
+    rounds = 2
+    repeat = 5
+    warmup_time = 0.01
+    sample_time = 0.005
+
+
+def skip(reason):
+    """Leave this parameter set out, by name: asv records it as not applicable."""
+    raise SkipNotImplemented(reason)
+
+
+def _skip_if_absent():
+    """asv asks for every release on every Python; the plugin answers for those that cannot be with a reason in the environment."""
+    if "TENSORCOPY_ABSENT" in environ:
+        skip(environ["TENSORCOPY_ABSENT"])
+
+
+@cache
+def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1):
+    """The loop over `method` on one tensor, ready to be timed; skips what this machine or this torch does not have."""
+    _skip_if_absent()
+    if not devices.is_available(device):
+        skip(f"no {device} here")
+    if not method.exists:
+        skip(f"{method.code} exists from torch {method.since} on")
+    if threads > devices.cores():
+        skip(f"{threads} threads on {devices.cores()} cores")
+    torch.set_num_threads(threads)
+    return loop(method.on(device), tensor(numel, device, dtype, layout, requires_grad), device)
+
+
+def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):
+    """A leaf of `numel` elements. Layouts other than "contiguous" need a multiple of 2^10."""
+    if layout == "contiguous":
+        x = torch.ones(numel)
+    else:
+        batch, channels, side = numel // 1024, 4, 16
+        x = torch.ones(batch, channels, side, side)
+        if layout == "transposed":
+            x = x.transpose(-1, -2)
+        elif layout == "strided":
+            x = torch.ones(batch, channels, side, 2 * side)[..., ::2]
+        else:
+            x = x.contiguous(memory_format=torch.channels_last)
+    # .to keeps the strides of a dense tensor; a strided one is cut out again, so that it stays strided
+    x = x.to(device=device, dtype=getattr(torch, dtype))
+    if layout == "strided":
+        x = x.repeat_interleave(2, dim=-1)[..., ::2]
+    return x.requires_grad_() if requires_grad else x
+
+
+def loop(act, x, device="cpu"):
+    """A callable that runs act(x) often enough to fill `LOOP_SECONDS`; it has run once, warm-up of the device included."""
+
+    def run():
+        for _ in repeat(None, _loop["acts"]):
+            act(x)
+
+    _skip_if_absent()
+    _loop["device"], acts = device, 1
+    act(x)
+    while True:
+        _loop["acts"] = acts
+        devices.wait(device)
+        start = perf_counter()
+        run()
+        devices.wait(device)
+        if perf_counter() - start >= LOOP_SECONDS:
+            return run
+        acts *= 2

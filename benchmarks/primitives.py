@@ -1,0 +1,15 @@
+"""detach, clone, cpu and numpy alone: what the copies are made of."""
+
+from tensorcopy.methods import PRIMITIVES
+
+from .cases import Suite, case
+
+
+class BySize(Suite):
+    """Only `clone` moves bytes: the others cost the same at every size."""
+
+    params = [list(PRIMITIVES), [2**0, 2**10, 2**20]]
+    param_names = ["method", "numel"]
+
+    def time_primitive(self, method, numel):
+        case(PRIMITIVES[method], numel)()
