@@ -1,0 +1,109 @@
+"""What several tests need: the shipped results, and a small result of known numbers."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.releases import Release
+from tensorcopy.results import Case, Result, Timing
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def results_dir(tmp_path: Path) -> Path:
+    """A results folder as asv writes it: one machine, one release, three cases of one suite, one of them skipped."""
+    folder = tmp_path / "results"
+    (folder / "box").mkdir(parents=True)
+    suites = {"copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"]}, "version": 2}
+    (folder / "benchmarks.json").write_text(json.dumps(suites))
+    (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "version": 1}))
+    columns = (
+        "result params version started_at duration stats_ci_99_a stats_ci_99_b stats_q_25 stats_q_75 stats_number stats_repeat samples"
+    )
+    row = [
+        [1e-6, 2e-6, float("nan")],
+        [["'clone_detach'", "'tensor'", "'detach_clone'"], ["16"]],
+        "1",
+        0,
+        1.0,
+        [0.9e-6, None, None],
+        [1.1e-6, None, None],
+        None,
+        None,
+        None,
+        None,
+        [[1e-6, 1.1e-6], None, None],
+    ]
+    document = {
+        "commit_hash": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
+        "env_name": "py3.11-cuda",
+        "date": 0,
+        "params": {"machine": "box", "python": "3.11", "build": "cuda"},
+        "python": "3.11",
+        "requirements": {"build": "cuda"},
+        "env_vars": {},
+        "result_columns": columns.split(),
+        "results": {"copies.BySize.time_copy": row},
+        "durations": {},
+        "version": 2,
+    }
+    (folder / "box" / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(document))
+    return folder
+
+
+OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
+NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
+
+
+def measured(release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **ledger: str) -> Result:
+    """A result of `release` with times by (method, numel), each known to 1 %."""
+    timings = {}
+    for (method, numel), median in times.items():
+        suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
+        timings[Case(suite, (("method", method), ("numel", str(numel))))] = Timing(median, median * 0.99, median * 1.01)
+    seen = {
+        "gives": "tensor",
+        "shares_storage": False,
+        "keeps_graph": False,
+        "requires_grad": False,
+        "layout": "same",
+        "warns": "",
+        "raises": "",
+    }
+    methods = {
+        method: {
+            "group": "copy",
+            "code": f"code of {method}",
+            "code_on_accelerator": f"code of {method} there",
+            "since": "1.9.0",
+            "observed": {"cpu": {"plain": seen, "with_grad": seen}},
+        }
+        for method, _ in times
+    }
+    return Result(
+        path=Path("results") / machine / f"{release.sha[:8]}-py{python}-cuda.json",
+        machine=machine,
+        sha=release.sha,
+        python=python,
+        build="cuda",
+        environment=f"py{python}-cuda",
+        timings=timings,
+        ledger={
+            "torch": f"{release.version}+cu1",
+            "torch_sha": release.sha,
+            "numpy": "1.26.4",
+            "python": f"{python}.7",
+            "cpu": "Box 9000",
+            "cores": 2,
+            "accelerators": {},
+            "started": "2026-11-21T08:00:00+00:00",
+            **ledger,
+        },
+        methods=methods,
+        article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
+    )

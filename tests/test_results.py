@@ -1,0 +1,116 @@
+"""asv's files, and what is said of a damaged one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tensorcopy import results
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import Case
+from tests.conftest import ROOT
+
+
+def test_a_file_is_read(results_dir):
+    """Parameters by name, seconds, intervals where there are some; what was skipped is not there."""
+    (result,) = results.load(results_dir).found
+    assert (result.machine, result.python, result.build, result.environment) == ("box", "3.11", "cuda", "py3.11-cuda")
+    assert len(result.timings) == 2
+    timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
+    assert (timing.median, timing.low, timing.high, timing.samples) == (1e-6, 0.9e-6, 1.1e-6, (1e-6, 1.1e-6))
+    timing = result.timings[Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))]
+    assert (timing.low, timing.high) == (2e-6, 2e-6)
+
+
+def test_every_shipped_result_can_be_read_and_carries_its_ledger():
+    """And the torch in the ledger is the one in the label."""
+    shipped = results.load(ROOT / "results")
+    assert shipped.problems == ()
+    assert len({result.sha for result in shipped.found}) >= 10
+    for result in shipped.found:
+        assert result.ledger["torch_sha"] == result.sha
+        assert result.ledger["asv"]
+        assert result.article["cpu"]["fail"] == []
+        assert all(row["observed"]["cpu"]["as_promised"] for row in result.methods.values() if row["observed"])
+
+
+@pytest.mark.parametrize("name", ["benchmarks.json", "box/machine.json", "box/d0f2af8b-py3.11-cuda.json"])
+@pytest.mark.parametrize("damage", ["deleted", "truncated", "empty", "another thing"])
+def test_a_damaged_file_is_named_and_the_others_are_read(results_dir, name, damage):
+    """One line each; nothing raises."""
+    other = results_dir / "other"
+    other.mkdir()
+    for path in (results_dir / "box").iterdir():
+        (other / path.name).write_text(path.read_text().replace('"box"', '"other"'))
+    path = results_dir / name
+    if damage == "deleted":
+        path.unlink()
+    else:
+        path.write_text({"truncated": path.read_text()[: path.stat().st_size // 2], "empty": "", "another thing": "[1]"}[damage])
+    read = results.load(results_dir)
+    if damage == "deleted" and name.startswith("box/d0"):
+        assert read.problems == ()  # a release that was not measured; in a checkout git knows better, see below
+    else:
+        assert [str(problem).startswith(f"the result file {'results/' if name.startswith('b') else ''}") for problem in read.problems] == [
+            True
+        ]
+        assert name in str(read.problems[0])
+        assert "; next: " in str(read.problems[0])
+    if name != "benchmarks.json":
+        assert [result.machine for result in read.found] == ["other"]
+
+
+def test_a_deleted_result_of_a_checkout_is_named(results_dir):
+    """git knows what was there."""
+    import subprocess
+
+    def git(*arguments):
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments], cwd=results_dir, check=True, capture_output=True
+        )
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "results")
+    (results_dir / "box" / "d0f2af8b-py3.11-cuda.json").unlink()
+    (problem,) = results.load(results_dir).problems
+    assert str(problem).startswith("the result file results/box/d0f2af8b-py3.11-cuda.json is gone: got a deleted file")
+
+
+def test_a_ledger_is_stamped_into_asvs_file(results_dir):
+    """Nothing of asv's is lost, and asv's version key stays."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    before = json.loads(path.read_text())
+    results.stamp(path, {"ledger": {"torch": "2.15.0"}, "methods": {}, "article": {}}, started=0.0)
+    after = json.loads(path.read_text())
+    assert after.pop("ledger") == {"torch": "2.15.0", "started": "1970-01-01T00:00:00+00:00"}
+    assert {key: after[key] for key in before if key != "results"} == {key: before[key] for key in before if key != "results"}
+    assert list(results_dir.glob("box/*.new")) == []
+
+
+def test_a_file_of_skipped_cases_holds_nothing(results_dir):
+    """asv writes one for a release that cannot be on a Python."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    assert not results.holds_nothing(path)
+    document = json.loads(path.read_text())
+    document["results"]["copies.BySize.time_copy"][0] = [float("nan")] * 3
+    path.write_text(json.dumps(document))
+    assert results.holds_nothing(path)
+
+
+def test_a_suite_of_another_version_is_left_out(results_dir):
+    """Its numbers do not compare."""
+    suites = json.loads((results_dir / "benchmarks.json").read_text())
+    suites["copies.BySize.time_copy"]["version"] = "2"
+    (results_dir / "benchmarks.json").write_text(json.dumps(suites))
+    (result,) = results.load(results_dir).found
+    assert result.timings == {}
+
+
+def test_an_unreadable_file_raises_by_itself(results_dir):
+    """`read` is strict, `load` collects."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    path.write_text("{}")
+    with pytest.raises(TensorcopyError, match="KeyError"):
+        results.read(path, {})
