@@ -1,0 +1,154 @@
+"""asv's environments: one per (release, Python, build), or the torch that an interpreter already has.
+
+asv asks an environment to install a "commit", which here means: be the place where that release is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+from asv import environment, util
+from asv.console import log
+
+from tensorcopy import environments, releases, uv
+from tensorcopy.asv_plugin.exits import clearly
+from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.asv_plugin.stamp import ledgers_to_stamp
+from tensorcopy.environments import CHECKOUT
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import Release
+
+
+class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
+    """What both kinds have in common: nothing to create before a release is known, and a name in results like "py3.11-cuda"."""
+
+    def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
+        self._python, self._requirements = python, {"build": build}
+        self._interpreter: Path | None = None
+        self._commit: str | None = None
+        super().__init__(conf, python, self._requirements, tagged_env_vars)
+
+    @property
+    def name(self) -> str:
+        return environments.name(self._python, self._requirements["build"])
+
+    @property
+    def dir_name(self) -> str:
+        return self.name
+
+    @property
+    def installed_commit_hash(self) -> str | None:
+        return self._commit
+
+    def check_presence(self) -> bool:
+        return True
+
+    def create(self) -> None:
+        """Nothing: an environment is built when its release is asked for."""
+
+    def run(self, args: list[str], **kwargs: Any) -> Any:
+        log.debug(f"Running '{' '.join(args)}' in {self.name}")
+        return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": self._variables(kwargs.get("env"))})
+
+    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
+        """The process's environment: asv's own variables, and no PYTHONPATH that would mix two worlds."""
+        variables = {**(given or os.environ), **self._global_env_vars}
+        variables.pop("PYTHONPATH", None)
+        return variables
+
+    def _ready(self, release: Release, built: environments.Environment, conf: Any) -> None:
+        self._interpreter, self._commit = built.python, release.sha
+        self._set_commit_hash(release.sha)
+        ledgers_to_stamp(conf.results_dir)[release.sha, self.name] = built.report
+
+
+class ReleaseEnvironment(_MeasuringEnvironment):
+    """A fresh virtual environment per release, made by uv and kept. `asv run` uses it; its Python is one of asv.conf.json's."""
+
+    tool_name = "release"
+    constructed: ClassVar[list[str]] = []  # the Pythons asv has asked for in this run
+
+    def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
+        if uv.find_python(python) is None:
+            raise environment.EnvironmentUnavailable(
+                f"no Python {python} on this machine: got none that uv finds; allowed: CPython {python}; next: uv python install {python}"
+            )
+        super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
+        self._directory = Path(conf.env_dir).absolute()
+        self._absent = ""
+        ReleaseEnvironment.constructed.append(python)
+        TorchReleases.servable = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment.constructed))
+
+    def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
+        if commit_hash == self._commit:
+            return
+        release = releases.find(commit_hash)
+        python = self._python
+        self._absent = "" if release.runs_on(python) else environments.why_not(release, [python])
+        if self._absent:
+            # asv asks every environment for every release; where there is no wheel, the suites are told to skip
+            log.warning(f"torch {release.version} is skipped on Python {python}: {self._absent}")
+            python = next(other for other in ReleaseEnvironment.constructed if release.runs_on(other))
+        built = environments.path_of(self._directory, release, python, self._requirements["build"])
+        if not built.exists():
+            log.info(f"Installing torch {release.version} on Python {python}")
+        with clearly():
+            place = environments.build(self._directory, release, python, self._requirements["build"])
+        self._ready(release, place, conf)
+
+    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
+        absent = {"TENSORCOPY_ABSENT": self._absent} if self._absent else {}
+        return {**super()._variables(given), **absent}
+
+
+class InterpreterEnvironment(_MeasuringEnvironment):
+    """The torch that an interpreter already has: a container, a cluster node, no network. `asv run -E interpreter:same v2.11.0`.
+
+    "same" is the running interpreter; a path leads to another. Its release is found by the git SHA of its torch.
+    """
+
+    tool_name = "interpreter"
+
+    def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
+        executable = Path(sys.executable if python == "same" else util.which(python))
+        with clearly():
+            self._place = environments.inspected(executable)
+            ledger = self._place.report["ledger"]
+            self._release = environments.released_as(ledger)
+        ledger["asv_runner"] = environments.RUNNER  # borrowed, see below
+        super().__init__(conf, ".".join(ledger["python"].split(".")[:2]), ledger["build"], tagged_env_vars)
+        TorchReleases.servable = staticmethod(
+            lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
+        )
+
+    def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
+        if commit_hash != self._release.sha:
+            with clearly():
+                raise TensorcopyError(
+                    "this interpreter has another torch",
+                    got=releases.find(commit_hash).version,
+                    allowed=self._release.version,
+                    next=f"asv run -E interpreter:same {self._release.tag}",
+                )
+        self._ready(self._release, self._place, conf)
+
+    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
+        """asv_runner and the suites' imports come from beside asv: nothing needs to be installed where torch is."""
+        return {**super()._variables(given), "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(self._borrowed())])}
+
+    def _borrowed(self) -> Path:
+        """A folder with asv_runner alone in it, which is pure Python."""
+        import asv_runner
+
+        folder = Path(self._env_dir).absolute() / "borrowed"
+        folder.mkdir(parents=True, exist_ok=True)
+        link = folder / "asv_runner"
+        if not link.exists():
+            link.symlink_to(Path(asv_runner.__file__).parent)
+        return folder
+
+
+__all__ = ["InterpreterEnvironment", "ReleaseEnvironment"]

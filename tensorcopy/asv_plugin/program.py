@@ -1,0 +1,82 @@
+"""asv run as the program it is, its output read for how far it has come and why it failed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from tensorcopy.errors import Relayed, TensorcopyError
+
+PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
+SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
+
+Tell = Callable[[float, float, str], None]  # share done (0 to 1), seconds since the start of the phase, what is being done
+
+
+def measure(range: str, environment: str, suites: str, attributes: dict[str, int], machine: str, installing: Tell, measuring: Tell) -> None:
+    """`asv run` in one environment, samples added to what is there. Raises TensorcopyError where a case failed or nothing could run.
+
+    suites : a regular expression on names
+    attributes : of asv's benchmarks, such as {"rounds": 1}
+    installing, measuring : told as it goes
+    """
+    started, benchmarking = time.monotonic(), 0.0
+
+    def read(line: str) -> None:
+        nonlocal benchmarking
+        if "· Benchmarking " in line:
+            benchmarking = time.monotonic()
+        percent = PERCENT.match(line)
+        if not benchmarking:
+            installing(0.0, time.monotonic() - started, "")
+        elif percent:
+            suite = SUITE.match(percent[2])
+            measuring(float(percent[1]) / 100, time.monotonic() - benchmarking, suite[1] if suite else "")
+
+    arguments = ["run", range, "-E", environment, "--bench", suites, "--append-samples", "--machine", machine]
+    for name, value in attributes.items():
+        arguments += ["-a", f"{name}={value}"]
+    code, lines = _run(arguments, read)
+    if code != 0:
+        raise _failure(f"asv run {range} failed", lines)
+
+
+def publish() -> None:
+    """`asv publish`. Raises TensorcopyError where asv fails; a damaged result file is for whoever reads the results to tell."""
+    code, lines = _run(["publish"], lambda line: None)
+    if code not in (0, 2):  # 2: all is written, but a result file could not be read
+        raise _failure("asv publish failed", lines)
+
+
+def _run(arguments: list[str], read: Callable[[str], None]) -> tuple[int, list[str]]:
+    """asv's exit code and output; each line is handed to `read` as it comes."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "asv", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment
+    ) as process:
+        assert process.stdout is not None  # it is a pipe
+        lines = []
+        for line in process.stdout:
+            lines.append(line.rstrip())
+            read(line.rstrip())
+    return process.returncode, lines
+
+
+def _failure(what: str, lines: list[str]) -> TensorcopyError:
+    """Our own line where the plugin has written one; else what failed; else asv's last words."""
+    said = [line.split("· ", 1)[-1].strip() for line in lines if line.strip()]
+    ours = [line for line in said if "; allowed: " in line and "; next: " in line]
+    if ours:
+        return Relayed(ours[-1])
+    failed = [line.split(" ", 1)[0] for line in said if line.endswith("failed")]
+    return TensorcopyError(
+        what,
+        got=f"failures in {', '.join(failed)}" if failed else " ".join(said[-2:]),
+        allowed="every case measured, or skipped by name",
+        next="the same asv run with --show-stderr tells why",
+    )
