@@ -1,0 +1,187 @@
+"""What the pages say, as plain values: costs now, costs over releases, what each method does. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from tensorcopy.releases import Release
+from tensorcopy.results import Case, Result, Timing
+
+SUITES = {"copy": "copies.{}.time_copy", "conversion": "conversions.{}.time_conversion"}
+ACCELERATORS = ("cuda", "mps", "xpu")
+PICTURED = (2**10, 2**20)  # the dispatcher's share, and the memory's
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One method at one size: its time, and whether no other is faster as far as the intervals tell."""
+
+    timing: Timing | None
+    fastest: bool
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """The methods of one group on one device: `costs[i][j]` is method i at size j."""
+
+    group: str
+    device: str
+    numels: tuple[int, ...]
+    methods: tuple[str, ...]
+    costs: tuple[tuple[Cost, ...], ...]
+
+    def winner(self) -> tuple[str, int]:
+        """The method that is among the fastest at most sizes, and at how many; of several the one with the least product of times."""
+
+        def rank(index: int) -> tuple[int, float]:
+            row = self.costs[index]
+            return sum(cost.fastest for cost in row), -prod(cost.timing.median * 1e6 for cost in row if cost.timing)
+
+        best = max(range(len(self.methods)), key=rank)
+        return self.methods[best], rank(best)[0]
+
+    def fastest_at(self, column: int) -> tuple[str, Timing]:
+        """The method with the least median at a size."""
+        timed = [(row[column].timing, method) for method, row in zip(self.methods, self.costs, strict=True)]
+        timing, method = min(((timing, method) for timing, method in timed if timing), key=lambda pair: pair[0].median)
+        return method, timing
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method's cost in one release on one Python, at one size."""
+
+    release: str
+    python: str
+    method: str
+    timing: Timing
+
+
+@dataclass(frozen=True)
+class History:
+    """A group's methods at one size over the releases, in order of version."""
+
+    group: str
+    numel: int
+    releases: tuple[str, ...]
+    pythons: tuple[str, ...]
+    methods: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    def at(self, release: str, python: str, method: str) -> Timing | None:
+        return next((p.timing for p in self.points if (p.release, p.python, p.method) == (release, python, method)), None)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What one machine has to say, its newest release first in mind."""
+
+    name: str
+    newest: Release
+    result: Result  # of the newest release, on the Python that served most releases
+    costs: tuple[CostTable, ...]
+    histories: tuple[History, ...]
+    results: tuple[Result, ...]
+    not_measured: tuple[str, ...]  # accelerators without a number
+
+    @property
+    def ledger(self) -> dict[str, Any]:
+        return self.result.ledger
+
+    def code(self, method: str, device: str = "cpu") -> str:
+        """The method's code as the registry had it when this machine measured."""
+        row = self.result.methods.get(method, {})
+        return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
+
+
+def machines(found: tuple[Result, ...], releases: tuple[Release, ...]) -> list[Machine]:
+    """One entry a machine, the one that measured last first. Results without a ledger or of an unknown SHA are not shown."""
+    known = {release.sha: release for release in releases}
+    names = {result.machine for result in found if _shown(result, known)}
+    described = [_machine(name, [r for r in found if r.machine == name and _shown(r, known)], known) for name in names]
+    return sorted(described, key=lambda machine: max(r.ledger["started"] for r in machine.results), reverse=True)
+
+
+def outcome(seen: dict[str, Any]) -> str:
+    """An observed outcome in a few words."""
+    if seen["raises"]:
+        return str(seen["raises"]).replace("{device}", "the device")
+    words = ["shares storage" if seen["shares_storage"] else "independent"]
+    if seen["gives"] == "tensor":
+        words.append("in the graph" if seen["keeps_graph"] else "out of the graph")
+        if seen["requires_grad"] and not seen["keeps_graph"]:
+            words.append("with a gradient of its own")
+    if seen["layout"] != "same":
+        words.append(f"laid out {seen['layout']}")
+    if seen["warns"]:
+        words.append("warns")
+    return ", ".join(words)
+
+
+def _shown(result: Result, known: dict[str, Release]) -> bool:
+    return result.sha in known and result.ledger.get("torch_sha") == result.sha
+
+
+def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Machine:
+    order = list(known)
+    results = sorted(results, key=lambda r: (order.index(r.sha), r.python.rjust(5)))
+    result = max(results, key=lambda r: (order.index(r.sha), sum(other.python == r.python for other in results)))
+    devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
+    return Machine(
+        name=name,
+        newest=known[result.sha],
+        result=result,
+        costs=tuple(table for device in devices for group in SUITES if (table := _costs(result, group, device)).methods),
+        histories=tuple(history for group in SUITES for numel in PICTURED if (history := _history(results, group, numel, known)).points),
+        results=tuple(results),
+        not_measured=tuple(device for device in ACCELERATORS if device not in devices),
+    )
+
+
+def _case(group: str, method: str, numel: int, device: str) -> Case:
+    if device == "cpu":
+        return Case(SUITES[group].format("BySize"), (("method", method), ("numel", str(numel))))
+    return Case(SUITES[group].format("ByDevice"), (("method", method), ("numel", str(numel)), ("device", device)))
+
+
+def _cases(result: Result, group: str, device: str) -> list[Case]:
+    suite = SUITES[group].format("BySize" if device == "cpu" else "ByDevice")
+    return [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
+
+
+def _numels(result: Result, group: str, device: str) -> list[int]:
+    return sorted({int(case["numel"]) for case in _cases(result, group, device)})
+
+
+def _methods(result: Result, group: str, device: str) -> list[str]:
+    return list(dict.fromkeys(case["method"] for case in _cases(result, group, device)))
+
+
+def _costs(result: Result, group: str, device: str) -> CostTable:
+    methods, numels = _methods(result, group, device), _numels(result, group, device)
+    rows = [[result.timings.get(_case(group, method, numel, device)) for numel in numels] for method in methods]
+    least = [min((timing for timing in column if timing), key=lambda timing: timing.median) for column in zip(*rows, strict=True)]
+    costs = tuple(
+        tuple(Cost(timing, fastest=timing is not None and timing.low <= best.high) for timing, best in zip(row, least, strict=True))
+        for row in rows
+    )
+    return CostTable(group, device, tuple(numels), tuple(methods), costs)
+
+
+def _history(results: list[Result], group: str, numel: int, known: dict[str, Release]) -> History:
+    points = tuple(
+        Point(known[result.sha].version, result.python, method, timing)
+        for result in results
+        for method in _methods(result, group, "cpu")
+        if (timing := result.timings.get(_case(group, method, numel, "cpu")))
+    )
+    return History(
+        group=group,
+        numel=numel,
+        releases=tuple(dict.fromkeys(point.release for point in points)),
+        pythons=tuple(sorted({point.python for point in points}, key=lambda text: text.rjust(5), reverse=True)),
+        methods=tuple(dict.fromkeys(point.method for point in points)),
+        points=points,
+    )

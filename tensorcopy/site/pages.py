@@ -1,0 +1,52 @@
+"""Answers and pictures, written as HTML with one stylesheet. No script, no other host."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tensorcopy import __version__, releases
+from tensorcopy.results import Result
+from tensorcopy.site import answers, pictures
+from tensorcopy.units import count, duration, size
+
+HERE = Path(__file__).parent
+FLOAT32 = 4  # bytes an element of the sizes shown
+
+
+def write(found: tuple[Result, ...], directory: Path) -> None:
+    """Write index.html and its stylesheet into `directory`, which exists."""
+    shutil.copyfile(HERE / "tensorcopy.css", directory / "tensorcopy.css")
+    (directory / "index.html").write_text(index(found), encoding="utf-8")
+
+
+def index(found: tuple[Result, ...]) -> str:
+    """The landing page: what is fastest here, the history, what each method does."""
+    machines = answers.machines(found, releases.load())
+    return (
+        _templates()
+        .get_template("index.html")
+        .render(
+            machines=machines,
+            written=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+            version=__version__,
+            picture=_picture,
+            outcome=answers.outcome,
+        )
+    )
+
+
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tensorcopy.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(duration=duration, count=count, nbytes=lambda numel: size(numel * FLOAT32))
+    return environment
+
+
+def _picture(machine: answers.Machine, history: answers.History) -> Markup:
+    return Markup(pictures.history(history, {method: machine.code(method) for method in history.methods}))  # noqa: S704 - our own SVG

@@ -1,0 +1,88 @@
+"""What the pages say of results of known numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorcopy.site import answers
+from tests.conftest import NEW, OLD, measured
+
+RELEASES = (OLD, NEW)
+
+
+def only(*found):
+    (machine,) = answers.machines(found, RELEASES)
+    return machine
+
+
+def test_the_fastest_are_those_whose_interval_reaches_the_least():
+    """1.00 ± 1 % and 1.015 ± 1 % cannot be told apart, 1.05 can."""
+    machine = only(measured(NEW, {("a", 16): 1.0e-6, ("b", 16): 1.015e-6, ("c", 16): 1.05e-6}))
+    (table,) = machine.costs
+    assert table.methods == ("a", "b", "c")
+    assert [row[0].fastest for row in table.costs] == [True, True, False]
+    assert table.fastest_at(0)[0] == "a"
+
+
+def test_the_winner_is_among_the_fastest_most_often():
+    """Of two that are so equally often, the one with the smaller times."""
+    machine = only(measured(NEW, {("a", 1): 1e-6, ("b", 1): 2e-6, ("a", 16): 2e-6, ("b", 16): 1.9e-6, ("a", 128): 3e-6, ("b", 128): 4e-6}))
+    assert machine.costs[0].winner() == ("a", 2)
+    machine = only(measured(NEW, {("a", 1): 1e-6, ("b", 1): 1.001e-6}))
+    assert machine.costs[0].winner() == ("a", 1)
+
+
+def test_a_missing_time_is_never_the_fastest():
+    """It is shown as not measured."""
+    machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
+    assert machine.costs[0].costs[1][0] == answers.Cost(None, fastest=False)
+
+
+def test_the_newest_release_answers_and_history_is_in_order():
+    """Whatever order the files came in."""
+    times = {("a", 2**10): 1e-6}
+    machine = only(measured(NEW, times), measured(OLD, times, python="3.9"), measured(NEW, times, python="3.9"))
+    assert machine.newest == NEW
+    (history,) = machine.histories
+    assert history.releases == ("1.0.0", "2.0.0")
+    assert history.pythons == ("3.11", "3.9")
+    assert history.at("1.0.0", "3.11", "a") is None
+
+
+def test_the_machine_that_measured_last_comes_first():
+    """The reader's own, after a dashboard run."""
+    times = {("a", 1): 1e-6}
+    shipped = measured(NEW, times, machine="shipped", started="2026-11-20T00:00:00+00:00")
+    here = measured(NEW, times, machine="here", started="2026-11-21T00:00:00+00:00")
+    assert [machine.name for machine in answers.machines((shipped, here), RELEASES)] == ["here", "shipped"]
+
+
+@pytest.mark.parametrize("torch_sha", ["c" * 40, ""])
+def test_a_number_whose_ledger_disagrees_with_its_label_is_not_shown(torch_sha):
+    """Nor one without a ledger."""
+    assert answers.machines((measured(NEW, {("a", 1): 1e-6}, torch_sha=torch_sha),), RELEASES) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        ({}, "independent, out of the graph"),
+        ({"shares_storage": True, "keeps_graph": True, "requires_grad": True}, "shares storage, in the graph"),
+        ({"requires_grad": True}, "independent, out of the graph, with a gradient of its own"),
+        ({"gives": "ndarray", "layout": "contiguous"}, "independent, laid out contiguous"),
+        ({"warns": "UserWarning: don't"}, "independent, out of the graph, warns"),
+        ({"raises": "TypeError: can't on {device}"}, "TypeError: can't on the device"),
+    ],
+)
+def test_an_outcome_in_words(seen, words):
+    """As the page and the terminal have it."""
+    plain = {
+        "gives": "tensor",
+        "shares_storage": False,
+        "keeps_graph": False,
+        "requires_grad": False,
+        "layout": "same",
+        "warns": "",
+        "raises": "",
+    }
+    assert answers.outcome({**plain, **seen}) == words
