@@ -1,0 +1,124 @@
+"""The main job: choose releases, install and measure each, publish the site. Prints nothing: whoever calls is told how far it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from tensorcopy import environments, releases, results
+from tensorcopy.asv_plugin import program
+from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.releases import Release
+from tensorcopy.results import Result, Results
+
+EVERYTHING = "^(?!article)"  # but the article's own grid, which repeats copies by size more finely
+QUICKLY = "^(copies|conversions).BySize"
+FEW_SAMPLES = {"rounds": 1, "repeat": 3}
+SAMPLES = 10  # of a full measurement: five in each of two processes
+
+INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 6.0  # seconds on two cores, until the pace is known
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A release to be measured on one of this machine's Pythons."""
+
+    release: Release
+    python: str
+
+    @property
+    def environment(self) -> str:
+        return environments.name(self.python, environments.expected_build())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be measured, newest release first; and a line for each release that is left out, with the reason."""
+
+    measurements: tuple[Measurement, ...]
+    left_out: tuple[str, ...]
+
+
+def choose(wanted: str, pythons: tuple[str, ...]) -> Choice:
+    """The releases that `wanted` selects; "" is the newest one that this machine can install. `pythons` are preferred in their order.
+
+    Raises TensorcopyError where nothing can be installed.
+    """
+    candidates = releases.select(wanted) if wanted else list(releases.load())
+    measurements, left_out = [], []
+    for release in reversed(candidates):
+        served = environments.pythons_for(release, list(pythons))
+        if served:
+            measurements.append(Measurement(release, served[0]))
+            if not wanted:
+                break
+        else:
+            first, last = release.pythons
+            left_out.append(f"torch {release.version} is skipped: it has wheels for Python {first} to {last}, uv finds none of them here")
+    if not measurements:
+        raise TensorcopyError(
+            "nothing can be measured here",
+            got=left_out[0],
+            allowed="a release that `tensorcopy releases` shows as installable",
+            next=f"uv python install {candidates[-1].pythons[1]}",
+        )
+    return Choice(tuple(measurements), tuple(left_out))
+
+
+def already_measured(found: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
+    """This machine's result for a measurement, if it holds all that would be measured now."""
+    for result in found:
+        if (result.machine, result.sha, result.environment) == (machine, measurement.release.sha, measurement.environment):
+            return result if result.ledger and _complete(result, quick) else None
+    return None
+
+
+def run(measurements: list[Measurement], places: Places, machine: str, quick: bool, tell: Tell) -> Results:
+    """Measure, publish, and return what then lies in results/. Samples are added to what is there, never put in its place.
+
+    Raises TensorcopyError where asv could not do its work; what was measured before stays.
+    """
+    steps = [step for measurement in measurements for step in _steps(measurement, places, quick)] + [Step("publishing the site", PUBLISH)]
+
+    def told(current: int, share: float, elapsed: float, detail: str) -> None:
+        tell(progress(steps, current, share, elapsed, f": {detail}" if detail else ""))
+
+    for number, measurement in enumerate(measurements):
+        told(2 * number, 0.0, 0.0, "")
+        program.measure(
+            range=f"{measurement.release.tag}^!",
+            environment=f"release:{measurement.python}",
+            suites=QUICKLY if quick else EVERYTHING,
+            attributes=FEW_SAMPLES if quick else {},
+            machine=machine,
+            installing=partial(told, 2 * number),
+            measuring=partial(told, 2 * number + 1),
+        )
+    told(len(steps) - 1, 0.0, 0.0, "")
+    program.publish()
+    told(len(steps) - 1, 1.0, PUBLISH, "")
+    return results.load(places.results)
+
+
+def _steps(measurement: Measurement, places: Places, quick: bool) -> list[Step]:
+    version = measurement.release.version
+    path = environments.path_of(places.environments, measurement.release, measurement.python, environments.expected_build())
+    there = environments.is_complete(path)
+    return [
+        Step(f"checking torch {version}" if there else f"installing torch {version}", CHECK if there else INSTALL),
+        Step(f"measuring torch {version}", MEASURE_QUICKLY if quick else MEASURE),
+    ]
+
+
+def _complete(result: Result, quick: bool) -> bool:
+    by_size = [timing for case, timing in result.timings.items() if re.search(QUICKLY, case.suite)]
+    if quick:
+        return bool(by_size)
+    modules = {case.suite.split(".")[0] for case in result.timings}
+    return {"copies", "conversions", "floors", "threads"} <= modules and min(len(timing.samples) for timing in by_size) >= SAMPLES
