@@ -123,6 +123,8 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console) -> No
 
 
 def _left(seconds: float) -> str:
+    if seconds == 0:
+        return ""
     if seconds >= 90:
         return f"about {round(seconds / 60)} min left"
     return f"about {max(5, round(seconds / 5) * 5)} s left"

@@ -7,6 +7,7 @@ stored results: rows are appended, never renamed, reordered or given another bod
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
@@ -85,8 +86,8 @@ def _compiled(code: str) -> Any:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """(2, 5, 1) of "2.5.1+cu124" or "2.17.0.dev20261101"."""
-    return tuple(int(part) for part in text.split("+")[0].split(".")[:3])
+    """(2, 5, 1) of "2.5.1+cu124", "2.5.1.dev20261101" or "2.5.1a0+nv25"."""
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
 class UnknownMethod(TensorcopyError, KeyError):

@@ -41,6 +41,7 @@ def test_promises_follow_the_release():
     assert method.promised("cpu", "1.10.2") is None
     assert method.promised("cpu", "2.11.0").with_grad.keeps_graph is False
     assert method.promised("cpu", "2.12.1").with_grad.keeps_graph is True
+    assert method.promised("cpu", "2.12.0a0+nv26") == method.promised("cpu", "2.12.0.dev20260601") == method.promised("cpu", "2.15.0")
     assert "clone().detach()" in COPIES["tensor"].promised("cpu", "2.6.0").plain.warns
     assert "detach().clone()" in COPIES["tensor"].promised("cpu", "2.7.0").plain.warns
 

@@ -129,7 +129,7 @@ def test_asv_itself_works_from_the_root(checkout, measured):
     """Unpatched, with releases for commits."""
     shown = checkout.run("asv", "show", "v1.9.0", "--machine", "ci")
     assert shown.returncode == 0
-    assert "Commit: d69c22dd <v1.9.0>" in shown.stdout
+    assert "Commit: v1.9.0" in shown.stdout
     assert "copies.BySize.time_copy" in shown.stdout
     checked = checkout.run("asv", "check", "-E", "release:3.11")
     assert checked.returncode == 0, checked.stdout
@@ -140,9 +140,8 @@ def test_asv_compare_prints_real_rows(checkout, measured):
     """Of the shipped history: both columns are times, joined by environment."""
     done = checkout.run("asv", "compare", "v1.13.1", "v2.15.0", "--machine", "epyc-2core")
     assert done.returncode == 0
-    rows = re.findall(
-        r"^\| +\S* +\| \d[^|]+s +\| \d[^|]+s +\| +~?\d+\.\d+ +\| copies\.BySize.*py3.11-cuda\] +\|$", done.stdout, re.MULTILINE
-    )
+    time = r"\| \d[^|]*s +"
+    rows = re.findall(rf"^\| \S* +{time}{time}\| ~?\d+\.\d+ +\| copies\.BySize\.time_copy\(.*\|$", done.stdout, re.MULTILINE)
     assert len(rows) >= 40
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 from asv import environment, util
 from asv.console import log
@@ -19,7 +20,7 @@ from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import ledgers_to_stamp
 from tensorcopy.environments import CHECKOUT
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import Release
+from tensorcopy.releases import Release, minor
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
@@ -69,7 +70,8 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     """A fresh virtual environment per release, made by uv and kept. `asv run` uses it; its Python is one of asv.conf.json's."""
 
     tool_name = "release"
-    constructed: ClassVar[list[str]] = []  # the Pythons asv has asked for in this run
+    # asv constructs the configuration's environments also when -E names others, and lets go of them again: those alive are meant
+    _alive: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         if uv.find_python(python) is None:
@@ -79,25 +81,39 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
         self._directory = Path(conf.env_dir).absolute()
         self._absent = ""
-        ReleaseEnvironment.constructed.append(python)
-        TorchReleases.servable = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment.constructed))
+        ReleaseEnvironment._alive.add(self)
+        TorchReleases.servable = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment._pythons()))
+
+    @classmethod
+    def _pythons(cls) -> list[str]:
+        """The Pythons of this run, the newest first."""
+        return sorted({alive.python for alive in cls._alive}, key=minor, reverse=True)
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         if commit_hash == self._commit:
             return
-        release = releases.find(commit_hash)
-        python = self._python
+        release, python, build = releases.find(commit_hash), self._python, self._requirements["build"]
         self._absent = "" if release.runs_on(python) else environments.why_not(release, [python])
-        if self._absent:
-            # asv asks every environment for every release; where there is no wheel, the suites are told to skip
-            log.warning(f"torch {release.version} is skipped on Python {python}: {self._absent}")
-            python = next(other for other in ReleaseEnvironment.constructed if release.runs_on(other))
-        built = environments.path_of(self._directory, release, python, self._requirements["build"])
-        if not built.exists():
-            log.info(f"Installing torch {release.version} on Python {python}")
         with clearly():
-            place = environments.build(self._directory, release, python, self._requirements["build"])
-        self._ready(release, place, conf)
+            if self._absent:
+                # asv asks every environment for every release; where there is no wheel, the suites are told to skip
+                log.warning(f"torch {release.version} is skipped on Python {python}: {self._absent}")
+                python = self._another_python(release)
+            if not environments.is_complete(environments.path_of(self._directory, release, python, build)):
+                log.info(f"Installing torch {release.version} on Python {python}")
+            self._ready(release, environments.build(self._directory, release, python, build), conf)
+
+    def _another_python(self, release: Release) -> str:
+        """One of this run's Pythons that has a wheel, so that the suites can be imported at least."""
+        for python in self._pythons():
+            if release.runs_on(python):
+                return python
+        raise TensorcopyError(
+            f"torch {release.version} cannot be measured here",
+            got=f"Python {', '.join(self._pythons())}",
+            allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
+            next=f"-E release:{release.pythons[1]}",
+        )
 
     def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
         absent = {"TENSORCOPY_ABSENT": self._absent} if self._absent else {}

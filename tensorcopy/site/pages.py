@@ -44,8 +44,13 @@ def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("tensorcopy.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(duration=duration, count=count, nbytes=lambda numel: size(numel * FLOAT32))
+    environment.filters.update(duration=duration, count=count, nbytes=lambda numel: size(numel * FLOAT32), breakable=_breakable)
     return environment
+
+
+def _breakable(code: str) -> Markup:
+    """Code that may be broken before a call, where a phone is too narrow."""
+    return Markup("<wbr>.").join(code.split("."))
 
 
 def _picture(machine: answers.Machine, history: answers.History) -> Markup:

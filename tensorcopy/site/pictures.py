@@ -89,7 +89,7 @@ def _ticks(low: float, high: float) -> list[float]:
     inside = [tick for tick in ticks if low <= tick <= high]
     if len(inside) >= 4:
         return inside
-    step = next(tick for tick in ticks if (high - low) / tick <= 5)
+    step = next(tick for tick in ticks if (high - low) / tick <= 6)
     return [step * n for n in range(int(low / step) + 1, int(high / step) + 1)]
 
 
@@ -104,7 +104,7 @@ def _style() -> dict[str, object]:
     return {
         "axis": {**text, "gridColor": RULE, "domainColor": RULE, "tickColor": RULE, "labelPadding": 5},
         "axisX": {"grid": False},
-        "legend": {**text, "rowPadding": 3, "columnPadding": 14, "symbolSize": 40},
+        "legend": {**text, "rowPadding": 3, "columnPadding": 40, "symbolSize": 40},
         "view": {"stroke": None},
         "font": "system-ui, sans-serif",
     }
