@@ -134,7 +134,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     measured = results.load(RESULTS).found
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
-        table.add_column(title)
+        table.add_column(title, overflow="fold")
     for release in releases.load():
         machines = dict.fromkeys(result.machine for result in measured if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
@@ -175,13 +175,13 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     if options.name is None:
         console.print(f"Observed with torch {observed[-1].ledger['torch']} on the CPU, for a leaf that requires grad.\n")
         for title in ("method", "code", "result"):
-            table.add_column(title)
+            table.add_column(title, overflow="fold")
         for name, row in rows.items():
             table.add_row(name, row["code"], outcome(row["observed"]["cpu"]["with_grad"]))
     else:
         console.print(f"{options.name}: {rows[options.name]['code']}\n")
         for title in ("torch", "Python", "of a plain tensor", "of one that requires grad"):
-            table.add_column(title)
+            table.add_column(title, overflow="fold")
         for result in observed:
             seen = result.methods[options.name]["observed"].get("cpu")
             of = (outcome(seen["plain"]), outcome(seen["with_grad"])) if seen else ("does not exist", "")

@@ -41,8 +41,8 @@ def places() -> Places:
 def register(name: str) -> None:
     """Make asv know this machine as `name`, with every field, unless it does: `asv machine --yes --machine NAME` saves the name only."""
     try:
-        MachineCollection.load(name)
-        return
+        if MachineCollection.load(name)["machine"] == name:  # a host asv does not know is given the only machine it does
+            return
     except util.UserError:
         pass  # not known yet
     found = Machine.get_defaults()
