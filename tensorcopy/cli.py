@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TensorcopyError as error:
         print(f"tensorcopy: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("tensorcopy: interrupted; what was measured is kept, and the same command goes on from there", file=sys.stderr)
+        print("tensorcopy: interrupted; releases that were finished are kept, the same command goes on with the next", file=sys.stderr)
     return 2
 
 
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     board.add_argument("--no-serve", action="store_true", help="write site/ and stop there")
     board.add_argument("--port", type=int, metavar="N", help="serve on this port of the loopback; 8080 or the next free one by default")
-    board.add_argument("--open", action="store_true", help="open the page in a browser")
+    board.add_argument("--open", action="store_true", help="open the served page in a browser")
     board.set_defaults(command=_dashboard)
 
     table = commands.add_parser("releases", help="list the torch releases and what this machine can install; add one")
@@ -99,13 +99,12 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
                 said.add(doing)
                 console.print(f"{doing} ({_left(now.remaining)})")
 
-        after = dashboard.run(wanted, places, options.machine, options.quick, tell)
-    for problem in after.problems:
-        print(f"tensorcopy: {problem}", file=sys.stderr)
+        problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
+    _say(problems)
     console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
         _serve(options, places.html, console)
-    return 2 if after.problems else 0
+    return 2 if problems else 0
 
 
 def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
@@ -130,19 +129,25 @@ def _left(seconds: float) -> str:
     return f"about {max(5, round(seconds / 5) * 5)} s left"
 
 
+def _say(problems: Sequence[TensorcopyError]) -> None:
+    for problem in problems:
+        print(f"tensorcopy: {problem}", file=sys.stderr)
+
+
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    measured = results.load(RESULTS).found
+    read = results.load(RESULTS) if RESULTS.exists() else results.Results((), ())
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
         table.add_column(title, overflow="fold")
     for release in releases.load():
-        machines = dict.fromkeys(result.machine for result in measured if result.sha == release.sha)
+        machines = dict.fromkeys(result.machine for result in read.found if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         table.add_row(
             f"{release.version}{kind}", str(release.date), "{} to {}".format(*release.pythons), _here(release), ", ".join(machines) or "–"
         )
     console.print(table)
-    return 0
+    _say(read.problems)
+    return 2 if read.problems else 0
 
 
 def _here(release: Release) -> str:
@@ -165,7 +170,8 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.site.answers import outcome
 
     order = {release.sha: index for index, release in enumerate(releases.load())}
-    observed = sorted((r for r in results.load(RESULTS).found if r.sha in order and r.methods), key=lambda r: order[r.sha])
+    read = results.load(RESULTS)
+    observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
     if not observed:
         raise TensorcopyError("nothing was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     rows = observed[-1].methods
@@ -177,23 +183,28 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
         for title in ("method", "code", "result"):
             table.add_column(title, overflow="fold")
         for name, row in rows.items():
-            table.add_row(name, row["code"], outcome(row["observed"]["cpu"]["with_grad"]))
+            seen = row["observed"].get("cpu")
+            table.add_row(name, row["code"], outcome(seen["with_grad"]) if seen else f"exists from torch {row['since']} on")
     else:
         console.print(f"{options.name}: {rows[options.name]['code']}\n")
         for title in ("torch", "Python", "of a plain tensor", "of one that requires grad"):
             table.add_column(title, overflow="fold")
         for result in observed:
-            seen = result.methods[options.name]["observed"].get("cpu")
-            of = (outcome(seen["plain"]), outcome(seen["with_grad"])) if seen else ("does not exist", "")
+            seen = result.methods.get(options.name, {}).get("observed", {}).get("cpu")
+            of = (outcome(seen["plain"]), outcome(seen["with_grad"])) if seen else ("not there, or not observed yet", "")
             table.add_row(result.ledger["torch"], result.python, *of)
     console.print(table)
-    return 0
+    _say(read.problems)
+    return 2 if read.problems else 0
 
 
 def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import readme
 
-    machine = readme.best_known(results.load(RESULTS).found)
+    read = results.load(RESULTS)
+    if read.problems:
+        raise read.problems[0]  # a README from fewer results would be a wrong one
+    machine = readme.best_known(read.found)
     page = Path("README.md")
     page.write_text(readme.written(page.read_text(encoding="utf-8"), machine), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +12,13 @@ from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.releases import Release
-from tensorcopy.results import Result, Results
+from tensorcopy.results import Result
 
 EVERYTHING = "^(?!article)"  # but the article's own grid, which repeats copies by size more finely
-QUICKLY = "^(copies|conversions).BySize"
+QUICKLY = r"^(copies|conversions)\.(BySize|ByDevice.*'(cuda|mps|xpu)')"  # asv matches parameters too; the CPU is in BySize
+BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
-SAMPLES = 10  # of a full measurement: five in each of two processes
+SAMPLES = 10  # of a full measurement: the suites' rounds times their repeat
 
 INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 6.0  # seconds on two cores, until the pace is known
 
@@ -79,11 +79,13 @@ def already_measured(found: tuple[Result, ...], measurement: Measurement, machin
     return None
 
 
-def run(measurements: list[Measurement], places: Places, machine: str, quick: bool, tell: Tell) -> Results:
-    """Measure, publish, and return what then lies in results/. Samples are added to what is there, never put in its place.
+def run(measurements: list[Measurement], places: Places, machine: str, quick: bool, tell: Tell) -> tuple[TensorcopyError, ...]:
+    """Measure, publish, and return what went wrong on the way: a release that failed, a result that cannot be read.
 
-    Raises TensorcopyError where asv could not do its work; what was measured before stays.
+    The others are measured and published all the same. Samples are added to what is there, never put in its place. Raises
+    TensorcopyError where nothing can be published.
     """
+    problems = []
     steps = [step for measurement in measurements for step in _steps(measurement, places, quick)] + [Step("publishing the site", PUBLISH)]
 
     def told(current: int, share: float, elapsed: float, detail: str) -> None:
@@ -91,19 +93,25 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
 
     for number, measurement in enumerate(measurements):
         told(2 * number, 0.0, 0.0, "")
-        program.measure(
-            range=f"{measurement.release.tag}^!",
-            environment=f"release:{measurement.python}",
-            suites=QUICKLY if quick else EVERYTHING,
-            attributes=FEW_SAMPLES if quick else {},
-            machine=machine,
-            installing=partial(told, 2 * number),
-            measuring=partial(told, 2 * number + 1),
-        )
+        try:
+            program.measure(
+                range=f"{measurement.release.tag}^!",
+                environment=f"release:{measurement.python}",
+                suites=QUICKLY if quick else EVERYTHING,
+                attributes=FEW_SAMPLES if quick else {},
+                machine=machine,
+                installing=partial(told, 2 * number),
+                measuring=partial(told, 2 * number + 1),
+            )
+        except TensorcopyError as error:
+            problems.append(error)
     told(len(steps) - 1, 0.0, 0.0, "")
+    found = results.load(places.results)
+    if found.unpublishable:
+        raise found.unpublishable[0]  # asv would remove the site and then stop at this file
     program.publish()
     told(len(steps) - 1, 1.0, PUBLISH, "")
-    return results.load(places.results)
+    return (*problems, *found.problems)
 
 
 def _steps(measurement: Measurement, places: Places, quick: bool) -> list[Step]:
@@ -117,8 +125,9 @@ def _steps(measurement: Measurement, places: Places, quick: bool) -> list[Step]:
 
 
 def _complete(result: Result, quick: bool) -> bool:
-    by_size = [timing for case, timing in result.timings.items() if re.search(QUICKLY, case.suite)]
+    suites = {case.suite for case in result.timings}
     if quick:
-        return bool(by_size)
-    modules = {case.suite.split(".")[0] for case in result.timings}
-    return {"copies", "conversions", "floors", "threads"} <= modules and min(len(timing.samples) for timing in by_size) >= SAMPLES
+        return suites.issuperset(BY_SIZE)
+    samples = [len(timing.samples) for case, timing in result.timings.items() if case.suite in BY_SIZE]
+    modules = {suite.split(".")[0] for suite in suites}
+    return {"copies", "conversions", "floors", "threads"} <= modules and min(samples) >= SAMPLES

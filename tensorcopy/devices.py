@@ -7,23 +7,33 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from pathlib import Path
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is ROCm's name too
 DEVICES = ("cpu", *ACCELERATORS)
 
 
+@cache
 def is_available(device: str) -> bool:
-    """Whether this torch can put a tensor on `device`, one of `DEVICES`."""
+    """Whether this torch can really use `device`, one of `DEVICES`: it says so, and adds two numbers there.
+
+    An old torch sees a new GPU and has no kernels for it; a hosted Mac shows an MPS device that has no memory; MPS before 2.4 cannot be
+    waited for. Such a device is not there.
+    """
     import torch
 
     if device == "cpu":
         return True
-    if device == "mps":  # absent before torch 1.12
-        mps = getattr(torch.backends, "mps", None)
-        return mps is not None and bool(mps.is_available())
-    module = getattr(torch, device, None)  # torch.xpu is absent before 2.3
-    return module is not None and bool(module.is_available())
+    try:
+        module = torch.backends.mps if device == "mps" else getattr(torch, device)
+        if not module.is_available():
+            return False
+        torch.ones(1, device=device).add_(1)
+        wait(device)
+    except (AttributeError, AssertionError, NotImplementedError, RuntimeError):  # in whichever way this torch says no
+        return False
+    return True
 
 
 def available() -> list[str]:

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tensorcopy import uv
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, load, minor, numpy_for
 
-RUNNER = "0.3.2"  # asv_runner decides how a sample is taken: one version for every release
+RUNNER = version("asv_runner")  # it decides how a sample is taken: the one of this program goes into every environment
 COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -118,7 +119,7 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
                 f"the environment of torch {release.version} is refused, its {field} is not the table's",
                 got=f"{came} in {ledger['torch']}",
                 allowed=value,
-                next=_remedy(field, release),
+                next=_remedy(field, release, environment),
             )
 
 
@@ -135,12 +136,12 @@ def released_as(ledger: dict[str, Any]) -> Release:
     )
 
 
-def _remedy(field: str, release: Release) -> str:
+def _remedy(field: str, release: Release, environment: Environment) -> str:
     if field == "build":
         return "set UV_TORCH_BACKEND to the build that is meant, such as cpu or cu126"
     if field in ("torch", "torch_sha"):
         return f"tensorcopy releases add {release.version} makes the row anew from the wheel"
-    return "remove the environment's folder and repeat"
+    return f"remove {environment.python.parent.parent} and repeat"
 
 
 def _report(python: Path) -> dict[str, Any]:

@@ -14,8 +14,7 @@ import math
 import shutil
 import subprocess
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ class Timing:
     """One case as measured: seconds per call.
 
     median : of all samples
-    low, high : asv's 99 % interval of the median, or the median itself where there are too few samples for one
+    low, high : asv's 99 % interval of the median, or the range of the samples where they are too few for one
     samples : where they were recorded
     """
 
@@ -72,24 +71,37 @@ class Results:
 
     found: tuple[Result, ...]
     problems: tuple[TensorcopyError, ...]
+    unpublishable: tuple[TensorcopyError, ...] = ()  # of the problems, those that asv cannot do without
 
 
 def load(directory: Path) -> Results:
-    """Every result under `directory`. Raises nothing: a damaged or deleted file is a problem, the others are read."""
+    """Every result under `directory`. Raises nothing: a damaged or deleted file, or a number whose ledger disagrees with its label, is a
+    problem; the others are read.
+    """
     found, problems = [], list(_deleted(directory))
     try:
         suites = _document(directory / "benchmarks.json")
     except TensorcopyError as error:
-        return Results((), (error, *problems))
-    for path in sorted(directory.glob("*/*.json")):
+        return Results((), (error, *problems), (error,))
+    machines, unpublishable = [], []
+    for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
+        try:
+            _machine(folder)
+            machines.append(folder)
+        except TensorcopyError as error:
+            problems.append(error)
+            unpublishable += [error] if (folder / "machine.json").exists() else []  # asv leaves a folder without one out
+    for path in sorted(path for folder in machines for path in folder.glob("*.json")):
         if path.name in NOT_RESULTS:
             continue
         try:
-            _machine(path.parent)
-            found.append(read(path, suites))
+            result = read(path, suites)
+            if result.ledger.get("torch_sha") != result.sha:
+                raise _without_ledger(result)
+            found.append(result)
         except TensorcopyError as error:
             problems.append(error)
-    return Results(tuple(found), tuple(problems))
+    return Results(tuple(found), tuple(problems), tuple(unpublishable))
 
 
 def read(path: Path, suites: dict[str, Any]) -> Result:
@@ -122,14 +134,35 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
 
-def stamp(path: Path, report: dict[str, Any], started: float) -> None:
-    """Write the ledger and the observations into a result file that asv has written."""
+def stamp(path: Path, report: dict[str, Any], before: str = "") -> None:
+    """Write the ledger and the observations into a result file that asv has written; `before` is its text before this run.
+
+    Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
+    """
     document = {**_document(path), **report}
-    document["ledger"] = {**report["ledger"], "started": datetime.fromtimestamp(started, timezone.utc).isoformat(timespec="seconds")}
+    if before:
+        _keep_measured(document, json.loads(before))
     document["version"] = document.pop("version")  # last, as asv writes it
     draft = path.with_suffix(".json.new")
     draft.write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
     draft.replace(path)
+
+
+def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
+    columns = document["result_columns"]
+    by_case = [column for column in columns if column in ("result", "samples") or column.startswith("stats_")]
+    for suite, values in document["results"].items():
+        now = dict(zip_longest(columns, values))
+        then = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
+        if not then["result"] or (now["params"], now["version"]) != (then["params"], then["version"]):
+            continue
+        count = len(then["result"])
+        results = now["result"] or [None] * count
+        lost = [index for index in range(count) if _number(results[index]) is None and _number(then["result"][index]) is not None]
+        for column in by_case if lost else ():
+            cells = now[column] or [None] * count
+            now[column] = [(then[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
+        document["results"][suite] = [now[column] for column in columns]
 
 
 def holds_nothing(path: Path) -> bool:
@@ -143,13 +176,14 @@ def _timings(suite: str, names: list[str], row: dict[str, Any]) -> dict[Case, Ti
         median = _number(_column(row, "result", index))
         if median is None:  # failed or skipped
             continue
+        samples = tuple(_column(row, "samples", index) or ())
         low, high = _number(_column(row, "stats_ci_99_a", index)), _number(_column(row, "stats_ci_99_b", index))
         case = Case(suite, tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))
         timings[case] = Timing(
             median,
-            median if low is None else low,
-            median if high is None else high,
-            tuple(_column(row, "samples", index) or ()),
+            min(samples, default=median) if low is None else low,
+            max(samples, default=median) if high is None else high,
+            samples,
         )
     return timings
 
@@ -182,8 +216,21 @@ def _machine(directory: Path) -> dict[str, Any]:
     return document
 
 
+def _without_ledger(result: Result) -> TensorcopyError:
+    return TensorcopyError(
+        f"the result file {_name(result.path)} is refused, its ledger is not its label's",
+        got=result.ledger.get("torch_sha", "no ledger, as after a run that was killed"),
+        allowed=f"the ledger of torch {result.sha[:8]}",
+        next="remove the file and measure again",
+    )
+
+
+def _name(path: Path) -> Path:
+    return path.relative_to(path.parents[1] if path.name == "benchmarks.json" else path.parents[2])
+
+
 def _damaged(path: Path, got: str) -> TensorcopyError:
-    name = path.relative_to(path.parents[1] if path.name == "benchmarks.json" else path.parents[2])
+    name = _name(path)
     return TensorcopyError(
         f"the result file {name} cannot be read",
         got=got,
@@ -198,7 +245,7 @@ def _deleted(directory: Path) -> list[TensorcopyError]:
     if git is None or not directory.is_dir():
         return []
     done = subprocess.run(
-        [git, "ls-files", "--deleted", "--", "."], cwd=directory, capture_output=True, text=True, check=False
+        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, check=False
     )  # outside a checkout it fails, and knows nothing
     return [
         TensorcopyError(
@@ -207,5 +254,5 @@ def _deleted(directory: Path) -> list[TensorcopyError]:
             allowed="results are only ever added",
             next=f"git checkout {directory.name}/{name}",
         )
-        for name in done.stdout.split()
+        for name in filter(None, done.stdout.split("\0"))
     ]

@@ -7,6 +7,8 @@ The two have the same fields, so that a test, a page and a person can lay them s
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +66,7 @@ def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
 
     # transposed, so that a method that lays its result out anew is seen to
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _every_warning() as caught:
         try:
             y = method.on(device)(x)
         except Exception as error:  # whatever a method raises is what is being asked
@@ -95,6 +96,21 @@ def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
             "layout": _layout(x.stride(), strides, (2, 1)),
         }
     return Outcome(shares_storage=_shares_storage(x, y), warns=warns, **fields)
+
+
+@contextmanager
+def _every_warning() -> Iterator[list[warnings.WarningMessage]]:
+    """What is warned of inside, also what torch says but once in a process: it may have said it for another device."""
+    import torch
+
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield caught
+    finally:
+        torch.set_warn_always(before)
 
 
 def _layout(before: tuple[int, ...], after: tuple[int, ...], contiguous: tuple[int, ...]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorcopy import environments, uv
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import Release, minor
+from tensorcopy.releases import TABLE, Release, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -25,6 +25,13 @@ def release(version: str) -> Release:
     """
     python, entry = _index_entry(version)
     offered = _pythons(entry)
+    if not all("upload-time" in wheel for wheel in entry["wheels"]):
+        raise TensorcopyError(
+            f"the date of torch {version} is unknown",
+            got="an index that tells no upload times",
+            allowed="an index that does, as PyPI",
+            next=f"write the row into tensorcopy/{TABLE.name} by hand, and `tensorcopy releases` reads it",
+        )
     uploaded = min(_upload_time(wheel) for wheel in entry["wheels"])
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "environment"
@@ -79,7 +86,7 @@ def _unavailable(version: str, why: str) -> TensorcopyError:
 
 
 def _upload_time(wheel: dict[str, Any]) -> datetime:
-    return datetime.fromisoformat(wheel["upload-time"]) if isinstance(wheel["upload-time"], str) else wheel["upload-time"]
+    return datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00"))  # Python 3.10 knows no Z
 
 
 def _said_of_itself(source: str) -> dict[str, str]:

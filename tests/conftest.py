@@ -50,6 +50,7 @@ def results_dir(tmp_path: Path) -> Path:
         "result_columns": columns.split(),
         "results": {"copies.BySize.time_copy": row},
         "durations": {},
+        "ledger": {"torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e"},
         "version": 2,
     }
     (folder / "box" / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(document))

@@ -45,8 +45,8 @@ def test_the_newest_release_answers_and_history_is_in_order():
     assert machine.newest == NEW
     (history,) = machine.histories
     assert history.releases == ("1.0.0", "2.0.0")
-    assert history.pythons == ("3.11", "3.9")
-    assert history.at("1.0.0", "3.11", "a") is None
+    assert history.environments == ("py3.11-cuda", "py3.9-cuda")
+    assert history.at("1.0.0", "py3.11-cuda", "a") is None
 
 
 def test_the_machine_that_measured_last_comes_first():

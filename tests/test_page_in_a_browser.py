@@ -35,8 +35,8 @@ def browser():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280, 3840])
 def test_it_fits_and_asks_nobody(browser, page_file, width, scheme):
-    """From the disk, without scripts: no request but its own files, no sideways scrolling, nothing in the console."""
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=True, offline=True)
+    """From the disk: no request but its own files, no sideways scrolling, nothing in the console."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True)
     page = context.new_page()
     asked, said = [], []
     page.on("request", lambda request: asked.append(request.url))

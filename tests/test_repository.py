@@ -64,6 +64,13 @@ def test_new_is_whatever_has_no_result(repo):
     assert names(repo, repo.get_new_branch_commits(["releases"], existing)) == ["v2.2.2"]
 
 
+def test_nothing_new_is_no_error(repo):
+    """`asv run NEW` on a complete history."""
+    with pytest.raises(SystemExit) as caught:
+        repo.get_new_branch_commits(["releases"], [release.sha for release in releases.load()])
+    assert caught.value.code == 0
+
+
 def test_dates_are_javascripts(repo):
     """Milliseconds, midnight UTC."""
     assert repo.get_date(releases.find("1.9.0").sha) == 1623715200000

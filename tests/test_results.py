@@ -82,11 +82,55 @@ def test_a_ledger_is_stamped_into_asvs_file(results_dir):
     """Nothing of asv's is lost, and asv's version key stays."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
-    results.stamp(path, {"ledger": {"torch": "2.15.0"}, "methods": {}, "article": {}}, started=0.0)
+    results.stamp(path, {"ledger": {"torch": "2.15.0"}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
-    assert after.pop("ledger") == {"torch": "2.15.0", "started": "1970-01-01T00:00:00+00:00"}
-    assert {key: after[key] for key in before if key != "results"} == {key: before[key] for key in before if key != "results"}
+    assert after["ledger"] == {"torch": "2.15.0"}
+    asvs = [key for key in before if key not in ("results", "ledger")]  # in results there are NaN, which equal nothing
+    assert {key: after[key] for key in asvs} == {key: before[key] for key in asvs}
     assert list(results_dir.glob("box/*.new")) == []
+
+
+def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
+    """asv forgets a case's samples when it is skipped or fails in a later run; a number that is new stays new."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    before = path.read_text()
+    document = json.loads(before)
+    row = document["results"]["copies.BySize.time_copy"]
+    row[0] = [float("nan"), 5e-6, 6e-6]
+    row[-1] = None
+    path.write_text(json.dumps(document))
+    results.stamp(path, {}, before)
+    (result,) = results.load(results_dir).found
+    by_method = {case["method"]: timing for case, timing in result.timings.items()}
+    assert {method: timing.median for method, timing in by_method.items()} == {"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6}
+    assert by_method["clone_detach"].samples == (1e-6, 1.1e-6)
+    assert (by_method["clone_detach"].low, by_method["clone_detach"].high) == (0.9e-6, 1.1e-6)
+
+
+@pytest.mark.parametrize("ledger", [None, {"torch_sha": "f" * 40}], ids=["none", "another"])
+def test_a_number_whose_ledger_disagrees_with_its_label_is_refused(results_dir, ledger):
+    """As after a run that was killed; it is named."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    document = json.loads(path.read_text())
+    del document["ledger"]
+    path.write_text(json.dumps({**document, **({"ledger": ledger} if ledger else {})}))
+    read = results.load(results_dir)
+    assert read.found == ()
+    assert str(read.problems[0]).startswith(
+        "the result file results/box/d0f2af8b-py3.11-cuda.json is refused, its ledger is not its label's"
+    )
+
+
+def test_few_samples_have_a_range_for_an_interval(results_dir):
+    """asv's interval of three samples is infinite."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    document = json.loads(path.read_text())
+    row = document["results"]["copies.BySize.time_copy"]
+    row[5][0], row[6][0], row[-1][0] = float("-inf"), float("inf"), [0.8e-6, 1e-6, 1.3e-6]
+    path.write_text(json.dumps(document))
+    (result,) = results.load(results_dir).found
+    timing = next(timing for case, timing in result.timings.items() if case["method"] == "clone_detach")
+    assert (timing.low, timing.high) == (0.8e-6, 1.3e-6)
 
 
 def test_a_file_of_skipped_cases_holds_nothing(results_dir):

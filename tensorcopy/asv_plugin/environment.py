@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
 
 from asv import environment, util
@@ -17,7 +17,7 @@ from asv.console import log
 from tensorcopy import environments, releases, uv
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.asv_plugin.stamp import ledgers_to_stamp
+from tensorcopy.asv_plugin.stamp import stamp_at_exit
 from tensorcopy.environments import CHECKOUT
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, minor
@@ -51,6 +51,14 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         """Nothing: an environment is built when its release is asked for."""
 
     def run(self, args: list[str], **kwargs: Any) -> Any:
+        if self._interpreter is None:
+            with clearly():
+                raise TensorcopyError(
+                    "nothing was installed here",
+                    got="asv --parallel",
+                    allowed="one environment after the other",
+                    next="leave --parallel out",
+                )
         log.debug(f"Running '{' '.join(args)}' in {self.name}")
         return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": self._variables(kwargs.get("env"))})
 
@@ -63,7 +71,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def _ready(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._commit = built.python, release.sha
         self._set_commit_hash(release.sha)
-        ledgers_to_stamp(conf.results_dir)[release.sha, self.name] = built.report
+        stamp_at_exit(conf.results_dir, release.sha, self.name, built.report)
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):
@@ -75,14 +83,22 @@ class ReleaseEnvironment(_MeasuringEnvironment):
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         if uv.find_python(python) is None:
-            raise environment.EnvironmentUnavailable(
-                f"no Python {python} on this machine: got none that uv finds; allowed: CPython {python}; next: uv python install {python}"
-            )
+            self._unavailable(conf, python)
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
         self._directory = Path(conf.env_dir).absolute()
         self._absent = ""
         ReleaseEnvironment._alive.add(self)
         TorchReleases.servable = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment._pythons()))
+
+    def _unavailable(self, conf: Any, python: str) -> NoReturn:
+        """Leave this Python out; where it was asked for by name or none else is left, end with 2: asv would go on without a repository."""
+        missing = TensorcopyError(
+            f"no Python {python} on this machine", got="none that uv finds", allowed=f"CPython {python}", next=f"uv python install {python}"
+        )
+        if python not in conf.pythons or (python == conf.pythons[-1] and not self._alive):
+            with clearly():
+                raise missing
+        raise environment.EnvironmentUnavailable(str(missing))
 
     @classmethod
     def _pythons(cls) -> list[str]:
@@ -129,16 +145,21 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     tool_name = "interpreter"
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
-        executable = Path(sys.executable if python == "same" else util.which(python))
         with clearly():
+            executable = Path(sys.executable) if python == "same" else _executable(python)
             self._place = environments.inspected(executable)
             ledger = self._place.report["ledger"]
             self._release = environments.released_as(ledger)
-        ledger["asv_runner"] = environments.RUNNER  # borrowed, see below
+        ledger["asv_runner"] = environments.RUNNER  # the one that is borrowed below
         super().__init__(conf, ".".join(ledger["python"].split(".")[:2]), ledger["build"], tagged_env_vars)
         TorchReleases.servable = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
         )
+
+    @property
+    def name(self) -> str:
+        """Such as "py3.12-cuda-interpreter": its numpy and its wheel are its own, and so is its series."""
+        return f"{super().name}-{self.tool_name}"
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         if commit_hash != self._release.sha:
@@ -162,9 +183,18 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         folder = Path(self._env_dir).absolute() / "borrowed"
         folder.mkdir(parents=True, exist_ok=True)
         link = folder / "asv_runner"
-        if not link.exists():
-            link.symlink_to(Path(asv_runner.__file__).parent)
+        link.unlink(missing_ok=True)  # it may lead to an asv that is no longer there
+        link.symlink_to(Path(asv_runner.__file__).parent)
         return folder
+
+
+def _executable(python: str) -> Path:
+    try:
+        return Path(util.which(python))
+    except OSError as error:
+        raise TensorcopyError(
+            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="look at -E interpreter:…"
+        ) from error
 
 
 __all__ = ["InterpreterEnvironment", "ReleaseEnvironment"]

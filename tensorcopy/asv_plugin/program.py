@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from queue import Empty, Queue
+from threading import Thread
 
 from tensorcopy.errors import Relayed, TensorcopyError
 
@@ -31,7 +33,7 @@ def measure(range: str, environment: str, suites: str, attributes: dict[str, int
         if "· Benchmarking " in line:
             benchmarking = time.monotonic()
         percent = PERCENT.match(line)
-        if not benchmarking:
+        if not benchmarking:  # asv says nothing while it installs
             installing(0.0, time.monotonic() - started, "")
         elif percent:
             suite = SUITE.match(percent[2])
@@ -40,34 +42,50 @@ def measure(range: str, environment: str, suites: str, attributes: dict[str, int
     arguments = ["run", range, "-E", environment, "--bench", suites, "--append-samples", "--machine", machine]
     for name, value in attributes.items():
         arguments += ["-a", f"{name}={value}"]
+    if sys.platform != "linux":
+        arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
     code, lines = _run(arguments, read)
     if code != 0:
-        raise _failure(f"asv run {range} failed", lines)
+        raise _failure(f"asv run {range} failed", lines, next="the same asv run with --show-stderr tells why")
 
 
 def publish() -> None:
     """`asv publish`. Raises TensorcopyError where asv fails; a damaged result file is for whoever reads the results to tell."""
     code, lines = _run(["publish"], lambda line: None)
     if code not in (0, 2):  # 2: all is written, but a result file could not be read
-        raise _failure("asv publish failed", lines)
+        raise _failure("asv publish failed", lines, next="asv publish --verbose tells why")
 
 
 def _run(arguments: list[str], read: Callable[[str], None]) -> tuple[int, list[str]]:
-    """asv's exit code and output; each line is handed to `read` as it comes."""
+    """asv's exit code and output; each line is handed to `read` as it comes, and "" after each second of silence."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "asv", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment
     ) as process:
-        assert process.stdout is not None  # it is a pipe
+        coming: Queue[str | None] = Queue()
+        Thread(target=_hand_on, args=(process.stdout, coming), daemon=True).start()
         lines = []
-        for line in process.stdout:
-            lines.append(line.rstrip())
-            read(line.rstrip())
+        while True:
+            try:
+                line = coming.get(timeout=1.0)
+            except Empty:
+                read("")
+                continue
+            if line is None:
+                break
+            lines.append(line)
+            read(line)
     return process.returncode, lines
 
 
-def _failure(what: str, lines: list[str]) -> TensorcopyError:
+def _hand_on(output: Iterable[str], coming: Queue[str | None]) -> None:
+    for line in output:
+        coming.put(line.rstrip())
+    coming.put(None)
+
+
+def _failure(what: str, lines: list[str], *, next: str) -> TensorcopyError:
     """Our own line where the plugin has written one; else what failed; else asv's last words."""
     said = [line.split("· ", 1)[-1].strip() for line in lines if line.strip()]
     ours = [line for line in said if "; allowed: " in line and "; next: " in line]
@@ -78,5 +96,5 @@ def _failure(what: str, lines: list[str]) -> TensorcopyError:
         what,
         got=f"failures in {', '.join(failed)}" if failed else " ".join(said[-2:]),
         allowed="every case measured, or skipped by name",
-        next="the same asv run with --show-stderr tells why",
+        next=next,
     )

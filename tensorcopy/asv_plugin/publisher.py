@@ -27,6 +27,9 @@ class Pages(OutputPublisher):  # type: ignore[misc]
 
         directory = Path(conf.html_dir)
         (directory / "index.html").rename(directory / "explorer.html")
+        feed = directory / "regressions.xml"  # written before: asv's own publishers have a lower order
+        if feed.exists():
+            feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")
         read = results.load(Path(conf.results_dir).absolute())
         site.write(read.found, directory)
         for problem in read.problems:

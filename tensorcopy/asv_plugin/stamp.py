@@ -7,37 +7,56 @@ it does not know at a file's top level, and drops it when it writes the file aga
 from __future__ import annotations
 
 import atexit
-import time
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-from importlib_metadata import version
 
 from tensorcopy import results
 from tensorcopy.errors import TensorcopyError
 
-Reports = dict[tuple[str, str], dict[str, Any]]
+
+@dataclass(frozen=True)
+class _Pending:
+    """What is to be written into the files of one release in one environment, and what those held before this run."""
+
+    report: dict[str, Any]
+    before: dict[Path, str]
+
+
+def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str, Any]) -> None:
+    """Have `report` written into the files of this release and environment that asv writes from now on."""
+    folder = Path(results_dir).absolute()
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    report = {**report, "ledger": {**report["ledger"], "asv": version("asv"), "started": started}}
+    before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}
+    _all(folder).setdefault((sha, environment), _Pending(report, before))
 
 
 @cache
-def ledgers_to_stamp(results_dir: str) -> Reports:
-    """The reports by (SHA, environment name) that will be written into this run's files under `results_dir`."""
-    reports: Reports = {}
-    atexit.register(_stamp, Path(results_dir).absolute(), reports, time.time())
-    return reports
+def _all(results_dir: Path) -> dict[tuple[str, str], _Pending]:
+    pending: dict[tuple[str, str], _Pending] = {}
+    atexit.register(_stamp, results_dir, pending)
+    return pending
 
 
-def _stamp(results_dir: Path, reports: Reports, started: float) -> None:
-    for (sha, environment), report in reports.items():
-        for path in results_dir.glob(f"*/{sha[:8]}-{environment}.json"):
-            if path.stat().st_mtime < started - 1:  # not of this run: another machine's, or of another day
-                continue
+def _files(results_dir: Path, sha: str, environment: str) -> list[Path]:
+    """On whichever machine: asv tells an environment not for which it runs."""
+    return list(results_dir.glob(f"*/{sha[:8]}-{environment}.json"))
+
+
+def _stamp(results_dir: Path, pending: dict[tuple[str, str], _Pending]) -> None:
+    for (sha, environment), one in pending.items():
+        for path in _files(results_dir, sha, environment):
+            before = one.before.get(path, "")
+            if path.read_text(encoding="utf-8") == before:
+                continue  # another machine's
             try:
                 if results.holds_nothing(path):
                     path.unlink()  # this release cannot be on this Python: asv has noted so for every case
                 else:
-                    report["ledger"] = {**report["ledger"], "asv": version("asv")}
-                    results.stamp(path, report, started)
+                    results.stamp(path, one.report, before)
             except TensorcopyError as error:
                 print(error)

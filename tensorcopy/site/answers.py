@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -51,10 +52,10 @@ class CostTable:
 
 @dataclass(frozen=True)
 class Point:
-    """A method's cost in one release on one Python, at one size."""
+    """A method's cost in one release in one environment, such as "py3.11-cuda", at one size."""
 
     release: str
-    python: str
+    environment: str
     method: str
     timing: Timing
 
@@ -66,12 +67,12 @@ class History:
     group: str
     numel: int
     releases: tuple[str, ...]
-    pythons: tuple[str, ...]
+    environments: tuple[str, ...]  # each a series of its own, the newest Python first
     methods: tuple[str, ...]
     points: tuple[Point, ...]
 
-    def at(self, release: str, python: str, method: str) -> Timing | None:
-        return next((p.timing for p in self.points if (p.release, p.python, p.method) == (release, python, method)), None)
+    def at(self, release: str, environment: str, method: str) -> Timing | None:
+        return next((p.timing for p in self.points if (p.release, p.environment, p.method) == (release, environment, method)), None)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Machine:
 
     name: str
     newest: Release
-    result: Result  # of the newest release, on the Python that served most releases
+    result: Result  # of the newest release, in the environment that served most releases
     costs: tuple[CostTable, ...]
     histories: tuple[History, ...]
     results: tuple[Result, ...]
@@ -90,10 +91,24 @@ class Machine:
     def ledger(self) -> dict[str, Any]:
         return self.result.ledger
 
+    def answer(self) -> list[tuple[str, str]]:
+        """For copies and for conversions on the CPU: the winner's code, and what is true of it."""
+        said = []
+        for table in self.costs:
+            if table.device == "cpu":
+                method, wins = table.winner()
+                said.append((self.code(method), f"is the fastest {table.group} or as fast as any at {wins} of {len(table.numels)} sizes"))
+        return said
+
     def code(self, method: str, device: str = "cpu") -> str:
         """The method's code as the registry had it when this machine measured."""
         row = self.result.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
+
+
+def _by_numbers(environment: str) -> tuple[list[int], str]:
+    """py3.9 before py3.11."""
+    return [int(digits) for digits in re.findall(r"\d+", environment)], environment
 
 
 def machines(found: tuple[Result, ...], releases: tuple[Release, ...]) -> list[Machine]:
@@ -126,8 +141,8 @@ def _shown(result: Result, known: dict[str, Release]) -> bool:
 
 def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Machine:
     order = list(known)
-    results = sorted(results, key=lambda r: (order.index(r.sha), r.python.rjust(5)))
-    result = max(results, key=lambda r: (order.index(r.sha), sum(other.python == r.python for other in results)))
+    results = sorted(results, key=lambda r: (order.index(r.sha), r.environment))
+    result = max(results, key=lambda r: (order.index(r.sha), sum(other.environment == r.environment for other in results)))
     devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
     return Machine(
         name=name,
@@ -172,7 +187,7 @@ def _costs(result: Result, group: str, device: str) -> CostTable:
 
 def _history(results: list[Result], group: str, numel: int, known: dict[str, Release]) -> History:
     points = tuple(
-        Point(known[result.sha].version, result.python, method, timing)
+        Point(known[result.sha].version, result.environment, method, timing)
         for result in results
         for method in _methods(result, group, "cpu")
         if (timing := result.timings.get(_case(group, method, numel, "cpu")))
@@ -181,7 +196,7 @@ def _history(results: list[Result], group: str, numel: int, known: dict[str, Rel
         group=group,
         numel=numel,
         releases=tuple(dict.fromkeys(point.release for point in points)),
-        pythons=tuple(sorted({point.python for point in points}, key=lambda text: text.rjust(5), reverse=True)),
+        environments=tuple(sorted({point.environment for point in points}, key=_by_numbers, reverse=True)),
         methods=tuple(dict.fromkeys(point.method for point in points)),
         points=points,
     )

@@ -22,7 +22,7 @@ LEAST_SPAN = 1.25  # of the y axis, so that noise does not look like drama
 
 
 def history(shown: History, names: dict[str, str]) -> str:
-    """A line a method over the releases, on a log axis; the newest Python's solid, others dashed. `names` are the methods' codes.
+    """A line a method over the releases, on a log axis; the first environment's solid, others' dashed. `names` are the methods' codes.
 
     Returns an SVG element with text as text.
     """
@@ -36,9 +36,9 @@ def history(shown: History, names: dict[str, str]) -> str:
             "release": point.release,
             "seconds": point.timing.median,
             "method": names[point.method],
-            "python": f"Python {point.python}",
-            "line": f"{point.method} {point.python}",
-            "tip": f"{names[point.method]}, torch {point.release}, Python {point.python}: {duration(point.timing.median)}",
+            "environment": point.environment,
+            "line": f"{point.method} {point.environment}",
+            "tip": f"{names[point.method]}, torch {point.release}, {point.environment}: {duration(point.timing.median)}",
         }
         for point in shown.points
     ]
@@ -53,11 +53,12 @@ def history(shown: History, names: dict[str, str]) -> str:
         ),
         color=alt.Color("method:N", sort=codes, title=None, scale=alt.Scale(domain=codes, range=SERIES[: len(codes)]), legend=_legend()),
     )
-    pythons = [f"Python {python}" for python in shown.pythons]
+    environments = list(shown.environments)
+    dashes = [DASHES[min(index, len(DASHES) - 1)] for index in range(len(environments))]
     lines = base.mark_line(strokeWidth=1.6).encode(
         detail="line:N",
-        # the caption says which Python is which: a legend of its own does not fit a phone
-        strokeDash=alt.StrokeDash("python:N", scale=alt.Scale(domain=pythons, range=DASHES[: len(pythons)]), legend=None),
+        # the caption says which is which: a legend of its own does not fit a phone
+        strokeDash=alt.StrokeDash("environment:N", scale=alt.Scale(domain=environments, range=dashes), legend=None),
     )
     points = base.mark_point(size=26, filled=True, opacity=1).encode(
         shape=alt.Shape("method:N", sort=codes, title=None, scale=alt.Scale(domain=codes, range=SHAPES[: len(codes)]), legend=_legend()),

@@ -1,0 +1,67 @@
+"""The produced parts of README.md, from results: the answer, the table of eight methods, the picture. Pure."""
+
+from __future__ import annotations
+
+from tensorcopy import releases
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import Result
+from tensorcopy.site import answers, pictures
+from tensorcopy.site.answers import Machine
+from tensorcopy.units import count, duration
+
+PART = "<!-- produced by `tensorcopy readme`: {} -->"
+END = "<!-- end -->"
+
+
+def best_known(found: tuple[Result, ...]) -> Machine:
+    """The machine with the longest history. Raises TensorcopyError where nothing was measured."""
+    machines = answers.machines(found, releases.load())
+    if not machines:
+        raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
+    return max(machines, key=lambda machine: len(machine.results))
+
+
+def written(text: str, machine: Machine) -> str:
+    """README.md with its produced parts written anew. Raises TensorcopyError where a marker is missing."""
+    for name, content in (("answer", _answer(machine)), ("methods", _methods(machine))):
+        begin = PART.format(name)
+        if begin not in text or END not in text.split(begin, 1)[1]:
+            raise TensorcopyError(
+                f"README.md has no place for the {name}", got="no marker", allowed=f"{begin} … {END}", next="git checkout README.md"
+            )
+        before, rest = text.split(begin, 1)
+        text = f"{before}{begin}\n{content}\n{END}{rest.split(END, 1)[1]}"
+    return text
+
+
+def picture(machine: Machine) -> str:
+    """The copies' history at the smaller pictured size, as an SVG file of its own, in light and dark."""
+    history = next(one for one in machine.histories if one.group == "copy")
+    return pictures.standalone(pictures.history(history, {name: machine.code(name) for name in history.methods}))
+
+
+def _answer(machine: Machine) -> str:
+    parts = "; ".join(f"`{code}` {truth}" for code, truth in machine.answer())
+    return f"With torch {machine.newest.version} on {machine.ledger['cpu']}, {parts} (one thread, {_day(machine)})."
+
+
+def _methods(machine: Machine) -> str:
+    columns = answers.PICTURED
+    lines = [
+        f"| | the result, of a leaf that requires grad | {' | '.join(count(numel) for numel in columns)} |",
+        f"|---|---|{'--:|' * len(columns)}",
+    ]
+    for table in machine.costs:
+        if table.device != "cpu":
+            continue
+        for method, row in zip(table.methods, table.costs, strict=True):
+            timings = [row[table.numels.index(numel)].timing for numel in columns]
+            times = " | ".join(duration(timing.median) if timing else "–" for timing in timings)
+            observed = machine.result.methods[method]["observed"]["cpu"]["with_grad"]
+            lines.append(f"| `{machine.code(method)}` | {answers.outcome(observed)} | {times} |")
+    note = f"torch {machine.ledger['torch']}, {machine.ledger['cpu']}, float32, one thread, {_day(machine)}."
+    return "\n".join([*lines, "", note])
+
+
+def _day(machine: Machine) -> str:
+    return str(machine.ledger["started"])[:10]
