@@ -82,7 +82,7 @@ def test_the_tables_cannot_be_changed():
 
 @pytest.mark.slow
 def test_a_call_through_the_registry_costs_at_most_60_ns():
-    """Against the bare expression, interleaved; the least of many, for noise only adds. Torch's own is out: the chain is of empty methods."""
+    """Against the bare expression, in turns; the least of many, for noise only adds. The methods are empty, so torch's noise is out."""
     from timeit import Timer
 
     class Tensor:
