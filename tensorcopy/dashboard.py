@@ -130,4 +130,4 @@ def _complete(result: Result, quick: bool) -> bool:
         return suites.issuperset(BY_SIZE)
     samples = [len(timing.samples) for case, timing in result.timings.items() if case.suite in BY_SIZE]
     modules = {suite.split(".")[0] for suite in suites}
-    return {"copies", "conversions", "floors", "threads"} <= modules and min(samples) >= SAMPLES
+    return {"copies", "conversions", "floors", "threads"} <= modules and min(samples, default=0) >= SAMPLES

@@ -15,7 +15,8 @@ from tensorcopy.releases import TABLE, Release, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
-REQUIRES = {"1.10.2": ("setuptools==69.5.1",)}  # it imports pkg_resources, which newer ones have not
+SETUPTOOLS = ("setuptools==69.5.1",)  # the last ones with pkg_resources, which these import
+REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 
 
 def release(version: str) -> Release:
