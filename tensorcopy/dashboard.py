@@ -91,6 +91,10 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
     def told(current: int, share: float, elapsed: float, detail: str) -> None:
         tell(progress(steps, current, share, elapsed, f": {detail}" if detail else ""))
 
+    def waited(current: int, _share: float, elapsed: float, detail: str) -> None:
+        """An installation tells not how far it is: by its expected time, up to nine tenths."""
+        told(current, min(elapsed / steps[current].seconds, 0.9), elapsed, detail)
+
     for number, measurement in enumerate(measurements):
         told(2 * number, 0.0, 0.0, "")
         try:
@@ -100,7 +104,7 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
                 suites=QUICKLY if quick else EVERYTHING,
                 attributes=FEW_SAMPLES if quick else {},
                 machine=machine,
-                installing=partial(told, 2 * number),
+                installing=partial(waited, 2 * number),
                 measuring=partial(told, 2 * number + 1),
             )
         except TensorcopyError as error:

@@ -84,6 +84,17 @@ def test_an_unknown_release_ends_asv_with_2(repo, caplog):
     assert "unknown torch release: got 'v9.9.9'; allowed: 1.9.0 to 2.15.0" in caplog.text
 
 
+@pytest.mark.parametrize("name", ["v9", "v9.9.9", "9.9"])
+def test_what_looks_like_a_release_and_is_none_ends_asv_with_2(repo, caplog, name):
+    """`asv compare v9 v2.15.0`; any other name is asv's to complain of."""
+    with pytest.raises(SystemExit) as caught:
+        repo.get_hash_from_name(name)
+    assert caught.value.code == 2
+    assert f"unknown torch release: got '{name}'" in caplog.text
+    with pytest.raises(NoSuchNameError):
+        repo.get_hash_from_name("main")
+
+
 def test_a_range_leaves_out_what_cannot_be_installed_by_name(repo, monkeypatch, caplog):
     """And goes on; asked for alone, it is an error."""
     monkeypatch.setattr(TorchReleases, "servable", staticmethod(lambda r: "no Python 3.9" if r.version.startswith("1.9") else ""))

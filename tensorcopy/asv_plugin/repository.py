@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, time, timezone
 from typing import Any
 
@@ -14,6 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release
 
 BRANCH = "releases"
+LIKE_A_RELEASE = re.compile(r"v\d|\d+\.")  # no SHA begins so
 
 
 class TorchReleases(Repo):  # type: ignore[misc]
@@ -69,6 +71,9 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return self._hashes([self._named(range)], asked_for=True)
 
     def get_hash_from_name(self, name: str | None) -> str:
+        """A branch, a tag, a version or a SHA. What looks like a release and is none ends asv with one line, exit code 2."""
+        if name is not None and LIKE_A_RELEASE.match(name):
+            return str(self._named(name).sha)
         return str(self._find(name).sha)
 
     def get_hash_from_parent(self, name: str) -> str:
