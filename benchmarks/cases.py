@@ -15,6 +15,7 @@ import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy import devices
+from tensorcopy.methods import exists
 
 LOOP_SECONDS = 0.005  # two device waits of 40 µs are then under 2 %
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
@@ -57,12 +58,12 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     _skip_if_absent()
     if not devices.is_available(device):
         skip(f"no {device} here")
-    if not method.exists:
+    if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
     if threads > devices.cores():
         skip(f"{threads} threads on {devices.cores()} cores")
     torch.set_num_threads(threads)
-    return loop(method.on(device), tensor(numel, device, dtype, layout, requires_grad), device)
+    return loop(method.on[device], tensor(numel, device, dtype, layout, requires_grad), device)
 
 
 def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):

@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from tensorcopy import __version__, article, devices, semantics
-from tensorcopy.methods import GROUPS, Method
+from tensorcopy.methods import GROUPS, Method, exists, promised
 
 # what a copy's time hangs on besides code: kernels, allocator, threads
 SETTINGS = (
@@ -77,7 +77,7 @@ def observations() -> dict[str, Any]:
                 "code": method.code,
                 "code_on_accelerator": method.code_on_accelerator,
                 "since": method.since,
-                "observed": {device: _observed(method, device) for device in there} if method.exists else {},
+                "observed": {device: _observed(method, device) for device in there} if exists(method) else {},
             }
             for group, rows in GROUPS.items()
             for method in rows.values()
@@ -87,8 +87,8 @@ def observations() -> dict[str, Any]:
 
 
 def _observed(method: Method, device: str) -> dict[str, Any]:
-    seen, promised = semantics.observed(method, device), method.promised(device)
-    return {**asdict(seen), "as_promised": None if promised is None else seen == promised}
+    seen, promise = semantics.observed(method, device), promised(method, device)
+    return {**asdict(seen), "as_promised": None if promise is None else seen == promise}
 
 
 def _article(device: str) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 
+from tensorcopy.devices import ACCELERATORS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.semantics import Outcome, Semantics, array, raises
 
@@ -28,57 +28,49 @@ class Promise(NamedTuple):
     accelerator: Semantics | None
 
 
-class Method(partial):  # type: ignore[type-arg]
-    """A way to copy: call it with a tensor and it runs exactly its `code`.
-
-    A subclass of `functools.partial`, because a call of it is made in C: 20 to 50 ns beside the bare expression.
+class Method(Protocol):
+    """A way to copy: a plain function of a tensor, which carries what is known of it. A call of it costs what a call costs.
 
     name : the key in results, such as "detach_clone"
-    code : the expression, of a tensor `x`
+    code : the expression, of a tensor `x`, that the function is
     code_on_accelerator : the expression where `x` lies on another device than the CPU; mostly the same
-    promises : what it does, by the release from which on it does; the first entry's release is the method's first
+    on : by device, the function for a tensor that lies there; on["cpu"] is the method itself
+    promises : what it does, by the release from which on it does
+    since : the first torch release that has it
     """
 
     name: str
     code: str
     code_on_accelerator: str
+    on: Mapping[str, Callable[[Any], Any]]
     promises: tuple[Promise, ...]
-    _on_accelerator: Any
+    since: str
 
-    def __new__(cls, name: str, code: str, *promises: Promise, on_accelerator: str = "") -> Method:
-        self = super().__new__(cls, _compiled(code))
-        self.name, self.code, self.code_on_accelerator = name, code, on_accelerator or code
-        self.promises = promises
-        self._on_accelerator = _compiled(self.code_on_accelerator)
-        return self
+    def __call__(self, x: Any, /) -> Any: ...
 
-    def on(self, device: str) -> Any:
-        """The callable for a tensor on `device`."""
-        return self.func if device == "cpu" else self._on_accelerator
 
-    def code_on(self, device: str) -> str:
-        """The expression for a tensor on `device`."""
-        return self.code if device == "cpu" else self.code_on_accelerator
+def exists(method: Method) -> bool:
+    """Whether the installed torch has `method`."""
+    return _version(torch.__version__) >= _version(method.since)
 
-    @property
-    def since(self) -> str:
-        """The first torch release that has this method."""
-        return self.promises[0].since
 
-    @property
-    def exists(self) -> bool:
-        """Whether the installed torch has this method."""
-        return _version(torch.__version__) >= _version(self.since)
+def promised(method: Method, device: str, release: str = torch.__version__) -> Semantics | None:
+    """What `method` promises on `device` with a torch release; None where it does not exist or nobody has looked yet."""
+    valid = [promise for promise in method.promises if _version(promise.since) <= _version(release)]
+    if not valid:
+        return None
+    return valid[-1].cpu if device == "cpu" else valid[-1].accelerator
 
-    def promised(self, device: str, release: str = torch.__version__) -> Semantics | None:
-        """What this method promises on `device` with a torch release; None where it does not exist or nobody has looked yet."""
-        valid = [promise for promise in self.promises if _version(promise.since) <= _version(release)]
-        if not valid:
-            return None
-        return valid[-1].cpu if device == "cpu" else valid[-1].accelerator
 
-    def __repr__(self) -> str:
-        return f"<Method {self.name}: {self.code}>"
+def _method(name: str, code: str, *promises: Promise, on_accelerator: str = "") -> Method:
+    """A row of the table. Its functions are compiled from its code, so that the two cannot differ."""
+    method: Any = _compiled(code)
+    method.__name__ = method.__qualname__ = method.name = name
+    method.code, method.code_on_accelerator = code, on_accelerator or code
+    method.on = {"cpu": method, **dict.fromkeys(ACCELERATORS, _compiled(method.code_on_accelerator))}
+    method.promises, method.since = promises, promises[0].since
+    found: Method = method
+    return found
 
 
 def _compiled(code: str) -> Any:
@@ -134,29 +126,29 @@ NUMPY_NEEDS_CPU = raises(
 )
 
 COPIES = _table(
-    Method("new_tensor", "x.new_tensor(x)", *_copy_construct("tensor.new_tensor")),
-    Method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),
+    _method("new_tensor", "x.new_tensor(x)", *_copy_construct("tensor.new_tensor")),
+    _method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),
     # the one copy that stays in the graph: copy_ is differentiable
-    Method("empty_like_copy", "torch.empty_like(x).copy_(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
-    Method("tensor", "torch.tensor(x)", *_copy_construct("torch.tensor")),
-    Method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),
+    _method("empty_like_copy", "torch.empty_like(x).copy_(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    _method("tensor", "torch.tensor(x)", *_copy_construct("torch.tensor")),
+    _method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),
 )
 
 CONVERSIONS = _table(
-    Method(
+    _method(
         "detach_numpy_copy",
         "x.detach().numpy().copy()",
         # ndarray.copy() lays its result out in C order
         _everywhere("1.9.0", _both(array(layout="contiguous"))),
         on_accelerator="x.detach().cpu().numpy().copy()",
     ),
-    Method(
+    _method(
         "clone_detach_numpy",
         "x.clone().detach().numpy()",
         _everywhere("1.9.0", _both(array())),
         on_accelerator="x.clone().detach().cpu().numpy()",
     ),
-    Method(
+    _method(
         "detach_clone_numpy",
         "x.detach().clone().numpy()",
         _everywhere("1.9.0", _both(array())),
@@ -165,9 +157,9 @@ CONVERSIONS = _table(
 )
 
 PRIMITIVES = _table(
-    Method("detach", "x.detach()", _everywhere("1.9.0", _both(Outcome(shares_storage=True)))),
-    Method("clone", "x.clone()", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
-    Method(
+    _method("detach", "x.detach()", _everywhere("1.9.0", _both(Outcome(shares_storage=True)))),
+    _method("clone", "x.clone()", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    _method(
         "cpu",
         "x.cpu()",
         Promise(
@@ -183,7 +175,7 @@ PRIMITIVES = _table(
             ),
         ),
     ),
-    Method(
+    _method(
         "numpy",
         "x.numpy()",
         Promise(
@@ -201,8 +193,8 @@ _ASARRAY_WARNS = (
 _DLPACK_TEXT = "Can't export tensors that require gradient, use tensor.detach()"
 
 ALTERNATIVES = _table(
-    Method("to_copy", "x.to(x.device, copy=True)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
-    Method(
+    _method("to_copy", "x.to(x.device, copy=True)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
+    _method(
         "asarray_copy",
         "torch.asarray(x, copy=True)",
         _everywhere("1.11.0", _both(INDEPENDENT)),
@@ -212,8 +204,8 @@ ALTERNATIVES = _table(
         ),
     ),
     # a leaf of its own that asks for a gradient as x does
-    Method("deepcopy", "copy.deepcopy(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, Outcome(requires_grad=True)))),
-    Method(
+    _method("deepcopy", "copy.deepcopy(x)", _everywhere("1.9.0", Semantics(INDEPENDENT, Outcome(requires_grad=True)))),
+    _method(
         "clone_contiguous",
         "x.clone(memory_format=torch.contiguous_format)",
         _everywhere(
@@ -224,12 +216,12 @@ ALTERNATIVES = _table(
             ),
         ),
     ),
-    Method(
+    _method(
         "numpy_force",
         "x.numpy(force=True)",
         Promise("1.13.0", cpu=_both(array(shares_storage=True)), accelerator=_both(array())),
     ),
-    Method(
+    _method(
         "numpy_array",
         "np.array(x)",
         Promise(
@@ -238,7 +230,7 @@ ALTERNATIVES = _table(
             accelerator=Semantics(NUMPY_NEEDS_CPU, NUMPY_NEEDS_CPU),
         ),
     ),
-    Method(
+    _method(
         "numpy_from_dlpack",
         "np.from_dlpack(x)",
         Promise(
@@ -253,7 +245,7 @@ ALTERNATIVES = _table(
         ),
     ),
     # independent on every device, with one allocation on the host and none on the device
-    Method("detach_to_cpu_copy_numpy", 'x.detach().to("cpu", copy=True).numpy()', _everywhere("1.9.0", _both(array()))),
+    _method("detach_to_cpu_copy_numpy", 'x.detach().to("cpu", copy=True).numpy()', _everywhere("1.9.0", _both(array()))),
 )
 
 GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(

@@ -68,7 +68,7 @@ def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
     with _every_warning() as caught:
         try:
-            y = method.on(device)(x)
+            y = method.on[device](x)
         except Exception as error:  # whatever a method raises is what is being asked
             return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
     # a DeprecationWarning is numpy 2 speaking to torch's developers, not torch to its users

@@ -7,7 +7,7 @@ import torch
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, devices, observed
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import GROUPS, METHODS
+from tensorcopy.methods import GROUPS, METHODS, promised
 
 NAMES = {
     "copy": ["new_tensor", "clone_detach", "empty_like_copy", "tensor", "detach_clone"],
@@ -29,21 +29,21 @@ def test_a_method_does_what_it_promises(name, device):
     method = METHODS[name]
     if not devices.is_available(device):
         pytest.skip(f"no {device} here")
-    promised = method.promised(device)
-    if promised is None:
+    promise = promised(method, device)
+    if promise is None:
         pytest.skip(f"nothing is promised on {device} yet")
-    assert observed(method, device) == promised
+    assert observed(method, device) == promise
 
 
 def test_promises_follow_the_release():
     """What torch changed is in the row: asarray(copy=True) kept out of the graph until 2.12."""
     method = ALTERNATIVES["asarray_copy"]
-    assert method.promised("cpu", "1.10.2") is None
-    assert method.promised("cpu", "2.11.0").with_grad.keeps_graph is False
-    assert method.promised("cpu", "2.12.1").with_grad.keeps_graph is True
-    assert method.promised("cpu", "2.12.0a0+nv26") == method.promised("cpu", "2.12.0.dev20260601") == method.promised("cpu", "2.15.0")
-    assert "clone().detach()" in COPIES["tensor"].promised("cpu", "2.6.0").plain.warns
-    assert "detach().clone()" in COPIES["tensor"].promised("cpu", "2.7.0").plain.warns
+    assert promised(method, "cpu", "1.10.2") is None
+    assert promised(method, "cpu", "2.11.0").with_grad.keeps_graph is False
+    assert promised(method, "cpu", "2.12.1").with_grad.keeps_graph is True
+    assert promised(method, "cpu", "2.12.0a0+nv26") == promised(method, "cpu", "2.12.0.dev20260601") == promised(method, "cpu", "2.15.0")
+    assert "clone().detach()" in promised(COPIES["tensor"], "cpu", "2.6.0").plain.warns
+    assert "detach().clone()" in promised(COPIES["tensor"], "cpu", "2.7.0").plain.warns
 
 
 @pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
@@ -60,9 +60,11 @@ def test_the_callable_is_its_code(name):
 def test_a_conversion_leads_through_the_cpu_elsewhere():
     """Its row says where."""
     method = CONVERSIONS["detach_clone_numpy"]
-    assert method.code_on("cpu") == "x.detach().clone().numpy()"
-    assert method.code_on("cuda") == "x.detach().clone().cpu().numpy()"
-    assert PRIMITIVES["clone"].code_on("cuda") == "x.clone()"
+    assert method.code == "x.detach().clone().numpy()"
+    assert method.code_on_accelerator == "x.detach().clone().cpu().numpy()"
+    assert method.on["cpu"] is method
+    assert method.on["cuda"].__code__.co_names == ("detach", "clone", "cpu", "numpy")
+    assert PRIMITIVES["clone"].code_on_accelerator == "x.clone()"
 
 
 def test_an_unknown_name_is_told_what_is_known():
