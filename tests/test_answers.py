@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tensorcopy.results import Timing
 from tensorcopy.site import answers
 from tests.conftest import NEW, OLD, measured
 
@@ -15,27 +16,36 @@ def only(*found):
     return machine
 
 
-def test_the_fastest_are_those_whose_interval_reaches_the_least():
-    """1.00 ± 1 % and 1.015 ± 1 % cannot be told apart, 1.05 can."""
+def test_contenders_are_those_whose_interval_reaches_the_least():
+    """1.00 ± 1 % and 1.015 ± 1 % cannot be told apart, 1.05 can; the least is one."""
     machine = only(measured(NEW, {("a", 16): 1.0e-6, ("b", 16): 1.015e-6, ("c", 16): 1.05e-6}))
     (table,) = machine.costs
     assert table.methods == ("a", "b", "c")
-    assert [row[0].fastest for row in table.costs] == [True, True, False]
-    assert table.fastest_at(0)[0] == "a"
+    assert [row[0].contender for row in table.costs] == [True, True, False]
+    assert [row[0].least for row in table.costs] == [True, False, False]
 
 
-def test_the_winner_is_among_the_fastest_most_often():
-    """Of two that are so equally often, the one with the smaller times."""
+def test_the_winner_is_surely_beaten_least_often():
+    """Of two that are so equally often, the one that is the least more often."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("b", 1): 2e-6, ("a", 16): 2e-6, ("b", 16): 1.9e-6, ("a", 128): 3e-6, ("b", 128): 4e-6}))
-    assert machine.costs[0].winner() == ("a", 2)
-    machine = only(measured(NEW, {("a", 1): 1e-6, ("b", 1): 1.001e-6}))
-    assert machine.costs[0].winner() == ("a", 1)
+    assert machine.answer() == [("code of a", "takes the least time at 2 of 3 sizes, and at 1 another is surely faster")]
+    machine = only(measured(NEW, {("a", 1): 1.001e-6, ("b", 1): 1e-6}))
+    assert machine.answer() == [("code of b", "takes the least time at 1 of 1 sizes, and no copy is surely faster at any")]
 
 
-def test_a_missing_time_is_never_the_fastest():
+def test_a_missing_time_is_never_the_least():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
-    assert machine.costs[0].costs[1][0] == answers.Cost(None, fastest=False)
+    assert machine.costs[0].costs[1][0] == answers.Cost(None, least=False, contender=False)
+
+
+def test_the_control_says_what_the_machine_does_by_itself():
+    """Its least and greatest median; None where it was not measured."""
+    quiet, loud = measured(NEW, {("a", 1): 1e-6}), measured(OLD, {("a", 1): 1e-6})
+    assert only(quiet).control is None
+    quiet.timings[answers.CONTROL] = Timing(9e-6, 9e-6, 9e-6)
+    loud.timings[answers.CONTROL] = Timing(17e-6, 17e-6, 17e-6)
+    assert only(quiet, loud).control == (9e-6, 17e-6)
 
 
 def test_the_newest_release_answers_and_history_is_in_order():

@@ -12,15 +12,17 @@ from tensorcopy.results import Case, Result, Timing
 
 SUITES = {"copy": "copies.{}.time_copy", "conversion": "conversions.{}.time_conversion"}
 ACCELERATORS = ("cuda", "mps", "xpu")
+CONTROL = Case("floors.Control.time_sum", ())  # no torch can change it
 PICTURED = (2**10, 2**20)  # the dispatcher's share, and the memory's
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One method at one size: its time, and whether no other is faster as far as the intervals tell."""
+    """One method at one size: its time; whether it is the least; whether it may be, for its interval reaches the least one's."""
 
     timing: Timing | None
-    fastest: bool
+    least: bool
+    contender: bool
 
 
 @dataclass(frozen=True)
@@ -33,21 +35,21 @@ class CostTable:
     methods: tuple[str, ...]
     costs: tuple[tuple[Cost, ...], ...]
 
-    def winner(self) -> tuple[str, int]:
-        """The method that is among the fastest at most sizes, and at how many; of several the one with the least product of times."""
+    def winner(self) -> int:
+        """The row of the method that is surely beaten at the fewest sizes; of several the one that is least most often, then as a whole."""
 
-        def rank(index: int) -> tuple[int, float]:
-            row = self.costs[index]
-            return sum(cost.fastest for cost in row), -prod(cost.timing.median * 1e6 for cost in row if cost.timing)
+        def rank(row: int) -> tuple[int, int, float]:
+            costs = self.costs[row]
+            whole = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
+            return sum(cost.contender for cost in costs), sum(cost.least for cost in costs), -whole
 
-        best = max(range(len(self.methods)), key=rank)
-        return self.methods[best], rank(best)[0]
+        return max(range(len(self.methods)), key=rank)
 
-    def fastest_at(self, column: int) -> tuple[str, Timing]:
-        """The method with the least median at a size."""
-        timed = [(row[column].timing, method) for method, row in zip(self.methods, self.costs, strict=True)]
-        timing, method = min(((timing, method) for timing, method in timed if timing), key=lambda pair: pair[0].median)
-        return method, timing
+    def truth(self, row: int) -> str:
+        """What is true of a method over all sizes, as the end of a sentence."""
+        least, beaten = sum(cost.least for cost in self.costs[row]), sum(not cost.contender for cost in self.costs[row])
+        others = f"at {beaten} another is surely faster" if beaten else f"no {self.group} is surely faster at any"
+        return f"takes the least time at {least} of {len(self.numels)} sizes, and {others}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Machine:
     histories: tuple[History, ...]
     results: tuple[Result, ...]
     not_measured: tuple[str, ...]  # accelerators without a number
+    control: tuple[float, float] | None  # its least and greatest median over these results, in seconds
 
     @property
     def ledger(self) -> dict[str, Any]:
@@ -96,8 +99,8 @@ class Machine:
         said = []
         for table in self.costs:
             if table.device == "cpu":
-                method, wins = table.winner()
-                said.append((self.code(method), f"is the fastest {table.group} or as fast as any at {wins} of {len(table.numels)} sizes"))
+                row = table.winner()
+                said.append((self.code(table.methods[row]), table.truth(row)))
         return said
 
     def code(self, method: str, device: str = "cpu") -> str:
@@ -144,6 +147,7 @@ def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Mac
     results = sorted(results, key=lambda r: (order.index(r.sha), r.environment))
     result = max(results, key=lambda r: (order.index(r.sha), sum(other.environment == r.environment for other in results)))
     devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
+    controls = [result.timings[CONTROL].median for result in results if CONTROL in result.timings]
     return Machine(
         name=name,
         newest=known[result.sha],
@@ -152,6 +156,7 @@ def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Mac
         histories=tuple(history for group in SUITES for numel in PICTURED if (history := _history(results, group, numel, known)).points),
         results=tuple(results),
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
+        control=(min(controls), max(controls)) if controls else None,
     )
 
 
@@ -178,11 +183,12 @@ def _costs(result: Result, group: str, device: str) -> CostTable:
     methods, numels = _methods(result, group, device), _numels(result, group, device)
     rows = [[result.timings.get(_case(group, method, numel, device)) for numel in numels] for method in methods]
     least = [min((timing for timing in column if timing), key=lambda timing: timing.median) for column in zip(*rows, strict=True)]
-    costs = tuple(
-        tuple(Cost(timing, fastest=timing is not None and timing.low <= best.high) for timing, best in zip(row, least, strict=True))
-        for row in rows
-    )
+    costs = tuple(tuple(_cost(timing, best) for timing, best in zip(row, least, strict=True)) for row in rows)
     return CostTable(group, device, tuple(numels), tuple(methods), costs)
+
+
+def _cost(timing: Timing | None, best: Timing) -> Cost:
+    return Cost(timing, least=timing is best, contender=timing is not None and timing.low <= best.high)
 
 
 def _history(results: list[Result], group: str, numel: int, known: dict[str, Release]) -> History:
