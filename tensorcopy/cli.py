@@ -172,6 +172,8 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     order = {release.sha: index for index, release in enumerate(releases.load())}
     read = results.load(RESULTS)
     observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
+    if not observed and read.problems:
+        raise read.problems[0]
     if not observed:
         raise TensorcopyError("nothing was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     rows = observed[-1].methods

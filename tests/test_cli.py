@@ -84,6 +84,17 @@ def test_methods_are_listed_with_what_they_do(monkeypatch, capsys):
     assert re.search(r"2.15.0\+cu132 +3.11 +independent, out of the graph +independent, in the graph, warns", listed)
 
 
+def test_a_missing_list_of_suites_is_named(tmp_path, monkeypatch, capsys):
+    """Not taken for "nothing was measured"."""
+    shutil.copytree(ROOT / "results", tmp_path / "results")
+    (tmp_path / "results" / "benchmarks.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    assert main(["methods"]) == 2
+    error = capsys.readouterr().err
+    assert LINE.match(error)
+    assert "the result file results/benchmarks.json cannot be read" in error
+
+
 def test_an_unknown_method_is_one_line(monkeypatch, capsys):
     """With those that are known."""
     monkeypatch.chdir(ROOT)
