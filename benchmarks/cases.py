@@ -75,12 +75,9 @@ def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_g
         x = torch.ones(batch, channels, side, side)
         if layout == "transposed":
             x = x.transpose(-1, -2)
-        elif layout == "strided":
-            x = torch.ones(batch, channels, side, 2 * side)[..., ::2]
-        else:
+        elif layout == "channels_last":
             x = x.contiguous(memory_format=torch.channels_last)
-    # .to keeps the strides of a dense tensor; a strided one is cut out again, so that it stays strided
-    x = x.to(device=device, dtype=getattr(torch, dtype))
+    x = x.to(device=device, dtype=getattr(torch, dtype))  # keeps the strides of a dense tensor, and only of such
     if layout == "strided":
         x = x.repeat_interleave(2, dim=-1)[..., ::2]
     return x.requires_grad_() if requires_grad else x

@@ -75,7 +75,7 @@ def already_measured(found: tuple[Result, ...], measurement: Measurement, machin
     """This machine's result for a measurement, if it holds all that would be measured now."""
     for result in found:
         if (result.machine, result.sha, result.environment) == (machine, measurement.release.sha, measurement.environment):
-            return result if result.ledger and _complete(result, quick) else None
+            return result if _complete(result, quick) else None
     return None
 
 

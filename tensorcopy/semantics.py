@@ -74,28 +74,23 @@ def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
     # a DeprecationWarning is numpy 2 speaking to torch's developers, not torch to its users
     told = [one for one in caught if not issubclass(one.category, DeprecationWarning)]
     warns = "; ".join(f"{one.category.__name__}: {_first_line(one.message)}" for one in told)
-    if isinstance(y, torch.Tensor):
-        fields = {
-            "gives": "tensor",
-            "keeps_graph": _keeps_graph(x, y),
-            "is_leaf": y.is_leaf,
-            "requires_grad": y.requires_grad,
-            "device": "same" if y.device == x.device else y.device.type,
-            "dtype": "same" if y.dtype == x.dtype else str(y.dtype),
-            "layout": _layout(x.stride(), y.stride(), (2, 1)),
-        }
-    else:
-        strides = tuple(stride // y.itemsize for stride in y.strides)
-        fields = {
-            "gives": "ndarray",
-            "keeps_graph": None,
-            "is_leaf": None,
-            "requires_grad": None,
-            "device": "cpu",
-            "dtype": "same" if y.dtype.name == "float32" else y.dtype.name,
-            "layout": _layout(x.stride(), strides, (2, 1)),
-        }
-    return Outcome(shares_storage=_shares_storage(x, y), warns=warns, **fields)
+    if not isinstance(y, torch.Tensor):
+        return array(
+            shares_storage=_shares_storage(x, y),
+            dtype="same" if y.dtype.name == "float32" else y.dtype.name,
+            layout=_layout(x, tuple(stride // y.itemsize for stride in y.strides)),
+            warns=warns,
+        )
+    return Outcome(
+        keeps_graph=_keeps_graph(x, y),
+        is_leaf=y.is_leaf,
+        requires_grad=y.requires_grad,
+        device="same" if y.device == x.device else y.device.type,
+        dtype="same" if y.dtype == x.dtype else str(y.dtype),
+        layout=_layout(x, y.stride()),
+        shares_storage=_shares_storage(x, y),  # last: it writes
+        warns=warns,
+    )
 
 
 @contextmanager
@@ -113,10 +108,11 @@ def _every_warning() -> Iterator[list[warnings.WarningMessage]]:
         torch.set_warn_always(before)
 
 
-def _layout(before: tuple[int, ...], after: tuple[int, ...], contiguous: tuple[int, ...]) -> str:
-    if after == before:
+def _layout(x: Any, strides: tuple[int, ...]) -> str:
+    """How a result with `strides`, in elements, lies beside x."""
+    if strides == x.stride():
         return "same"
-    return "contiguous" if after == contiguous else str(after)
+    return "contiguous" if strides == x.contiguous().stride() else str(strides)
 
 
 def _keeps_graph(x: Any, y: Any) -> bool:

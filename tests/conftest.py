@@ -61,28 +61,30 @@ OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "ht
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
 
 
+SEEN = {
+    "gives": "tensor",
+    "shares_storage": False,
+    "keeps_graph": False,
+    "requires_grad": False,
+    "layout": "same",
+    "warns": "",
+    "raises": "",
+}  # of an independent tensor out of the graph
+
+
 def measured(release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **ledger: str) -> Result:
     """A result of `release` with times by (method, numel), each known to 1 %."""
     timings = {}
     for (method, numel), median in times.items():
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
         timings[Case(suite, (("method", method), ("numel", str(numel))))] = Timing(median, median * 0.99, median * 1.01)
-    seen = {
-        "gives": "tensor",
-        "shares_storage": False,
-        "keeps_graph": False,
-        "requires_grad": False,
-        "layout": "same",
-        "warns": "",
-        "raises": "",
-    }
     methods = {
         method: {
             "group": "copy",
             "code": f"code of {method}",
             "code_on_accelerator": f"code of {method} there",
             "since": "1.9.0",
-            "observed": {"cpu": {"plain": seen, "with_grad": seen}},
+            "observed": {"cpu": {"plain": SEEN, "with_grad": SEEN}},
         }
         for method, _ in times
     }

@@ -115,10 +115,10 @@ def _by_numbers(environment: str) -> tuple[list[int], str]:
 
 
 def machines(found: tuple[Result, ...], releases: tuple[Release, ...]) -> list[Machine]:
-    """One entry a machine, the one that measured last first. Results without a ledger or of an unknown SHA are not shown."""
+    """One entry a machine, the one that measured last first. Results of an unknown SHA are not shown."""
     known = {release.sha: release for release in releases}
-    names = {result.machine for result in found if _shown(result, known)}
-    described = [_machine(name, [r for r in found if r.machine == name and _shown(r, known)], known) for name in names]
+    shown = [result for result in found if result.sha in known]
+    described = [_machine(name, [r for r in shown if r.machine == name], known) for name in {result.machine for result in shown}]
     return sorted(described, key=lambda machine: max(r.ledger["started"] for r in machine.results), reverse=True)
 
 
@@ -136,10 +136,6 @@ def outcome(seen: dict[str, Any]) -> str:
     if seen["warns"]:
         words.append("warns")
     return ", ".join(words)
-
-
-def _shown(result: Result, known: dict[str, Release]) -> bool:
-    return result.sha in known and result.ledger.get("torch_sha") == result.sha
 
 
 def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Machine:
