@@ -12,4 +12,4 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_alternative(self, method, numel):
-        case(ALTERNATIVES[method], numel)()
+        self.time(case(ALTERNATIVES[method], numel), method, numel)

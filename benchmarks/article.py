@@ -14,7 +14,7 @@ class Copies(Suite):
     param_names = ["method", "numel"]
 
     def time_copy(self, method, numel):
-        case(COPIES[method], numel)()
+        self.time(case(COPIES[method], numel), method, numel)
 
 
 class Conversions(Suite):
@@ -24,4 +24,4 @@ class Conversions(Suite):
     param_names = ["method", "numel"]
 
     def time_conversion(self, method, numel):
-        case(CONVERSIONS[method], numel)()
+        self.time(case(CONVERSIONS[method], numel), method, numel)

@@ -1,13 +1,13 @@
 """A case: a method, a tensor, and the loop that is timed.
 
 asv times one call at a time as soon as a suite has a `setup`, which reads a quarter too much for a call of a microsecond. So there is
-no `setup`: a suite's body asks for its case, which is made on the first call, and the case repeats the act in a loop of its own.
-`clock` is what asv reads around the body: the seconds per act that were spent in loops so far. Whatever the body does besides, such as
-making the tensor or a CUDA context, takes no time on it, and a sample's two device waits lie around thousands of acts.
+no `setup`: a suite's body asks for its case, which is made on the first call, and the case repeats the act in a loop of its own, compiled
+from the method's code as a reader would type it. `clock` is what asv reads around the body: the seconds per act that were sampled so far.
+Whatever the body does besides, such as making the tensor, a CUDA context or waiting for a quiet core, takes no time on it.
 """
 
 from functools import cache
-from itertools import repeat
+from itertools import product, repeat
 from os import environ
 from time import perf_counter
 
@@ -15,30 +15,46 @@ import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy import devices
-from tensorcopy.methods import exists
+from tensorcopy.methods import NAMES, exists
+
+from .control import Watch
 
 LOOP_SECONDS = 0.005  # two device waits of 40 µs are then under 2 %
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
+ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
 DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
 LAYOUTS = ["contiguous", "transposed", "strided", "channels_last"]
 
-_spent = [0.0]  # seconds per act, summed over the loops of this process, which times one case
+_spent = [0.0]  # seconds per act, summed over the samples of this process, which times one case
+timed = []  # that case
 
 
 def clock() -> float:
-    """Seconds per act spent in loops so far."""
+    """Seconds per act sampled so far."""
     return _spent[0]
 
 
 class Suite:
     """How every suite is timed: a loop is a sample, five of them in each of two processes."""
 
-    version = "1"  # by hand: raised when the numbers cease to be comparable
+    version = "2"  # by hand: raised when the numbers cease to be comparable
     timer = staticmethod(clock)
     number = 1
     rounds = 2
     repeat = 5
-    warmup_time = 0.01
+    warmup_time = 0  # the case has run for 10 ms when its loop is long enough
+
+    def time(self, case, *parameters):
+        """Take a sample of `case`, noted with its control as that of these parameters; they are the body's own."""
+        index = list(product(*self.params)).index(parameters) if parameters else 0
+        suite = f"{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
+        timed[:] = [case]
+        _spent[0] += _watch().sample(case, suite, index, alone=case.device == "cpu" and case.threads == 1)
+
+
+@cache
+def _watch():
+    return Watch()
 
 
 def skip(reason):
@@ -46,24 +62,24 @@ def skip(reason):
     raise SkipNotImplemented(reason)
 
 
-def _skip_if_absent():
+def skip_if_absent():
     """asv asks for every release on every Python; the plugin answers for those that cannot be with a reason in the environment."""
     if "TENSORCOPY_ABSENT" in environ:
         skip(environ["TENSORCOPY_ABSENT"])
 
 
 @cache
-def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1):
+def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1, each_waited_for=False):
     """The loop over `method` on one tensor, ready to be timed; skips what this machine or this torch does not have."""
-    _skip_if_absent()
+    skip_if_absent()
     if not devices.is_available(device):
         skip(f"no {device} here")
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
     if threads > devices.cores():
         skip(f"{threads} threads on {devices.cores()} cores")
-    torch.set_num_threads(threads)
-    return loop(method.on[device], tensor(numel, device, dtype, layout, requires_grad), device)
+    code = method.code if device == "cpu" else method.code_on_accelerator
+    return loop(code, device, each_waited_for, threads, x=tensor(numel, device, dtype, layout, requires_grad))
 
 
 def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):
@@ -83,28 +99,39 @@ def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_g
     return x.requires_grad_() if requires_grad else x
 
 
-def loop(act, x, device="cpu"):
-    """A callable that runs act(x) often enough to fill `LOOP_SECONDS` and adds its time to the clock's, per act.
+LOOP = """
+def seconds(acts, {names}):
+    wait()
+    start = perf_counter()
+    for _ in repeat(None, acts):
+        {code}
+    wait()
+    return perf_counter() - start
+"""
+
+
+def loop(code, device="cpu", each_waited_for=False, threads=1, **names):
+    """A callable that does `code` often enough to fill `LOOP_SECONDS` and returns its seconds per act.
+
+    code : an expression or statement over `names`, and over what a method's code may name
+    each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
 
     The act has run before, warm-up of the device included.
     """
-    _skip_if_absent()
-
-    def seconds(acts):
-        devices.wait(device)
-        start = perf_counter()
-        for _ in repeat(None, acts):
-            act(x)
-        devices.wait(device)
-        return perf_counter() - start
+    skip_if_absent()
+    torch.set_num_threads(threads)
+    world = {**NAMES, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
+    exec(LOOP.format(names=", ".join(names), code=f"{code}; wait()" if each_waited_for else code), world)  # noqa: S102 - a method's own text
+    seconds = world["seconds"]
 
     acts = 1
-    act(x)
+    seconds(1, **names)
     # twice: a process that is put aside for a moment must not end up with a short loop
-    while seconds(acts) < LOOP_SECONDS or seconds(acts) < LOOP_SECONDS:
+    while seconds(acts, **names) < LOOP_SECONDS or seconds(acts, **names) < LOOP_SECONDS:
         acts *= 2
 
-    def run():
-        _spent[0] += seconds(acts) / acts
+    def sample():
+        return seconds(acts, **names) / acts
 
-    return run
+    sample.device, sample.threads, sample.names = device, threads, names
+    return sample

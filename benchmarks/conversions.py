@@ -1,9 +1,9 @@
 """Three ways of making an independent ndarray of a tensor. From another device than the CPU the way leads through `.cpu()`."""
 
-from tensorcopy.devices import DEVICES
+from tensorcopy.devices import ACCELERATORS
 from tensorcopy.methods import CONVERSIONS
 
-from .cases import DTYPES, LAYOUTS, NUMELS, Suite, case, skip
+from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case, skip
 
 
 class BySize(Suite):
@@ -13,7 +13,7 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_conversion(self, method, numel):
-        case(CONVERSIONS[method], numel)()
+        self.time(case(CONVERSIONS[method], numel), method, numel)
 
 
 class ByGrad(Suite):
@@ -23,7 +23,7 @@ class ByGrad(Suite):
     param_names = ["method", "numel", "requires_grad"]
 
     def time_conversion(self, method, numel, requires_grad):
-        case(CONVERSIONS[method], numel, requires_grad=requires_grad)()
+        self.time(case(CONVERSIONS[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
 
 
 class ByLayout(Suite):
@@ -33,7 +33,7 @@ class ByLayout(Suite):
     param_names = ["method", "numel", "layout"]
 
     def time_conversion(self, method, numel, layout):
-        case(CONVERSIONS[method], numel, layout=layout)()
+        self.time(case(CONVERSIONS[method], numel, layout=layout), method, numel, layout)
 
 
 class ByDtype(Suite):
@@ -45,14 +45,14 @@ class ByDtype(Suite):
     def time_conversion(self, method, numel, dtype):
         if dtype == "bfloat16":
             skip("numpy has no bfloat16")
-        case(CONVERSIONS[method], numel, dtype=dtype)()
+        self.time(case(CONVERSIONS[method], numel, dtype=dtype), method, numel, dtype)
 
 
-class ByDevice(Suite):
-    """Through `.cpu()`, which waits for the device by itself: latency and transfer."""
+class Latency(Suite):
+    """Through `.cpu()`, which waits for the device by itself: there is no throughput to be had beside it."""
 
-    params = [list(CONVERSIONS), [2**0, 2**10, 2**14, 2**17, 2**20, 2**24], list(DEVICES)]
+    params = [list(CONVERSIONS), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
 
     def time_conversion(self, method, numel, device):
-        case(CONVERSIONS[method], numel, device=device)()
+        self.time(case(CONVERSIONS[method], numel, device=device), method, numel, device)

@@ -1,9 +1,9 @@
 """Five ways of copying a tensor: what each costs, and where size, graph, layout, dtype and device make the difference."""
 
-from tensorcopy.devices import DEVICES
+from tensorcopy.devices import ACCELERATORS
 from tensorcopy.methods import COPIES
 
-from .cases import DTYPES, LAYOUTS, NUMELS, Suite, case
+from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case
 
 
 class BySize(Suite):
@@ -13,7 +13,7 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_copy(self, method, numel):
-        case(COPIES[method], numel)()
+        self.time(case(COPIES[method], numel), method, numel)
 
 
 class ByGrad(Suite):
@@ -23,7 +23,7 @@ class ByGrad(Suite):
     param_names = ["method", "numel", "requires_grad"]
 
     def time_copy(self, method, numel, requires_grad):
-        case(COPIES[method], numel, requires_grad=requires_grad)()
+        self.time(case(COPIES[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
 
 
 class ByLayout(Suite):
@@ -33,7 +33,7 @@ class ByLayout(Suite):
     param_names = ["method", "numel", "layout"]
 
     def time_copy(self, method, numel, layout):
-        case(COPIES[method], numel, layout=layout)()
+        self.time(case(COPIES[method], numel, layout=layout), method, numel, layout)
 
 
 class ByDtype(Suite):
@@ -43,14 +43,24 @@ class ByDtype(Suite):
     param_names = ["method", "numel", "dtype"]
 
     def time_copy(self, method, numel, dtype):
-        case(COPIES[method], numel, dtype=dtype)()
+        self.time(case(COPIES[method], numel, dtype=dtype), method, numel, dtype)
 
 
-class ByDevice(Suite):
-    """Throughput: the device is waited for around a loop of copies, not after each."""
+class Throughput(Suite):
+    """One copy after the other: the device is waited for around a loop of copies. The CPU, which has no queue, is in BySize."""
 
-    params = [list(COPIES), [2**0, 2**10, 2**14, 2**17, 2**20, 2**24], list(DEVICES)]
+    params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
 
     def time_copy(self, method, numel, device):
-        case(COPIES[method], numel, device=device)()
+        self.time(case(COPIES[method], numel, device=device), method, numel, device)
+
+
+class Latency(Suite):
+    """One copy and its end: the device is waited for after each."""
+
+    params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
+    param_names = ["method", "numel", "device"]
+
+    def time_copy(self, method, numel, device):
+        self.time(case(COPIES[method], numel, device=device, each_waited_for=True), method, numel, device)

@@ -3,41 +3,86 @@
 from functools import cache
 
 import numpy as np
+import torch
 
-from .cases import NUMELS, Suite, loop
+from tensorcopy import devices
+from tensorcopy.devices import ACCELERATORS
+
+from .cases import NUMELS, ON_DEVICE, Suite, loop, skip
+
+BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # of every case on the CPU
+FRESH = "x.copy()"  # allocates, copies, frees
+KEPT = "out[...] = x"
 
 
 @cache
-def fresh(numel):
-    return loop(np.copy, np.ones(numel, "float32"))
+def memcpy(memory, nbytes):
+    """Of a dense tensor's bytes, in whichever order they lie."""
+    x = np.ones(nbytes, "uint8")
+    return loop(FRESH, x=x) if memory == "fresh" else loop(KEPT, x=x, out=np.empty_like(x))
 
 
 @cache
-def kept(numel):
-    out = np.empty(numel, "float32")
-    return loop(lambda source: np.copyto(out, source), np.ones(numel, "float32"))
+def gather(memory, numel):
+    """Of every second element: as the strided tensors of the suites lie."""
+    x = np.ones(2 * numel, "float32")[::2]
+    return loop(FRESH, x=x) if memory == "fresh" else loop(KEPT, x=x, out=np.empty(numel, "float32"))
+
+
+@cache
+def transfer(way, numel, device):
+    if not devices.is_available(device):
+        skip(f"no {device} here")
+    if way == "device to host, pinned" and device == "mps":
+        skip("memory that is shared with the GPU is not pinned")
+    x = torch.ones(numel, device=device)
+    out = {
+        "device to device": lambda: torch.empty_like(x),
+        "device to host, pageable": lambda: torch.empty(numel),
+        "device to host, pinned": lambda: torch.empty(numel, pin_memory=True),
+    }[way]()
+    return loop("out.copy_(x)", device, each_waited_for=way != "device to device", x=x, out=out)
 
 
 @cache
 def control():
-    return loop(sum, range(1000))
+    return loop("sum(x)", x=range(1000))
 
 
-class BySize(Suite):
-    """memcpy of float32, into memory that is allocated anew and into memory that was there."""
+class ByBytes(Suite):
+    """memcpy into memory that is allocated anew and into memory that was there."""
 
-    params = [NUMELS]
-    param_names = ["numel"]
+    params = [["fresh", "kept"], BYTES]
+    param_names = ["memory", "nbytes"]
 
-    def time_fresh(self, numel):
-        fresh(numel)()
+    def time_memcpy(self, memory, nbytes):
+        self.time(memcpy(memory, nbytes), memory, nbytes)
 
-    def time_kept(self, numel):
-        kept(numel)()
+
+class Strided(Suite):
+    """A tensor that is not dense is not copied in one piece."""
+
+    params = [["fresh", "kept"], [2**17]]
+    param_names = ["memory", "numel"]
+
+    def time_gather(self, memory, numel):
+        self.time(gather(memory, numel), memory, numel)
+
+
+class OnDevice(Suite):
+    """The device's own copy, into memory that was there: throughput on the device, latency to the host."""
+
+    params = [["device to device", "device to host, pageable", "device to host, pinned"], ON_DEVICE, list(ACCELERATORS)]
+    param_names = ["way", "numel", "device"]
+
+    def time_transfer(self, way, numel, device):
+        self.time(transfer(way, numel, device), way, numel, device)
 
 
 class Control(Suite):
     """A sum in the interpreter: when it moves, the machine moved."""
 
+    params = []
+
     def time_sum(self):
-        control()()
+        self.time(control())

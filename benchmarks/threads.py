@@ -12,4 +12,4 @@ class ByThreads(Suite):
     param_names = ["method", "numel", "threads"]
 
     def time_copy(self, method, numel, threads):
-        case(COPIES[method], numel, threads=threads)()
+        self.time(case(COPIES[method], numel, threads=threads), method, numel, threads)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -41,12 +43,16 @@ def available() -> list[str]:
     return [device for device in DEVICES if is_available(device)]
 
 
-def wait(device: str) -> None:
-    """Return once `device` has finished its queued work. The CPU has no queue."""
+def waiter(device: str) -> Callable[[], object]:
+    """A call that returns once `device` has finished its queued work. The CPU has no queue."""
     import torch
 
-    if device != "cpu":
-        getattr(torch, device).synchronize()
+    return float if device == "cpu" else getattr(torch, device).synchronize  # float() does nothing, at once
+
+
+def wait(device: str) -> None:
+    """Return once `device` has finished its queued work."""
+    waiter(device)()
 
 
 def model(device: str) -> str:
@@ -68,6 +74,10 @@ def cpu_model() -> str:
                 return line.split(":", 1)[1].strip()
     except OSError:
         pass  # not Linux
+    if platform.system() == "Darwin":
+        done = subprocess.run(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
+        if done.stdout.strip():
+            return done.stdout.strip()  # "Apple M3"; processor() says "arm"
     return platform.processor() or platform.machine()
 
 

@@ -19,6 +19,8 @@ from tensorcopy.devices import ACCELERATORS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.semantics import Outcome, Semantics, array, raises
 
+NAMES: Mapping[str, Any] = MappingProxyType({"torch": torch, "np": np, "copy": copy})  # what a method's code may name besides x
+
 
 class Promise(NamedTuple):
     """What a method does from a torch release on. An accelerator on which nobody has looked yet is promised nothing: None."""
@@ -74,7 +76,7 @@ def _method(name: str, code: str, *promises: Promise, on_accelerator: str = "") 
 
 
 def _compiled(code: str) -> Any:
-    return eval(f"lambda x: {code}", {"torch": torch, "np": np, "copy": copy})  # noqa: S307 - the text is a row of this table
+    return eval(f"lambda x: {code}", dict(NAMES))  # noqa: S307 - the text is a row of this table
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -19,10 +19,13 @@ from tensorcopy.methods import ALTERNATIVES, COPIES
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     cases.case.cache_clear()
+    cases._watch.cache_clear()
     monkeypatch.setattr(cases, "_spent", [0.0])
+    monkeypatch.delenv("TENSORCOPY_JOURNAL", raising=False)
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
+    cases._watch.cache_clear()
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def now(monkeypatch):
     return moment
 
 
-def test_the_clock_counts_per_act(now):
+def test_a_sample_is_seconds_per_act(now):
     """Acts of a millisecond read a millisecond, however many make a loop."""
     acts = []
 
@@ -41,10 +44,9 @@ def test_the_clock_counts_per_act(now):
         acts.append(x)
         now[0] += 0.001
 
-    run = cases.loop(act, "x")
+    sample = cases.loop("act(x)", act=act, x="x")
     acts.clear()
-    run()
-    assert cases.clock() == pytest.approx(0.001)
+    assert sample() == pytest.approx(0.001)
     assert len(acts) * 0.001 >= cases.LOOP_SECONDS
 
 
@@ -53,8 +55,9 @@ def test_making_a_case_takes_no_time_on_the_clock(now):
 
     def body():
         now[0] += 3.0  # a CUDA context
-        cases.loop(lambda x: now.__setitem__(0, now[0] + 1e-6), None)()
+        suite.time(cases.loop("act()", act=lambda: now.__setitem__(0, now[0] + 1e-6)))
 
+    suite = cases.Suite()
     before = cases.clock()
     body()
     assert cases.clock() - before == pytest.approx(1e-6)
@@ -64,14 +67,27 @@ def test_a_moment_aside_does_not_make_a_short_loop(now):
     """The first loop seems long because the process was put aside; the loop becomes as long as it must all the same."""
     acts = []
 
-    def act(x):
-        acts.append(x)
+    def act():
+        acts.append(None)
         now[0] += 1.0 if len(acts) == 2 else 1e-6
 
-    run = cases.loop(act, None)
+    sample = cases.loop("act()", act=act)
     acts.clear()
-    run()
+    sample()
     assert len(acts) * 1e-6 >= cases.LOOP_SECONDS
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["throughput", "latency"])
+def test_a_device_is_waited_for_around_the_loop_or_after_each_act(monkeypatch, each):
+    """Throughput has two waits a sample, latency one an act besides."""
+    waited, acts = [], []
+    monkeypatch.setattr(cases.devices, "waiter", lambda device: lambda: waited.append(device))
+    sample = cases.loop("act()", "cuda", each, act=lambda: acts.append(None))
+    waited.clear()
+    acts.clear()
+    sample()
+    assert len(acts) > 100
+    assert waited == ["cuda"] * (2 + (len(acts) if each else 0))
 
 
 @pytest.mark.parametrize(
@@ -123,4 +139,4 @@ def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
     with pytest.raises(SkipNotImplemented, match=r"3.7 to 3.9"):
         cases.case(COPIES["clone_detach"], 16)
     with pytest.raises(SkipNotImplemented):
-        cases.loop(len, "")
+        cases.loop("len(x)", x="")
