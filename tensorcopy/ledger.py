@@ -35,7 +35,7 @@ SETTINGS = (
 
 
 def ledger() -> dict[str, Any]:
-    """Versions, builds, processor, accelerators and settings of this process; plain values only."""
+    """Versions, builds, processor, accelerators and settings of this process; plain values, as ledger.schema.json describes them."""
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
@@ -52,6 +52,9 @@ def ledger() -> dict[str, Any]:
         "cores": devices.cores(),
         "cpu_capability": _cpu_capability(),
         "governor": _governor(),
+        "cpu_quota": _cpu_quota(),
+        "hugepages": _hugepages(),
+        "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in devices.available() if name != "cpu"},
         "driver": _driver(),
         "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
@@ -114,6 +117,18 @@ def _cpu_capability() -> str:
 
 def _governor() -> str:
     return _first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+
+
+def _cpu_quota() -> float | None:
+    """How many processors' time a container may use; None where nothing limits it."""
+    quota, _, period = _first_line(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
+    return int(quota) / int(period) if quota.isdigit() else None
+
+
+def _hugepages() -> str:
+    """The kernel's choice of "always", "madvise" or "never"."""
+    _, _, chosen = _first_line(Path("/sys/kernel/mm/transparent_hugepage/enabled")).partition("[")
+    return chosen.partition("]")[0]
 
 
 def _driver() -> str:

@@ -3,15 +3,49 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tensorcopy import environments, uv
+from tensorcopy.passes import Timing
 from tensorcopy.releases import Release
-from tensorcopy.results import Case, Result, Timing
+from tensorcopy.results import Case, Result
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+LEDGER = {
+    "torch": "2.15.0+cu132",
+    "torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
+    "build": "cuda",
+    "cuda": "13.2",
+    "numpy": "1.26.4",
+    "asv": "0.6.6",
+    "asv_runner": "0.3.2",
+    "python": "3.11.7",
+    "tensorcopy": "0.1.0",
+    "os": "Linux",
+    "arch": "x86_64",
+    "libc": "glibc 2.36",
+    "cpu": "Box 9000",
+    "cores": 2,
+    "cpu_capability": "AVX2",
+    "governor": "",
+    "cpu_quota": None,
+    "hugepages": "madvise",
+    "threads": 2,
+    "accelerators": {},
+    "driver": "",
+    "settings": {},
+    "started": "2026-11-21T08:00:00+00:00",
+}
 
 
 @pytest.fixture
@@ -37,7 +71,7 @@ def results_dir(tmp_path: Path) -> Path:
         None,
         None,
         None,
-        [[1e-6, 1.1e-6], None, None],
+        [[0.9e-6, 1e-6, 1.1e-6], None, None],
     ]
     document = {
         "commit_hash": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
@@ -50,7 +84,8 @@ def results_dir(tmp_path: Path) -> Path:
         "result_columns": columns.split(),
         "results": {"copies.BySize.time_copy": row},
         "durations": {},
-        "ledger": {"torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e"},
+        "ledger": LEDGER,
+        "passes": [],
         "version": 2,
     }
     (folder / "box" / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(document))
@@ -96,17 +131,41 @@ def measured(release: Release, times: dict[tuple[str, int], float], machine: str
         build="cuda",
         environment=f"py{python}-cuda",
         timings=timings,
-        ledger={
-            "torch": f"{release.version}+cu1",
-            "torch_sha": release.sha,
-            "numpy": "1.26.4",
-            "python": f"{python}.7",
-            "cpu": "Box 9000",
-            "cores": 2,
-            "accelerators": {},
-            "started": "2026-11-21T08:00:00+00:00",
-            **ledger,
-        },
+        ledger={**LEDGER, "torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", **ledger},
         methods=methods,
         article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
     )
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory):
+    """A copy of this checkout, as git has it, and how to run a command in it."""
+    if environments.expected_build() != "cuda":
+        pytest.skip("the table's numbers of PyPI's default wheels are for Linux x86-64")
+    missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]
+    if missing:
+        give_up = pytest.fail if os.environ.get("CI") else pytest.skip  # CI must not be green without it
+        give_up(f"uv finds no Python {' and '.join(missing)} here")
+    root = tmp_path_factory.mktemp("checkout")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    home = Path.home()
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path_factory.mktemp("home")),  # asv keeps its list of machines there
+        "UV_CACHE_DIR": cache,
+        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
+        "PYTHONPATH": str(root),
+        "COLUMNS": "200",
+    }
+
+    def run(program: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
+        return subprocess.run(command, cwd=root, env={**environment, **more}, capture_output=True, text=True, check=False)
+
+    return SimpleNamespace(root=root, run=run, environment=environment)

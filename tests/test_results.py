@@ -9,7 +9,7 @@ import pytest
 from tensorcopy import results
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case
-from tests.conftest import ROOT
+from tests.conftest import LEDGER, ROOT
 
 
 def test_a_file_is_read(results_dir):
@@ -18,7 +18,7 @@ def test_a_file_is_read(results_dir):
     assert (result.machine, result.python, result.build, result.environment) == ("box", "3.11", "cuda", "py3.11-cuda")
     assert len(result.timings) == 2
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
-    assert (timing.median, timing.low, timing.high, timing.samples) == (1e-6, 0.9e-6, 1.1e-6, (1e-6, 1.1e-6))
+    assert (timing.median, timing.low, timing.high, timing.samples) == (1e-6, 0.9e-6, 1.1e-6, (0.9e-6, 1e-6, 1.1e-6))
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))]
     assert (timing.low, timing.high) == (2e-6, 2e-6)
 
@@ -82,9 +82,9 @@ def test_a_ledger_is_stamped_into_asvs_file(results_dir):
     """Nothing of asv's is lost, and asv's version key stays."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
-    results.stamp(path, {"ledger": {"torch": "2.15.0"}, "methods": {}, "article": {}})
+    results.stamp(path, {"ledger": {**LEDGER, "threads": 8}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
-    assert after["ledger"] == {"torch": "2.15.0"}
+    assert after["ledger"]["threads"] == 8
     asvs = [key for key in before if key not in ("results", "ledger")]  # in results there are NaN, which equal nothing
     assert {key: after[key] for key in asvs} == {key: before[key] for key in asvs}
     assert list(results_dir.glob("box/*.new")) == []
@@ -99,15 +99,17 @@ def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
     row[0] = [float("nan"), 5e-6, 6e-6]
     row[-1] = None
     path.write_text(json.dumps(document))
-    results.stamp(path, {}, before)
+    results.stamp(path, {"passes": []}, before)
     (result,) = results.load(results_dir).found
     by_method = {case["method"]: timing for case, timing in result.timings.items()}
-    assert {method: timing.median for method, timing in by_method.items()} == {"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6}
-    assert by_method["clone_detach"].samples == (1e-6, 1.1e-6)
+    assert {method: timing.median for method, timing in by_method.items()} == pytest.approx(
+        {"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6}
+    )
+    assert by_method["clone_detach"].samples == (0.9e-6, 1e-6, 1.1e-6)
     assert (by_method["clone_detach"].low, by_method["clone_detach"].high) == (0.9e-6, 1.1e-6)
 
 
-@pytest.mark.parametrize("ledger", [None, {"torch_sha": "f" * 40}], ids=["none", "another"])
+@pytest.mark.parametrize("ledger", [None, {**LEDGER, "torch_sha": "f" * 40}], ids=["none", "another"])
 def test_a_number_whose_ledger_disagrees_with_its_label_is_refused(results_dir, ledger):
     """As after a run that was killed; it is named."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
@@ -158,3 +160,56 @@ def test_an_unreadable_file_raises_by_itself(results_dir):
     path.write_text("{}")
     with pytest.raises(TensorcopyError, match="KeyError"):
         results.read(path, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"threads": "two"}, "ledger/threads: 'two' is not of type 'integer'"),
+        ({"torch_sha": "d0f2af8b"}, "ledger/torch_sha: 'd0f2af8b' does not match"),
+        ({"weather": "fine"}, "ledger: Additional properties are not allowed ('weather' was unexpected)"),
+    ],
+    ids=["wrong type", "short SHA", "unknown field"],
+)
+def test_what_the_schema_does_not_describe_is_neither_read_nor_written(results_dir, change, said):
+    """The place is named, and the file stays as it was."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "ledger": {**LEDGER, **change}}))
+    (problem,) = results.load(results_dir).problems
+    assert said in str(problem)
+    path.write_text(json.dumps(document))
+    before = path.read_text()
+    with pytest.raises(TensorcopyError, match="cannot be read"):
+        results.stamp(path, {"ledger": {**LEDGER, **change}}, before)
+    assert path.read_text() == before
+
+
+def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
+    """Two samples were there, asv has appended two: the record says so, with the control beside each."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    before = path.read_text()
+    document = json.loads(before)
+    del document["passes"], document["ledger"]  # asv drops what it does not know
+    document["results"]["copies.BySize.time_copy"][-1][0] = [0.9e-6, 1e-6, 1.1e-6, 3e-6, 5e-6]
+    path.write_text(json.dumps(document))
+    record = {"id": "one", "started": LEDGER["started"], "selection": "", "ledger": LEDGER}
+    journal = ["copies.BySize 0 8.5e-06", "copies.BySize 0 1.7e-05", "copies.BySize 1 8.5e-06"]
+    results.stamp(path, {"ledger": LEDGER}, before, record, journal)
+    (row,) = json.loads(path.read_text())["passes"]
+    assert row["suites"] == {
+        "copies.BySize.time_copy": {"version": "1", "samples": [2, 0, 0], "control_ns": [[8500, 17000], [], []]},
+    }
+    (result,) = results.load(results_dir).found
+    timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
+    assert [visit.samples for visit in timing.visits] == [(0.9e-6, 1e-6, 1.1e-6), (3e-6, 5e-6)]
+
+
+def test_a_count_is_no_time(results_dir):
+    """asv's track benchmarks: bytes, allocations, instructions."""
+    suites = json.loads((results_dir / "benchmarks.json").read_text())
+    suites["copies.BySize.time_copy"]["type"] = "track"
+    (results_dir / "benchmarks.json").write_text(json.dumps(suites))
+    (result,) = results.load(results_dir).found
+    assert result.timings == {}
+    assert sorted(result.counts.values()) == [1e-6, 2e-6]
