@@ -10,12 +10,11 @@ from tensorcopy import environments, releases, results
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import TIMED, Measurement, one_pass
 from tensorcopy.progress import Progress, Step, progress
-from tensorcopy.releases import Release
 from tensorcopy.results import Result
 
-EVERYTHING = "^(?!article)"  # but the article's own grid, which repeats copies by size more finely
-QUICKLY = r"^(copies|conversions)\.(BySize|ByDevice.*'(cuda|mps|xpu)')"  # asv matches parameters too; the CPU is in BySize
+QUICKLY = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
 BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
 SAMPLES = 10  # of a full measurement: the suites' rounds times their repeat
@@ -23,18 +22,6 @@ SAMPLES = 10  # of a full measurement: the suites' rounds times their repeat
 INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 6.0  # seconds on two cores, until the pace is known
 
 Tell = Callable[[Progress], None]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A release to be measured on one of this machine's Pythons."""
-
-    release: Release
-    python: str
-
-    @property
-    def environment(self) -> str:
-        return environments.name(self.python, environments.expected_build())
 
 
 @dataclass(frozen=True)
@@ -98,12 +85,12 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
     for number, measurement in enumerate(measurements):
         told(2 * number, 0.0, 0.0, "")
         try:
-            program.measure(
-                range=f"{measurement.release.tag}^!",
-                environment=f"release:{measurement.python}",
-                suites=QUICKLY if quick else EVERYTHING,
-                attributes=FEW_SAMPLES if quick else {},
-                machine=machine,
+            one_pass(
+                measurement,
+                places,
+                machine,
+                QUICKLY if quick else TIMED,
+                FEW_SAMPLES if quick else {},
                 installing=partial(waited, 2 * number),
                 measuring=partial(told, 2 * number + 1),
             )
@@ -120,8 +107,7 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
 
 def _steps(measurement: Measurement, places: Places, quick: bool) -> list[Step]:
     version = measurement.release.version
-    path = environments.path_of(places.environments, measurement.release, measurement.python, environments.expected_build())
-    there = environments.is_complete(path)
+    there = environments.is_complete(measurement.path(places))
     return [
         Step(f"checking torch {version}" if there else f"installing torch {version}", CHECK if there else INSTALL),
         Step(f"measuring torch {version}", MEASURE_QUICKLY if quick else MEASURE),

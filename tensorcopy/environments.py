@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from tensorcopy.releases import Release, load, minor, numpy_for
 
 RUNNER = version("asv_runner")  # it decides how a sample is taken: the one of this program goes into every environment
 COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none
+# What is measured is measured so, unless the caller's environment says otherwise. glibc moves its threshold for mmap as memory is freed,
+# so that a copy of 4 MiB costs a process its page faults at first and later not; here it stands from the start where it ends up at most.
+STEADY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}"}
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -81,6 +85,20 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     environment = inspected(uv.interpreter(path))
     verify(environment, release, build=build, numpy=numpy_for(release, python))
     return environment
+
+
+def remove(path: Path) -> None:
+    """Give an environment's room on the disk back. Its packages leave uv's cache too: the files are the same, linked twice."""
+    if not path.exists():
+        return
+    (path / COMPLETE).unlink(missing_ok=True)  # first: what is interrupted from here on is no environment
+    try:
+        uv.forget(uv.packages(path))
+    except uv.UvFailed as error:
+        raise TensorcopyError(
+            f"uv's cache kept the packages of {path.name}", got=str(error), allowed="a cache that nobody uses", next="uv cache clean torch"
+        ) from error
+    shutil.rmtree(path)
 
 
 def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
@@ -150,7 +168,7 @@ def _report(python: Path) -> dict[str, Any]:
         [str(python), "-m", "tensorcopy.ledger", "--observe"],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        env=variables(),
         cwd=CHECKOUT,
         check=False,
     )
@@ -164,6 +182,11 @@ def _report(python: Path) -> dict[str, Any]:
         )
     report: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return report
+
+
+def variables() -> dict[str, str]:
+    """A process's environment in which something of this checkout is measured or observed."""
+    return {**STEADY, **os.environ, "PYTHONPATH": str(CHECKOUT)}
 
 
 def this_python() -> str:

@@ -54,6 +54,17 @@ def site_packages(environment: Path) -> Path:
     return next((environment / "lib").glob("python*/site-packages"))
 
 
+def packages(environment: Path) -> list[str]:
+    """The names of what is installed in a virtual environment, as far as it is there."""
+    return sorted({path.name.split("-")[0] for path in environment.glob("**/site-packages/*.dist-info")})
+
+
+def forget(names: list[str]) -> None:
+    """Remove packages from uv's cache."""
+    if names:
+        _run("cache", "clean", "--quiet", *names)
+
+
 def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
     """What the index says of one version of a package, as uv's lock file has it: its wheels with file name and upload time.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,19 @@ def places() -> Places:
         ) from error
     results, html, environments = (Path(folder).absolute() for folder in (conf.results_dir, conf.html_dir, conf.env_dir))
     return Places(results, html, environments, tuple(conf.pythons))
+
+
+def aside(folder: Path) -> Path:
+    """asv.conf.json of the current folder, but with its results in `folder`; the path of that file, which lies there too."""
+    conf = Config.load()
+    document = util.load_json("asv.conf.json", js_comments=True)
+    document["results_dir"] = str(folder.absolute() / "results")
+    for name in ("repo", "benchmark_dir", "env_dir", "html_dir"):
+        document[name] = str(Path(getattr(conf, name)).absolute())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "asv.conf.json"
+    path.write_text(json.dumps(document, indent=4), encoding="utf-8")
+    return path
 
 
 def register(name: str) -> None:

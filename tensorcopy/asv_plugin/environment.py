@@ -22,6 +22,8 @@ from tensorcopy.environments import CHECKOUT
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, minor
 
+JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     """What both kinds have in common: nothing to create before a release is known, and a name in results like "py3.11-cuda"."""
@@ -31,6 +33,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._interpreter: Path | None = None
         self._commit: str | None = None
         super().__init__(conf, python, self._requirements, tagged_env_vars)
+        self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of the control, which knows no release
 
     @property
     def name(self) -> str:
@@ -64,14 +67,21 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
 
     def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
         """The process's environment: asv's own variables, and no PYTHONPATH that would mix two worlds."""
-        variables = {**(given or os.environ), **self._global_env_vars}
+        variables = {
+            **environments.STEADY,
+            **(given or os.environ),
+            **self._global_env_vars,
+            JOURNAL: str(self._journal),
+            COMMIT: (self._commit or "-")[:8],
+        }
         variables.pop("PYTHONPATH", None)
         return variables
 
     def _ready(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._commit = built.python, release.sha
         self._set_commit_hash(release.sha)
-        stamp_at_exit(conf.results_dir, release.sha, self.name, built.report)
+        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        stamp_at_exit(conf.results_dir, release.sha, self.name, built.report, self._journal)
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from tensorcopy.asv_plugin.stamp import SELECTION
 from tensorcopy.errors import Relayed, TensorcopyError
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
@@ -19,11 +21,25 @@ SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 Tell = Callable[[float, float, str], None]  # share done (0 to 1), seconds since the start of the phase, what is being done
 
 
-def measure(range: str, environment: str, suites: str, attributes: dict[str, int], machine: str, installing: Tell, measuring: Tell) -> None:
-    """`asv run` in one environment, samples added to what is there. Raises TensorcopyError where a case failed or nothing could run.
+def measure(
+    release: str,
+    environment: str,
+    selection: str,
+    cases: str,
+    attributes: dict[str, int],
+    machine: str,
+    config: Path,
+    installing: Tell,
+    measuring: Tell,
+) -> None:
+    """`asv run` of one release in one environment, samples added to what is there. Raises TensorcopyError where a case failed or nothing
+    could run.
 
-    suites : a regular expression on names
+    release : its tag
+    selection : what was asked for, as the pass's record has it
+    cases : a regular expression on names and parameters
     attributes : of asv's benchmarks, such as {"rounds": 1}
+    config : the asv.conf.json that says where results are
     installing, measuring : told as it goes
     """
     started, benchmarking = time.monotonic(), 0.0
@@ -39,26 +55,27 @@ def measure(range: str, environment: str, suites: str, attributes: dict[str, int
             suite = SUITE.match(percent[2])
             measuring(float(percent[1]) / 100, time.monotonic() - benchmarking, suite[1] if suite else "")
 
-    arguments = ["run", range, "-E", environment, "--bench", suites, "--append-samples", "--machine", machine]
+    arguments = ["run", f"{release}^!", "--config", str(config), "-E", environment]
+    arguments += ["--bench", cases, "--append-samples", "--machine", machine]
     for name, value in attributes.items():
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
-    code, lines = _run(arguments, read)
+    code, lines = _run(arguments, read, {SELECTION: selection})
     if code != 0:
-        raise _failure(f"asv run {range} failed", lines, next="the same asv run with --show-stderr tells why")
+        raise _failure(f"asv run {release}^! failed", lines, next="the same asv run with --show-stderr tells why")
 
 
 def publish() -> None:
     """`asv publish`. Raises TensorcopyError where asv fails; a damaged result file is for whoever reads the results to tell."""
-    code, lines = _run(["publish"], lambda line: None)
+    code, lines = _run(["publish"], lambda line: None, {})
     if code not in (0, 2):  # 2: all is written, but a result file could not be read
         raise _failure("asv publish failed", lines, next="asv publish --verbose tells why")
 
 
-def _run(arguments: list[str], read: Callable[[str], None]) -> tuple[int, list[str]]:
+def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str, str]) -> tuple[int, list[str]]:
     """asv's exit code and output; each line is handed to `read` as it comes, and "" after each second of silence."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "asv", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment

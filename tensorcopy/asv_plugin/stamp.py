@@ -7,6 +7,8 @@ it does not know at a file's top level, and drops it when it writes the file aga
 from __future__ import annotations
 
 import atexit
+import os
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -17,22 +19,34 @@ from typing import Any
 from tensorcopy import results
 from tensorcopy.errors import TensorcopyError
 
+SELECTION = "TENSORCOPY_SELECTION"  # the environment's variable by which whoever runs asv names the suites it asks for
+
 
 @dataclass(frozen=True)
 class _Pending:
-    """What is to be written into the files of one release in one environment, and what those held before this run."""
+    """What is to be written into the files of one release in one environment, and what was there before this run."""
 
     report: dict[str, Any]
+    record: dict[str, Any]
+    journal: Path
+    noted: int  # bytes of the journal that were there
     before: dict[Path, str]
 
 
-def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str, Any]) -> None:
-    """Have `report` written into the files of this release and environment that asv writes from now on."""
+def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str, Any], journal: Path) -> None:
+    """Have `report` and this pass written into the files of this release and environment that asv writes from now on."""
     folder = Path(results_dir).absolute()
-    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    report = {**report, "ledger": {**report["ledger"], "asv": version("asv"), "started": started}}
+    now = datetime.now(timezone.utc)
+    ledger = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
+    record = {
+        "id": f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
+        "started": ledger["started"],
+        "selection": os.environ.get(SELECTION, ""),
+        "ledger": ledger,
+    }
     before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}
-    _all(folder).setdefault((sha, environment), _Pending(report, before))
+    noted = journal.stat().st_size if journal.exists() else 0
+    _all(folder).setdefault((sha, environment), _Pending({**report, "ledger": ledger}, record, journal, noted, before))
 
 
 @cache
@@ -54,9 +68,19 @@ def _stamp(results_dir: Path, pending: dict[tuple[str, str], _Pending]) -> None:
             if path.read_text(encoding="utf-8") == before:
                 continue  # another machine's
             try:
-                if results.holds_nothing(path):
+                if not before and results.holds_nothing(path):
                     path.unlink()  # this release cannot be on this Python: asv has noted so for every case
                 else:
-                    results.stamp(path, one.report, before)
+                    results.stamp(path, one.report, before, one.record, _lines(one, sha))
             except TensorcopyError as error:
                 print(error)
+
+
+def _lines(one: _Pending, sha: str) -> list[str]:
+    """What the suites have written into the journal since, of this release: asv may run several by turns."""
+    if not one.journal.exists():
+        return []
+    with one.journal.open("rb") as lines:
+        lines.seek(one.noted)
+        found = [line.split(" ", 1) for line in lines.read().decode().splitlines()]
+    return [line[1] for line in found if line[0] == sha[:8] and len(line) == 2]
