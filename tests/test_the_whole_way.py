@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy import environments, releases, uv
-from tests.conftest import ROOT
+from tensorcopy import environments, releases
 
 pytestmark = pytest.mark.slow
 
 OLDEST, NEWEST = releases.find("1.9.0"), releases.load()[-1]
 LINE = re.compile(r"[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+")
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """A copy of this checkout, as git has it, and how to run a command in it."""
-    if environments.expected_build() != "cuda":
-        pytest.skip("the table's numbers of PyPI's default wheels are for Linux x86-64")
-    missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]
-    if missing:
-        give_up = pytest.fail if os.environ.get("CI") else pytest.skip  # CI must not be green without it
-        give_up(f"uv finds no Python {' and '.join(missing)} here")
-    root = tmp_path_factory.mktemp("checkout")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
-    home = Path.home()
-    environment = {
-        **os.environ,
-        "HOME": str(tmp_path_factory.mktemp("home")),  # asv keeps its list of machines there
-        "UV_CACHE_DIR": cache,
-        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
-        "PYTHONPATH": str(root),
-        "COLUMNS": "200",
-    }
-
-    def run(program: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
-        return subprocess.run(command, cwd=root, env={**environment, **more}, capture_output=True, text=True, check=False)
-
-    return SimpleNamespace(root=root, run=run)
 
 
 def file_of(checkout, release, python):
