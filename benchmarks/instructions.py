@@ -1,0 +1,33 @@
+"""How many instructions a call of a small tensor takes on the CPU: a line of history that needs no statistics."""
+
+from tensorcopy import instructions
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.methods import METHODS
+
+from .cases import skip, skip_if_absent
+
+
+class ByMethod:
+    """Counted once for all methods, under valgrind; where it is missing every case is skipped by that name."""
+
+    version = "1"
+    params = [list(METHODS), [instructions.NUMEL], [False, True]]
+    param_names = ["method", "numel", "requires_grad"]
+
+    def setup_cache(self):
+        try:
+            return instructions.count()
+        except TensorcopyError as error:
+            return str(error)
+
+    setup_cache.timeout = 900
+
+    def track_instructions(self, counts, method, numel, requires_grad):
+        skip_if_absent()
+        if isinstance(counts, str):
+            skip(counts)
+        if (method, requires_grad) not in counts:
+            skip(f"{method} is not in this torch, or not for a tensor that requires grad")
+        return counts[method, requires_grad]
+
+    track_instructions.unit = "instructions"

@@ -1,0 +1,96 @@
+"""What a method allocates: bytes in all, the peak above the input, and how many times. Counted, so one pass is enough."""
+
+from functools import cache
+
+from tensorcopy import devices, memory
+from tensorcopy.devices import ACCELERATORS, DEVICES
+from tensorcopy.methods import METHODS, exists
+
+from .cases import skip, skip_if_absent, tensor
+
+NUMELS = [2**20]  # 4 MiB of float32
+
+
+@cache
+def allocations(ask, method, numel, device):
+    skip_if_absent()
+    method = METHODS[method]
+    if not exists(method):
+        skip(f"{method.code} exists from torch {method.since} on")
+    if not devices.is_available(device):
+        skip(f"no {device} here")
+    try:
+        return ask(method.on[device], tensor(numel, device))
+    except NotImplementedError as reason:
+        return skip(str(reason))
+
+
+class Host:
+    """In the host's memory, for a tensor on any device: torch's allocator and numpy's."""
+
+    version = "1"
+    params = [list(METHODS), NUMELS, list(DEVICES)]
+    param_names = ["method", "numel", "device"]
+
+    def track_allocated(self, method, numel, device):
+        return allocations(memory.on_host, method, numel, device).nbytes
+
+    def track_peak(self, method, numel, device):
+        return allocations(memory.on_host, method, numel, device).peak
+
+    def track_allocations(self, method, numel, device):
+        return allocations(memory.on_host, method, numel, device).count
+
+    track_allocated.unit = track_peak.unit = "bytes"
+    track_allocations.unit = "allocations"
+
+
+class Device:
+    """In the device's memory, by its caching allocator's own statistics."""
+
+    version = "1"
+    params = [list(METHODS), NUMELS, list(ACCELERATORS)]
+    param_names = ["method", "numel", "device"]
+
+    def track_allocated(self, method, numel, device):
+        return allocations(memory.on_device, method, numel, device).nbytes
+
+    def track_peak(self, method, numel, device):
+        return allocations(memory.on_device, method, numel, device).peak
+
+    def track_allocations(self, method, numel, device):
+        return allocations(memory.on_device, method, numel, device).count
+
+    track_allocated.unit = track_peak.unit = "bytes"
+    track_allocations.unit = "allocations"
+
+
+class Counted:
+    """In a CUDA device's memory as torch's dispatcher counts it, without a device: what the code asks for, not what an allocator gives.
+
+    Counted for all methods at once: the import takes seconds.
+    """
+
+    version = "1"
+    params = [list(METHODS), NUMELS]
+    param_names = ["method", "numel"]
+
+    def setup_cache(self):
+        return {(name, numel): _peak(method, numel) for name, method in METHODS.items() for numel in NUMELS}
+
+    def track_peak(self, peaks, method, numel):
+        skip_if_absent()
+        peak = peaks[method, numel]
+        return skip(peak) if isinstance(peak, str) else peak
+
+    track_peak.unit = "bytes"
+
+
+def _peak(method, numel):
+    """In bytes, or why there is none."""
+    if not exists(method):
+        return f"{method.code} exists from torch {method.since} on"
+    try:
+        return memory.counted(method.on["cuda"], numel).peak
+    except NotImplementedError as reason:
+        return str(reason)
