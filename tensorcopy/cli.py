@@ -1,13 +1,19 @@
-"""The command line: arguments, printing, exit codes. 0 done; 2 something could not be done, said in one line."""
+"""The command line: arguments, printing, exit codes. 0 done; 1 it does not hold; 2 something could not be done, said in one line."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import platform
+import re
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
+from statistics import median
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -18,6 +24,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, minor
 
 RESULTS = Path("results")
+AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TensorcopyError as error:
         print(f"tensorcopy: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("tensorcopy: interrupted; releases that were finished are kept, the same command goes on with the next", file=sys.stderr)
+        print("tensorcopy: interrupted; what was finished is kept, the same command goes on with the rest", file=sys.stderr)
     return 2
 
 
@@ -50,6 +57,31 @@ def _parser() -> argparse.ArgumentParser:
     board.add_argument("--open", action="store_true", help="open the served page in a browser")
     board.set_defaults(command=_dashboard)
 
+    passes = commands.add_parser("measure", help="fill the history: several passes of each release, in random order; resumes where it was")
+    passes.add_argument(
+        "releases", nargs="*", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); every release by default"
+    )
+    passes.add_argument("--passes", type=_positive, default=4, metavar="N", help="so many of each release; 4 by default")
+    passes.add_argument(
+        "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; its host name by default"
+    )
+    passes.add_argument(
+        "--bench", type=_expression, default="", metavar="REGEX", help="suites; by default all that are timed, but the article's"
+    )
+    passes.add_argument(
+        "--environments", type=_several, metavar="N", help="at most so many on the disk together: groups that share the newest release"
+    )
+    passes.set_defaults(command=_measure)
+
+    agreement = commands.add_parser("verify", help="compare asv's figures with torch's own Timer, by turns; exit 1 where they disagree")
+    agreement.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that can be installed by default")
+    agreement.add_argument("--device", default="cpu", help="cpu by default; on cuda the references are the Timer and the device's events")
+    agreement.add_argument(
+        "--bench", type=_expression, default="", metavar="REGEX", help="suites; every one that times a method by default"
+    )
+    agreement.add_argument("--keep", action="store_true", help="write the figures into docs/agreement.json, where all agree")
+    agreement.set_defaults(command=_verify)
+
     table = commands.add_parser("releases", help="list the torch releases and what this machine can install; add one")
     actions = table.add_subparsers(metavar="ACTION")
     table.set_defaults(command=_releases)
@@ -57,11 +89,18 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("version", help="such as 2.16.0")
     add.set_defaults(command=_add_release)
 
+    times = commands.add_parser("times", help="what each case takes, as time, as multiple of its floor and as bytes a second")
+    times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that was measured by default")
+    times.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
+    times.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
+    times.add_argument("--bench", type=_expression, default=r"\.BySize\.", metavar="REGEX", help="suites; those by size by default")
+    times.set_defaults(command=_times)
+
     methods = commands.add_parser("methods", help="list the ways of copying and what each was seen to do")
     methods.add_argument("name", nargs="?", help="one of them, on every release that was measured")
     methods.set_defaults(command=_methods)
 
-    page = commands.add_parser("readme", help="write the produced parts of README.md and docs/history.svg anew from results/")
+    page = commands.add_parser("readme", help="write the produced parts of README.md and docs/ anew from results/")
     page.set_defaults(command=_readme)
     return parser
 
@@ -86,6 +125,91 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
             day = result.ledger["started"][:10]
             console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
     configuration.register(options.machine)
+    with _bar(console) as tell:
+        problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
+    _say(problems)
+    console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
+    if not options.no_serve:
+        _serve(options, places.html, console)
+    return 2 if problems else 0
+
+
+def _measure(options: argparse.Namespace, console: Console) -> int:
+    from random import SystemRandom
+
+    from tensorcopy import measure
+    from tensorcopy.asv_plugin import configuration
+
+    places = configuration.places()
+    measurements, left_out = measure.selected(options.releases, places.pythons)
+    for line in left_out:
+        console.print(line)
+    configuration.register(options.machine)
+    suites = options.bench or measure.TIMED
+    with _bar(console) as tell:
+        problems = measure.run(
+            measurements,
+            places,
+            options.machine,
+            passes=options.passes,
+            suites=suites,
+            room=options.environments or len(measurements),
+            random=SystemRandom(),
+            tell=tell,
+        )
+    _say(problems)
+    counts = [measure.passes_of(one.file(places, options.machine), suites) for one in measurements]
+    console.print(f"{len(measurements)} releases with {min(counts)} to {max(counts)} passes each, in results/{options.machine}")
+    return 2 if problems else 0
+
+
+def _verify(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import measure, verify
+    from tensorcopy.asv_plugin import configuration
+
+    places = configuration.places()
+    (one, *_), _left_out = measure.selected([options.release] if options.release else [], places.pythons, newest_first=True)
+    with _bar(console) as tell:
+        tell(progress.Progress(f"torch {one.release.version} on Python {one.python}", 0.0, 0.0))
+        environment = environments.build(places.environments, one.release, one.python, environments.expected_build())
+        begun = monotonic()
+
+        def told(share: float, doing: str) -> None:
+            elapsed = monotonic() - begun
+            tell(progress.Progress(f"torch {one.release.version}: {doing}", share, elapsed / share * (1 - share) if share else 0.0))
+
+        found = verify.run(environment, told, device=options.device, suites=options.bench)
+    table = Table(box=None, pad_edge=False)
+    for title in ("asv over the reference", "cases", "median", "least", "greatest"):
+        table.add_column(title, justify="left" if title.startswith("asv") else "right")
+    for name, ratios in verify.by_suite(found.ratios).items():
+        values = sorted(ratio.ratio for ratio in ratios)
+        table.add_row(name, str(len(values)), f"{median(values):.3f}", f"{values[0]:.3f}", f"{values[-1]:.3f}")
+    console.print(table)
+    for ratio in found.outside:
+        console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
+    word = "agree" if found.holds else "DISAGREE"
+    console.print(
+        f"asv and its reference {word} with torch {found.torch} on {found.on}: the median of {len(found.ratios)} cases "
+        f"is {found.median:.3f} (allowed 1 ± {verify.WITHIN}), {len(found.outside)} outside 1 ± {verify.NONE_OUTSIDE}",
+        soft_wrap=True,
+    )
+    if options.keep and (options.bench or options.device != "cpu" or not found.holds):
+        raise TensorcopyError(
+            "these figures are not kept",
+            got="a part of the cases, another device, or a disagreement",
+            allowed="every case on the CPU, in agreement",
+            next="tensorcopy verify --keep on a machine with nothing else to do",
+        )
+    if options.keep:
+        day = datetime.now(timezone.utc).date().isoformat()
+        AGREEMENT.write_text(json.dumps(verify.document(found, day), indent=2) + "\n", encoding="utf-8")
+    return 0 if found.holds else 1
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callable[[progress.Progress], None]]:
+    """A function to tell how far a job is: a bar on a terminal, a line for each step elsewhere."""
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"), console=console
     ) as bar:
@@ -97,14 +221,32 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
             doing = now.doing.split(":")[0]
             if not console.is_terminal and doing not in said:
                 said.add(doing)
-                console.print(f"{doing} ({_left(now.remaining)})")
+                left = _left(now.remaining)
+                console.print(f"{doing} ({left})" if left else doing)
 
-        problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
-    _say(problems)
-    console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
-    if not options.no_serve:
-        _serve(options, places.html, console)
-    return 2 if problems else 0
+        yield tell
+
+
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
+    return text
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")
+    return number
+
+
+def _several(text: str) -> int:
+    number = int(text)
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
+    return number
 
 
 def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
@@ -200,6 +342,46 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     return 2 if read.problems else 0
 
 
+def _times(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import floors
+    from tensorcopy.units import duration
+
+    read = results.load(RESULTS)
+    result = results.newest(read.found, options.release, options.machine, options.python)
+    wanted = re.compile(options.bench)
+    cases = [case for case in result.timings if wanted.search(case.suite)]
+    if not cases:
+        suites = sorted({case.suite for case in result.timings})
+        raise TensorcopyError("no such suite was measured", got=options.bench, allowed=", ".join(suites), next="another --bench")
+    for suite in dict.fromkeys(case.suite for case in cases):
+        rows = [case for case in cases if case.suite == suite]
+        table = Table(box=None, pad_edge=False, title=suite, title_justify="left")
+        for name, _ in rows[0].parameters:
+            table.add_column(name)
+        for title in ("time", "of passes", "× floor", "GB/s", "passes"):
+            table.add_column(title, justify="right")
+        for case in rows:
+            timing, multiple, speed = result.timings[case], floors.multiple(result, case), floors.bandwidth(result, case)
+            table.add_row(
+                *(value for _, value in case.parameters),
+                duration(timing.median),
+                f"{duration(timing.low)} … {duration(timing.high)}",
+                f"{multiple:.2f}" if multiple else "",
+                f"{speed / 1e9:.3g}" if speed else "",
+                f"{len(timing.judged)} of {len(timing.visits)}",
+            )
+        console.print(table)
+        console.print("")
+    ledger = result.ledger
+    console.print(
+        f"torch {ledger['torch']}, Python {ledger['python']}, {result.machine} ({ledger['cpu']}), {ledger['started'][:10]}. "
+        "The floor is the same bytes copied by the machine alone into fresh memory; GB/s counts each byte once.",
+        soft_wrap=True,
+    )
+    _say(read.problems)
+    return 2 if read.problems else 0
+
+
 def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import readme
 
@@ -207,11 +389,30 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     if read.problems:
         raise read.problems[0]  # a README from fewer results would be a wrong one
     machine = readme.best_known(read.found)
-    page = Path("README.md")
-    page.write_text(readme.written(page.read_text(encoding="utf-8"), machine), encoding="utf-8")
+    for name, parts in (("README.md", readme.parts(machine)), ("docs/methodology.md", _methodology(machine.results))):
+        page = Path(name)
+        page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
-    console.print(f"README.md and docs/history.svg: from {len(machine.results)} results of {machine.name}")
+    console.print(f"README.md, docs/methodology.md and docs/history.svg: from {len(machine.results)} results of {machine.name}")
     return 0
+
+
+def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
+    """The produced parts of docs/methodology.md by name."""
+    from tensorcopy import methodology
+
+    if not AGREEMENT.exists():
+        raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")
+    known = {release.sha: release for release in releases.load()}
+    kept, schema = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, results.SCHEMA))
+    return {
+        "agreement": methodology.agreement(kept),
+        "quiet": methodology.quiet(found),
+        "repeated": methodology.repeated(found, known),
+        "memory": methodology.memory(found, known),
+        "seen": methodology.seen(found, known),
+        "ledger": methodology.ledger(schema),
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The produced parts of README.md, from results: the answer, the table of eight methods, the picture. Pure."""
+"""The produced parts of README.md: the answer, the table of eight methods, the picture; and how parts get into a page. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from tensorcopy import releases
 from tensorcopy.errors import TensorcopyError
@@ -21,13 +23,18 @@ def best_known(found: tuple[Result, ...]) -> Machine:
     return max(machines, key=lambda machine: len(machine.results))
 
 
-def written(text: str, machine: Machine) -> str:
-    """README.md with its produced parts written anew. Raises TensorcopyError where a marker is missing."""
-    for name, content in (("answer", _answer(machine)), ("methods", _methods(machine))):
+def parts(machine: Machine) -> dict[str, str]:
+    """What README.md says of a machine, by the name of its place."""
+    return {"answer": _answer(machine), "methods": _methods(machine)}
+
+
+def written(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
+    """A page's text with its produced parts written anew. Raises TensorcopyError where a marker is missing."""
+    for name, content in parts.items():
         begin = PART.format(name)
         if begin not in text or END not in text.split(begin, 1)[1]:
             raise TensorcopyError(
-                f"README.md has no place for the {name}", got="no marker", allowed=f"{begin} … {END}", next="git checkout README.md"
+                f"{page} has no place for the {name}", got="no marker", allowed=f"{begin} … {END}", next=f"git checkout {page}"
             )
         before, rest = text.split(begin, 1)
         text = f"{before}{begin}\n{content}\n{END}{rest.split(END, 1)[1]}"

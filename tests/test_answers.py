@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results import Timing
+from tensorcopy.passes import Timing, Visit, timing
+from tensorcopy.results import Case
 from tensorcopy.site import answers
 from tests.conftest import NEW, OLD, SEEN, measured
 
@@ -39,13 +40,33 @@ def test_a_missing_time_is_never_the_least():
     assert machine.costs[0].costs[1][0] == answers.Cost(None, least=False, contender=False)
 
 
-def test_the_control_says_what_the_machine_does_by_itself():
-    """Its least and greatest median; None where it was not measured."""
-    quiet, loud = measured(NEW, {("a", 1): 1e-6}), measured(OLD, {("a", 1): 1e-6})
-    assert only(quiet).control is None
-    quiet.timings[answers.CONTROL] = Timing(9e-6, 9e-6, 9e-6)
-    loud.timings[answers.CONTROL] = Timing(17e-6, 17e-6, 17e-6)
-    assert only(quiet, loud).control == (9e-6, 17e-6)
+def test_a_machine_says_how_quiet_it_was():
+    """By the control beside each sample; None where none was noted."""
+    result = measured(NEW, {("a", 1): 1e-6})
+    assert only(result).quiet is None
+    (case,) = result.timings
+    result.timings[case] = timing([Visit((1e-6, 1e-6, 2e-6, 2e-6), (9e-6, 9e-6, 9e-6, 17e-6), limit=1e-5)])
+    assert only(result).quiet == 0.75
+    assert only(result).passes == (1, 1)
+
+
+def test_the_floor_stands_beside_the_methods():
+    """memcpy of the same bytes, at each size; None where it was not measured."""
+    result = measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6})
+    floor = Timing(1e-7, 1e-7, 1e-7)
+    result.timings[Case("floors.ByBytes.time_memcpy", (("memory", "fresh"), ("nbytes", "64")))] = floor
+    assert only(result).costs[0].floors == (None, floor)
+
+
+def test_memory_is_said_with_how_it_is_known():
+    """A device's is measured or counted; what nobody looked at is not measured yet."""
+    result = measured(NEW, {("a", 1): 1e-6})
+    assert answers.memory(result, "a") == "not measured yet"
+    result.counts[Case("memory.Host.track_peak", (("method", "a"), ("numel", "1048576"), ("device", "cpu")))] = 4194304.0
+    result.counts[Case("memory.Counted.track_peak", (("method", "a"), ("numel", "1048576")))] = 0.0
+    assert answers.memory(result, "a") == "4 MiB on the host; 0 B on a CUDA device (counted, not measured yet)"
+    result.counts[Case("memory.Device.track_peak", (("method", "a"), ("numel", "1048576"), ("device", "cuda")))] = 4194816.0
+    assert answers.memory(result, "a") == "4 MiB on the host; 4 MiB on a CUDA device"
 
 
 def test_the_newest_release_answers_and_history_is_in_order():

@@ -102,3 +102,34 @@ def test_an_unknown_method_is_one_line(monkeypatch, capsys):
     error = capsys.readouterr().err
     assert LINE.match(error)
     assert "detach_clone" in error
+
+
+def test_times_are_shown_with_their_floor(monkeypatch, capsys):
+    """From the shipped history: as time, as multiple of the floor and as bytes a second."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["times", "2.15.0", "--bench", "copies.BySize"]) == 0
+    shown = capsys.readouterr().out
+    row = re.search(r"^detach_clone +1048576 +(\S+) µs +\S+ µs … \S+ µs +(\S+) +(\S+) +(\d) of (\d)$", shown, re.MULTILINE)
+    assert row
+    microseconds, multiple, speed, judged, passes = (float(text) for text in row.groups())
+    assert speed == pytest.approx(2**20 * 4 / microseconds / 1e3, rel=0.01)
+    assert 0.8 < multiple < 5
+    assert 1 <= judged <= passes >= 4
+    assert "The floor is the same bytes copied by the machine alone" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["0.4.1"], "unknown torch release: got '0.4.1'"),
+        (["--machine", "nowhere"], "no such result: got nowhere; allowed: torch 1.10.2"),
+        (["--bench", "nothing"], "no such suite was measured: got nothing; allowed: alternatives.BySize.time_alternative, "),
+    ],
+    ids=["release", "machine", "suite"],
+)
+def test_a_time_that_is_not_there_is_one_line(monkeypatch, capsys, arguments, said):
+    """With what is there."""
+    monkeypatch.chdir(ROOT)
+    assert main(["times", *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -17,9 +17,12 @@ def machine():
     return readme.best_known(results.load(ROOT / "results").found)
 
 
-def test_the_readme_is_not_stale(machine):
+def test_what_docs_show_is_not_stale(machine, monkeypatch):
     """`tensorcopy readme` would change nothing."""
-    assert readme.written(TEXT, machine) == TEXT
+    assert readme.written(TEXT, readme.parts(machine)) == TEXT
+    page = (ROOT / "docs/methodology.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(ROOT)
+    assert readme.written(page, cli._methodology(machine.results), "docs/methodology.md") == page
     assert readme.picture(machine) == (ROOT / "docs/history.svg").read_text(encoding="utf-8")
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tensorcopy import floors
+from tensorcopy.passes import Timing
 from tensorcopy.releases import Release
-from tensorcopy.results import Case, Result, Timing
+from tensorcopy.results import Case, Result
+from tensorcopy.units import size
 
 SUITES = {"copy": "copies.{}.time_copy", "conversion": "conversions.{}.time_conversion"}
+ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, and so waits by itself
 ACCELERATORS = ("cuda", "mps", "xpu")
-CONTROL = Case("floors.Control.time_sum", ())  # no torch can change it
 PICTURED = (2**10, 2**20)  # the dispatcher's share, and the memory's
 
 
@@ -27,13 +30,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostTable:
-    """The methods of one group on one device: `costs[i][j]` is method i at size j."""
+    """The methods of one group on one device: `costs[i][j]` is method i at size j, `floors[j]` what the same bytes cost at least."""
 
     group: str
     device: str
     numels: tuple[int, ...]
     methods: tuple[str, ...]
     costs: tuple[tuple[Cost, ...], ...]
+    floors: tuple[Timing | None, ...]
 
     def winner(self) -> int:
         """The row of the method that is surely beaten at the fewest sizes; of several the one that is least most often, then as a whole."""
@@ -88,7 +92,8 @@ class Machine:
     histories: tuple[History, ...]
     results: tuple[Result, ...]
     not_measured: tuple[str, ...]  # accelerators without a number
-    control: tuple[float, float] | None  # its least and greatest median over these results, in seconds
+    quiet: float | None  # the share of its samples that were taken while it was quiet; None where no control was noted
+    passes: tuple[int, int]  # the fewest and the most that a case of these results has
 
     @property
     def ledger(self) -> dict[str, Any]:
@@ -117,7 +122,7 @@ def _by_numbers(environment: str) -> tuple[list[int], str]:
 def machines(found: tuple[Result, ...], releases: tuple[Release, ...]) -> list[Machine]:
     """One entry a machine, the one that measured last first. Results of an unknown SHA are not shown."""
     known = {release.sha: release for release in releases}
-    shown = [result for result in found if result.sha in known]
+    shown = [result for result in found if result.sha in known and result.timings]
     described = [_machine(name, [r for r in shown if r.machine == name], known) for name in {result.machine for result in shown}]
     return sorted(described, key=lambda machine: max(r.ledger["started"] for r in machine.results), reverse=True)
 
@@ -138,12 +143,30 @@ def outcome(seen: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def memory(result: Result, method: str) -> str:
+    """The peak that a method holds above an input of 4 MiB: on the host, for a tensor on the CPU; and on a CUDA device."""
+    host = result.counts.get(_peak("Host", method, ("device", "cpu")))
+    measured, counted = result.counts.get(_peak("Device", method, ("device", "cuda"))), result.counts.get(_peak("Counted", method))
+    words = [] if host is None else [f"{size(int(host))} on the host"]
+    if measured is not None:
+        words.append(f"{size(int(measured))} on a CUDA device")
+    elif counted is not None:
+        words.append(f"{size(int(counted))} on a CUDA device (counted, not measured yet)")
+    return "; ".join(words) or "not measured yet"
+
+
+def _peak(where: str, method: str, *device: tuple[str, str]) -> Case:
+    return Case(f"memory.{where}.track_peak", (("method", method), ("numel", str(2**20)), *device))
+
+
 def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Machine:
     order = list(known)
     results = sorted(results, key=lambda r: (order.index(r.sha), r.environment))
     result = max(results, key=lambda r: (order.index(r.sha), sum(other.environment == r.environment for other in results)))
     devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
-    controls = [result.timings[CONTROL].median for result in results if CONTROL in result.timings]
+    timings = [timing for result in results for timing in result.timings.values()]
+    quiet = [reading <= visit.limit for timing in timings for visit in timing.visits for reading in visit.control]
+    passes = [sum(not visit.left_out for visit in timing.visits) for timing in timings]
     return Machine(
         name=name,
         newest=known[result.sha],
@@ -152,18 +175,19 @@ def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Mac
         histories=tuple(history for group in SUITES for numel in PICTURED if (history := _history(results, group, numel, known)).points),
         results=tuple(results),
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
-        control=(min(controls), max(controls)) if controls else None,
+        quiet=sum(quiet) / len(quiet) if quiet else None,
+        passes=(min(passes), max(passes)),
     )
 
 
 def _case(group: str, method: str, numel: int, device: str) -> Case:
     if device == "cpu":
         return Case(SUITES[group].format("BySize"), (("method", method), ("numel", str(numel))))
-    return Case(SUITES[group].format("ByDevice"), (("method", method), ("numel", str(numel)), ("device", device)))
+    return Case(SUITES[group].format(ON_DEVICE[group]), (("method", method), ("numel", str(numel)), ("device", device)))
 
 
 def _cases(result: Result, group: str, device: str) -> list[Case]:
-    suite = SUITES[group].format("BySize" if device == "cpu" else "ByDevice")
+    suite = SUITES[group].format("BySize" if device == "cpu" else ON_DEVICE[group])
     return [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
 
 
@@ -180,7 +204,8 @@ def _costs(result: Result, group: str, device: str) -> CostTable:
     rows = [[result.timings.get(_case(group, method, numel, device)) for numel in numels] for method in methods]
     least = [min((timing for timing in column if timing), key=lambda timing: timing.median) for column in zip(*rows, strict=True)]
     costs = tuple(tuple(_cost(timing, best) for timing, best in zip(row, least, strict=True)) for row in rows)
-    return CostTable(group, device, tuple(numels), tuple(methods), costs)
+    least_possible = tuple(floors.timing(result, _case(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    return CostTable(group, device, tuple(numels), tuple(methods), costs, least_possible)
 
 
 def _cost(timing: Timing | None, best: Timing) -> Cost:

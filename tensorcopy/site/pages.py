@@ -36,6 +36,7 @@ def index(found: tuple[Result, ...]) -> str:
             version=__version__,
             picture=_picture,
             outcome=answers.outcome,
+            memory=answers.memory,
         )
     )
 
