@@ -25,44 +25,37 @@ def allocations(ask, method, numel, device):
         return skip(str(reason))
 
 
-class Host:
+class _Allocations:
+    """What both kinds of memory are asked for."""
+
+    version = "1"
+    param_names = ["method", "numel", "device"]
+
+    def track_allocated(self, method, numel, device):
+        return allocations(self.ask, method, numel, device).nbytes
+
+    def track_peak(self, method, numel, device):
+        return allocations(self.ask, method, numel, device).peak
+
+    def track_allocations(self, method, numel, device):
+        return allocations(self.ask, method, numel, device).count
+
+    track_allocated.unit = track_peak.unit = "bytes"
+    track_allocations.unit = "allocations"
+
+
+class Host(_Allocations):
     """In the host's memory, for a tensor on any device: torch's allocator and numpy's."""
 
-    version = "1"
+    ask = staticmethod(memory.on_host)
     params = [list(METHODS), NUMELS, list(DEVICES)]
-    param_names = ["method", "numel", "device"]
-
-    def track_allocated(self, method, numel, device):
-        return allocations(memory.on_host, method, numel, device).nbytes
-
-    def track_peak(self, method, numel, device):
-        return allocations(memory.on_host, method, numel, device).peak
-
-    def track_allocations(self, method, numel, device):
-        return allocations(memory.on_host, method, numel, device).count
-
-    track_allocated.unit = track_peak.unit = "bytes"
-    track_allocations.unit = "allocations"
 
 
-class Device:
+class Device(_Allocations):
     """In the device's memory, by its caching allocator's own statistics."""
 
-    version = "1"
+    ask = staticmethod(memory.on_device)
     params = [list(METHODS), NUMELS, list(ACCELERATORS)]
-    param_names = ["method", "numel", "device"]
-
-    def track_allocated(self, method, numel, device):
-        return allocations(memory.on_device, method, numel, device).nbytes
-
-    def track_peak(self, method, numel, device):
-        return allocations(memory.on_device, method, numel, device).peak
-
-    def track_allocations(self, method, numel, device):
-        return allocations(memory.on_device, method, numel, device).count
-
-    track_allocated.unit = track_peak.unit = "bytes"
-    track_allocations.unit = "allocations"
 
 
 class Counted:
