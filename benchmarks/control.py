@@ -18,7 +18,6 @@ from tensorcopy.control import limit
 
 JOURNAL = "TENSORCOPY_JOURNAL"  # the environment's variable with the journal's path; without one nothing is noted and nothing put off
 COMMIT = "TENSORCOPY_COMMIT"  # and the one with the release's SHA, as it stands in the journal
-SECONDS = 0.0005  # of one reading: short beside a sample of 5 ms
 PATIENCE = 0.1  # seconds that a case waits at most for a quiet core, where quiet can be had
 LATELY = 200  # readings that tell how likely that is
 NAP = 0.004
@@ -32,7 +31,7 @@ _thousand = range(1000)
 
 def read() -> float:
     """Seconds that the control takes now: a sum over a thousand integers in the interpreter."""
-    acts = 48
+    acts = 48  # half a millisecond: short beside a sample of 5 ms
     start = perf_counter()
     for _ in repeat(None, acts):
         sum(_thousand)

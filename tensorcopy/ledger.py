@@ -111,7 +111,7 @@ def _installed(package: str) -> str:
 
 
 def _cpu_capability() -> str:
-    ask = getattr(torch.backends.cpu, "get_cpu_capability", None) if hasattr(torch.backends, "cpu") else None  # from 2.0 on
+    ask = getattr(torch.backends.cpu, "get_cpu_capability", None) if hasattr(torch.backends, "cpu") else None  # from 2.1 on
     return str(ask()) if ask else ""
 
 
