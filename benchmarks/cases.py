@@ -2,13 +2,15 @@
 
 asv times one call at a time as soon as a suite has a `setup`, which reads a quarter too much for a call of a microsecond. So there is
 no `setup`: a suite's body asks for its case, which is made on the first call, and the case repeats the act in a loop of its own, compiled
-from the method's code as a reader would type it. `clock` is what asv reads around the body: the seconds per act that were sampled so far.
+from the method's code as a reader would type it, on a tensor that is made anew for every sample: where it happens to lie moves a copy of
+512 KiB by a tenth. `clock` is what asv reads around the body: the seconds per act that were sampled so far.
 Whatever the body does besides, such as making the tensor, a CUDA context or waiting for a quiet core, takes no time on it.
 """
 
 from functools import cache
 from itertools import product, repeat
 from os import environ
+from statistics import median
 from time import perf_counter
 
 import torch
@@ -19,7 +21,10 @@ from tensorcopy.methods import NAMES, exists
 
 from .control import Watch
 
-LOOP_SECONDS = 0.005  # two device waits of 40 µs are then under 2 %
+LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are then under 2 %
+STRETCH_SECONDS = 0.0005  # of a part of it; a neighbour's bursts last a millisecond or two
+STRETCHES = 10
+MOVED = 2**20  # elements at most of a tensor that is made anew; what is larger lies everywhere
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
 ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
 DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
@@ -35,20 +40,21 @@ def clock() -> float:
 
 
 class Suite:
-    """How every suite is timed: a loop is a sample, five of them in each of two processes."""
+    """How every suite is timed: five samples in each of two processes."""
 
-    version = "2"  # by hand: raised when the numbers cease to be comparable
+    version = "3"  # by hand: raised when the numbers cease to be comparable
     timer = staticmethod(clock)
     number = 1
     rounds = 2
     repeat = 5
-    warmup_time = 0  # the case has run for 10 ms when its loop is long enough
+    warmup_time = 0  # the loop has warmed up
 
     def time(self, case, *parameters):
         """Take a sample of `case`, noted with its control as that of these parameters; they are the body's own."""
         index = list(product(*self.params)).index(parameters) if parameters else 0
         suite = f"{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
         timed[:] = [case]
+        case.move()
         _spent[0] += _watch().sample(case, suite, index, alone=case.device == "cpu" and case.threads == 1)
 
 
@@ -79,7 +85,14 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     if threads > devices.cores():
         skip(f"{threads} threads on {devices.cores()} cores")
     code = method.code if device == "cpu" else method.code_on_accelerator
-    return loop(code, device, each_waited_for, threads, x=tensor(numel, device, dtype, layout, requires_grad))
+    return Loop(
+        code,
+        lambda: {"x": tensor(numel, device, dtype, layout, requires_grad)},
+        device=device,
+        each_waited_for=each_waited_for,
+        threads=threads,
+        moves=numel <= MOVED,
+    )
 
 
 def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):
@@ -110,28 +123,49 @@ def seconds(acts, {names}):
 """
 
 
-def loop(code, device="cpu", each_waited_for=False, threads=1, **names):
-    """A callable that does `code` often enough to fill `LOOP_SECONDS` and returns its seconds per act.
+class Loop:
+    """An act that is ready to be timed: a call does it for `LOOP_SECONDS` and returns its seconds per act.
 
-    code : an expression or statement over `names`, and over what a method's code may name
-    each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
+    On the CPU that is the median of ten stretches, so that a burst of somebody else's work which slows down a few of them does not count.
+    An act longer than a stretch has fewer, one longer than a loop has one. On a device it is one stretch: it has a queue to fill, and
+    two waits to pay. The act has run for a loop before, warm-up of the device included.
 
-    The act has run before, warm-up of the device included.
+    names : what the act is done with, where it lies now
     """
-    skip_if_absent()
-    torch.set_num_threads(threads)
-    world = {**NAMES, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
-    exec(LOOP.format(names=", ".join(names), code=f"{code}; wait()" if each_waited_for else code), world)  # noqa: S102 - a method's own text
-    seconds = world["seconds"]
 
-    acts = 1
-    seconds(1, **names)
-    # twice: a process that is put aside for a moment must not end up with a short loop
-    while seconds(acts, **names) < LOOP_SECONDS or seconds(acts, **names) < LOOP_SECONDS:
-        acts *= 2
+    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True):
+        """`place` makes what `code`, an expression or statement, is done with: values by name, each time elsewhere in memory.
 
-    def sample():
-        return seconds(acts, **names) / acts
+        each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
+        moves : whether `move` does anything
+        """
+        skip_if_absent()
+        torch.set_num_threads(threads)
+        self.device, self.threads, self.moves = device, threads, moves
+        self._place, self._left, self.names = place, [], place()
+        world = {**NAMES, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
+        text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)
+        exec(text, world)  # noqa: S102 - a method's own text
+        self._seconds = world["seconds"]
 
-    sample.device, sample.threads, sample.names = device, threads, names
-    return sample
+        least = STRETCH_SECONDS if device == "cpu" else LOOP_SECONDS
+        self._acts = 1
+        self._stretch()
+        # twice: a process that is put aside for a moment must not end up with a short stretch
+        while (taken := min(self._stretch(), self._stretch())) < least:
+            self._acts *= 2
+        self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / taken)))
+        self()
+
+    def __call__(self):
+        return median(self._stretch() for _ in range(self._stretches)) / self._acts
+
+    def move(self):
+        """Have the next samples elsewhere in memory; what lay here stays, so that this place is not found again."""
+        if self.moves:
+            self._left.append(self.names)
+            self.names = self._place()
+            self._stretch()  # the first act there finds nothing in the caches
+
+    def _stretch(self):
+        return self._seconds(self._acts, **self.names)

@@ -18,7 +18,7 @@ from tensorcopy.control import limit
 
 JOURNAL = "TENSORCOPY_JOURNAL"  # the environment's variable with the journal's path; without one nothing is noted and nothing put off
 COMMIT = "TENSORCOPY_COMMIT"  # and the one with the release's SHA, as it stands in the journal
-PATIENCE = 0.1  # seconds that a case waits at most for a quiet core, where quiet can be had
+PATIENCE = 0.04  # seconds that a case waits at most for a quiet core, where quiet can be had
 LATELY = 200  # readings that tell how likely that is
 NAP = 0.004
 ASIDE = 1.02  # wall time over processor time, beyond which a process was put aside

@@ -8,7 +8,7 @@ import torch
 from tensorcopy import devices
 from tensorcopy.devices import ACCELERATORS
 
-from .cases import NUMELS, ON_DEVICE, Suite, loop, skip
+from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip
 
 BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # of every case on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees
@@ -18,15 +18,23 @@ KEPT = "out[...] = x"
 @cache
 def memcpy(memory, nbytes):
     """Of a dense tensor's bytes, in whichever order they lie."""
-    x = np.ones(nbytes, "uint8")
-    return loop(FRESH, x=x) if memory == "fresh" else loop(KEPT, x=x, out=np.empty_like(x))
+
+    def place():
+        x = np.ones(nbytes, "uint8")
+        return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty_like(x)}
+
+    return Loop(FRESH if memory == "fresh" else KEPT, place, moves=nbytes <= 4 * MOVED)
 
 
 @cache
 def gather(memory, numel):
     """Of every second element: as the strided tensors of the suites lie."""
-    x = np.ones(2 * numel, "float32")[::2]
-    return loop(FRESH, x=x) if memory == "fresh" else loop(KEPT, x=x, out=np.empty(numel, "float32"))
+
+    def place():
+        x = np.ones(2 * numel, "float32")[::2]
+        return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty(numel, "float32")}
+
+    return Loop(FRESH if memory == "fresh" else KEPT, place)
 
 
 @cache
@@ -35,18 +43,21 @@ def transfer(way, numel, device):
         skip(f"no {device} here")
     if way == "device to host, pinned" and device == "mps":
         skip("memory that is shared with the GPU is not pinned")
-    x = torch.ones(numel, device=device)
     out = {
-        "device to device": lambda: torch.empty_like(x),
+        "device to device": lambda: torch.empty(numel, device=device),
         "device to host, pageable": lambda: torch.empty(numel),
         "device to host, pinned": lambda: torch.empty(numel, pin_memory=True),
-    }[way]()
-    return loop("out.copy_(x)", device, each_waited_for=way != "device to device", x=x, out=out)
+    }[way]
+
+    def place():
+        return {"x": torch.ones(numel, device=device), "out": out()}
+
+    return Loop("out.copy_(x)", place, device=device, each_waited_for=way != "device to device", moves=numel <= MOVED)
 
 
 @cache
 def control():
-    return loop("sum(x)", x=range(1000))
+    return Loop("sum(x)", lambda: {"x": range(1000)})
 
 
 class ByBytes(Suite):

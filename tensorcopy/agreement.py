@@ -107,9 +107,11 @@ def _turns(root: Path, case: Case, device: str, reference: str) -> Iterator[floa
         first = through_asv()
     except SkipNotImplemented:
         return
-    # the very tensor: a copy into memory right behind it takes numpy up to a fifth more than one elsewhere
+    # the very tensor, for all turns: a copy into memory right behind it takes numpy up to a fifth more than one elsewhere
     ours = {"device": device, **case.arguments}
     names["x"] = cases.timed[0].names["x"] if cases.timed else cases.tensor(**ours)  # type: ignore[no-untyped-call]
+    for timed in cases.timed:
+        timed.moves = False
     expected = by_reference()
     if first > COLD * expected:  # a cold start in the sample, of which later ones know nothing
         yield from [first / expected] * TURNS
@@ -137,8 +139,7 @@ def turns(one: Callable[[], float], other: Callable[[], float], control: Callabl
 def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> float:
     """Seconds per call by `torch.utils.benchmark.Timer.blocked_autorange`, on a clock that waits for the device before it is read.
 
-    The mean of its blocks, as a sample is the mean of its loop: where neighbours disturb by the microsecond, the median of blocks of some
-    50 µs is a tenth less than either mean.
+    The median of its blocks, as a sample is the median of its stretches.
     """
     from torch.utils.benchmark import Timer
 
@@ -146,7 +147,7 @@ def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> fl
         wait()
         return perf_counter()
 
-    return float(Timer(code, globals=names, timer=clock).blocked_autorange(min_run_time=SECONDS).mean)
+    return float(Timer(code, globals=names, timer=clock).blocked_autorange(min_run_time=SECONDS).median)
 
 
 def _by_events(code: str, names: dict[str, Any]) -> float:

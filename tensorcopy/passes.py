@@ -181,7 +181,9 @@ def added(before: Samples, after: Samples, versions: Mapping[str, str], journal:
 def kept(
     records: Iterable[Mapping[str, Any]], before: Mapping[str, list[list[float] | None]], after: Mapping[str, list[list[float] | None]]
 ) -> list[dict[str, Any]]:
-    """Earlier records, without the cases whose samples asv has replaced (`asv run` without --append-samples)."""
+    """Earlier records, without the cases whose samples asv has replaced (`asv run` without --append-samples, a suite's new version), and
+    without a pass of which nothing is left.
+    """
     found = []
     for record in records:
         suites = {}
@@ -194,7 +196,8 @@ def kept(
                     "samples": [count if stays else 0 for count, stays in zip(row["samples"], there)],
                     "control_ns": [readings if stays else [] for readings, stays in zip(row["control_ns"], there)],
                 }
-        found.append({**record, "suites": suites})
+        if suites or not record["suites"]:
+            found.append({**record, "suites": suites})
     return found
 
 

@@ -44,7 +44,7 @@ def test_a_sample_is_seconds_per_act(now):
         acts.append(x)
         now[0] += 0.001
 
-    sample = cases.loop("act(x)", act=act, x="x")
+    sample = cases.Loop("act(x)", lambda: {"act": act, "x": "x"})
     acts.clear()
     assert sample() == pytest.approx(0.001)
     assert len(acts) * 0.001 >= cases.LOOP_SECONDS
@@ -55,7 +55,7 @@ def test_making_a_case_takes_no_time_on_the_clock(now):
 
     def body():
         now[0] += 3.0  # a CUDA context
-        suite.time(cases.loop("act()", act=lambda: now.__setitem__(0, now[0] + 1e-6)))
+        suite.time(cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + 1e-6)}))
 
     suite = cases.Suite()
     before = cases.clock()
@@ -71,7 +71,7 @@ def test_a_moment_aside_does_not_make_a_short_loop(now):
         acts.append(None)
         now[0] += 1.0 if len(acts) == 2 else 1e-6
 
-    sample = cases.loop("act()", act=act)
+    sample = cases.Loop("act()", lambda: {"act": act})
     acts.clear()
     sample()
     assert len(acts) * 1e-6 >= cases.LOOP_SECONDS
@@ -82,7 +82,7 @@ def test_a_device_is_waited_for_around_the_loop_or_after_each_act(monkeypatch, e
     """Throughput has two waits a sample, latency one an act besides."""
     waited, acts = [], []
     monkeypatch.setattr(cases.devices, "waiter", lambda device: lambda: waited.append(device))
-    sample = cases.loop("act()", "cuda", each, act=lambda: acts.append(None))
+    sample = cases.Loop("act()", lambda: {"act": lambda: acts.append(None)}, device="cuda", each_waited_for=each)
     waited.clear()
     acts.clear()
     sample()
@@ -139,4 +139,4 @@ def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
     with pytest.raises(SkipNotImplemented, match=r"3.7 to 3.9"):
         cases.case(COPIES["clone_detach"], 16)
     with pytest.raises(SkipNotImplemented):
-        cases.loop("len(x)", x="")
+        cases.Loop("len(x)", lambda: {"x": ""})

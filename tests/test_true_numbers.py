@@ -89,7 +89,7 @@ def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
             pass
 
     monkeypatch.setattr(cases.devices, "waiter", lambda device: wait if waits else float)
-    sample = cases.loop("act()", act=act)
+    sample = cases.Loop("act()", lambda: {"act": act})
     wait()
     ratio = sample() / agreement.by_timer("act()", {"act": act}, wait)
     assert (abs(ratio - 1) < verify.NONE_OUTSIDE) is waits
