@@ -101,12 +101,20 @@ def missing(group: Sequence[Measurement], there: Mapping[Measurement, int], pass
 
 
 def passes_of(path: Path, suites: str) -> int:
-    """How many passes with this selection of suites a result file has, without those that are left out.
+    """How many passes with this selection of suites a result file has, of the suites as benchmarks.json beside it knows them, and without
+    those that are left out.
 
     Raises TensorcopyError for a damaged one.
     """
-    records = results.records(path) if path.exists() else []
-    return sum(record["selection"] == suites and bool(record["suites"]) and not record.get("left_out") for record in records)
+    if not path.exists():
+        return 0
+    versions = results.versions(path.parents[1])
+    return sum(
+        record["selection"] == suites
+        and not record.get("left_out")
+        and any(row["version"] == versions.get(suite) for suite, row in record["suites"].items())
+        for record in results.records(path)
+    )
 
 
 def run(

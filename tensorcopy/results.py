@@ -287,6 +287,12 @@ def records(path: Path) -> list[dict[str, Any]]:
     return list(found)
 
 
+def versions(directory: Path) -> dict[str, str]:
+    """Every suite's version, as results/ knows it. Raises TensorcopyError for a damaged benchmarks.json; none where there is none."""
+    path = directory / "benchmarks.json"
+    return {suite: row["version"] for suite, row in _document(path).items() if suite != "version"} if path.exists() else {}
+
+
 def holds_nothing(path: Path) -> bool:
     """Whether a result file has no number in it: everything was skipped."""
     return not any(_number(value) is not None for row in _document(path)["results"].values() for value in row[0] or ())

@@ -11,8 +11,10 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
 from asv_runner.benchmarks.mark import SkipNotImplemented
+from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
+from tensorcopy import results
 from tensorcopy.methods import ALTERNATIVES, COPIES
 
 
@@ -131,6 +133,36 @@ def test_a_method_of_a_later_torch_is_skipped(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "1.9.0")
     with pytest.raises(SkipNotImplemented, match=r"torch.asarray\(x, copy=True\) exists from torch 1.11.0 on"):
         cases.case(ALTERNATIVES["asarray_copy"], 16)
+
+
+def test_the_shipped_results_know_the_suites_versions():
+    """`tensorcopy measure` counts passes by them: raise both, and it measures anew."""
+    known = results.versions(ROOT / "results")
+    found = {benchmark.name: benchmark.version for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
+    assert {suite: known[suite] for suite in found} == found
+
+
+def test_a_moved_case_lies_elsewhere(now):
+    """Where it lay is kept, so that the allocator cannot give the same place again."""
+    sample = cases.Loop("advance()", lambda: {"x": torch.ones(2**10), "advance": lambda: now.__setitem__(0, now[0] + 1e-5)})
+    places = {sample.names["x"].data_ptr()}
+    for _ in range(5):
+        sample.move()
+        places.add(sample.names["x"].data_ptr())
+    assert len(places) == 6
+
+
+def test_a_burst_in_some_stretches_is_not_in_the_sample(now):
+    """As long as it is in fewer than half of them."""
+    stretches = []
+
+    def act():
+        now[0] += burst_free * (5 if len(stretches) % 10 in (2, 3, 6, 7) else 1)
+        stretches.append(None)
+
+    burst_free = cases.STRETCH_SECONDS
+    sample = cases.Loop("act()", lambda: {"act": act})
+    assert sample() == pytest.approx(burst_free)
 
 
 def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):

@@ -67,12 +67,16 @@ def test_a_missing_python_leaves_a_release_out_by_name(monkeypatch):
 
 
 def test_passes_are_counted_by_what_was_asked_for(tmp_path):
-    """A quick look at some suites is not a pass of all of them; one that is left out, or in which nothing ran, is to be had anew."""
+    """A quick look at some suites is no pass of all of them; one that is left out, where nothing ran, or of an earlier version of the
+    suites, is to be had anew.
+    """
     path = tmp_path / "results" / "box" / "one.json"
     path.parent.mkdir(parents=True)
-    whole = {"selection": measure.TIMED, "suites": {"copies.BySize.time_copy": {}}}
+    whole = {"selection": measure.TIMED, "suites": {"copies.BySize.time_copy": {"version": "3"}}}
+    (tmp_path / "results" / "benchmarks.json").write_text(json.dumps({"copies.BySize.time_copy": {"version": "3"}, "version": 2}))
+    earlier = {**whole, "suites": {"copies.BySize.time_copy": {"version": "2"}}}
     quick, spoilt, empty = {**whole, "selection": "floors"}, {**whole, "left_out": "a build ran beside it"}, {**whole, "suites": {}}
-    path.write_text(json.dumps({"passes": [whole, quick, spoilt, empty, whole]}))
+    path.write_text(json.dumps({"passes": [earlier, whole, quick, spoilt, empty, whole]}))
     assert measure.passes_of(path, measure.TIMED) == 2
     assert measure.passes_of(path.with_name("none.json"), measure.TIMED) == 0
 
