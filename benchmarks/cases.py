@@ -9,6 +9,7 @@ Whatever the body does besides, such as making the tensor, a CUDA context or wai
 
 from functools import cache
 from itertools import product, repeat
+from math import ceil
 from os import environ
 from statistics import median
 from time import perf_counter
@@ -24,6 +25,7 @@ from .control import Watch
 LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are then under 2 %
 STRETCH_SECONDS = 0.0005  # of a part of it; a neighbour's bursts last a millisecond or two
 STRETCHES = 10
+EXTRA = "TENSORCOPY_EXTRA"  # the environment's variable with a share of acts to do and not to count: a slowdown that is known
 MOVED = 2**20  # elements at most of a tensor that is made anew; what is larger lies everywhere
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
 ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
@@ -155,10 +157,14 @@ class Loop:
         while (taken := min(self._stretch(), self._stretch())) < least:
             self._acts *= 2
         self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / taken)))
+        self._counted = self._acts
+        if EXTRA in environ:
+            self._counted = 20 * ceil(self._acts / 20)  # so that a twentieth is a whole number
+            self._acts = round(self._counted * (1 + float(environ[EXTRA])))
         self()
 
     def __call__(self):
-        return median(self._stretch() for _ in range(self._stretches)) / self._acts
+        return median(self._stretch() for _ in range(self._stretches)) / self._counted
 
     def move(self):
         """Have the next samples elsewhere in memory; what lay here stays, so that this place is not found again."""

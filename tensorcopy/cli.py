@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from tensorcopy import __version__, environments, progress, releases, results
+from tensorcopy import __version__, cli_judge, environments, progress, releases, results
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, minor
 
@@ -100,6 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     methods.add_argument("name", nargs="?", help="one of them, on every release that was measured")
     methods.set_defaults(command=_methods)
 
+    cli_judge.add(commands)
+
     page = commands.add_parser("readme", help="write the produced parts of README.md and docs/ anew from results/")
     page.set_defaults(command=_readme)
     return parser
@@ -125,7 +127,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
             day = result.ledger["started"][:10]
             console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
     configuration.register(options.machine)
-    with _bar(console) as tell:
+    with bar(console) as tell:
         problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
     _say(problems)
     console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
@@ -146,7 +148,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         console.print(line)
     configuration.register(options.machine)
     suites = options.bench or measure.TIMED
-    with _bar(console) as tell:
+    with bar(console) as tell:
         problems = measure.run(
             measurements,
             places,
@@ -169,7 +171,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
 
     places = configuration.places()
     (one, *_), _left_out = measure.selected([options.release] if options.release else [], places.pythons, newest_first=True)
-    with _bar(console) as tell:
+    with bar(console) as tell:
         tell(progress.Progress(f"torch {one.release.version} on Python {one.python}", 0.0, 0.0))
         environment = environments.build(places.environments, one.release, one.python, environments.expected_build())
         begun = monotonic()
@@ -208,7 +210,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Callable[[progress.Progress], None]]:
+def bar(console: Console) -> Iterator[Callable[[progress.Progress], None]]:
     """A function to tell how far a job is: a bar on a terminal, a line for each step elsewhere."""
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"), console=console

@@ -93,17 +93,22 @@ class Timing:
 
 
 def timing(visits: Sequence[Visit]) -> Timing:
-    """The time of a case from its visits, of which each has a sample.
+    """The time of a case from its visits, of which each has a sample."""
+    used = counted(visits)
+    medians = [median(samples) for samples in used]
+    spread = medians if len(medians) > 1 else used[0]
+    return Timing(median(medians), min(spread), max(spread), tuple(visits))
+
+
+def counted(visits: Sequence[Visit]) -> list[tuple[float, ...]]:
+    """Each pass's samples that count, of visits of which each has one.
 
     Of passes with quiet samples where there are enough of them for one that went wrong not to matter: the control sees what disturbs the
     interpreter, not what disturbs the memory. Else of all passes that are kept, at the quiet pace.
     """
     kept = [visit for visit in visits if not visit.left_out] or list(visits)
     quiet = [visit.quiet for visit in kept if visit.quiet]
-    used = quiet if len(quiet) >= ENOUGH else [visit.quiet or visit.quieted for visit in kept]
-    medians = [median(samples) for samples in used]
-    spread = medians if len(medians) > 1 else used[0]
-    return Timing(median(medians), min(spread), max(spread), tuple(visits))
+    return quiet if len(quiet) >= ENOUGH else [visit.quiet or visit.quieted for visit in kept]
 
 
 def visits(

@@ -165,6 +165,15 @@ def test_a_burst_in_some_stretches_is_not_in_the_sample(now):
     assert sample() == pytest.approx(burst_free)
 
 
+@pytest.mark.parametrize("share", ["0.05", "0.1"])
+@pytest.mark.parametrize("seconds", [1e-6, 1e-4, 3e-3])
+def test_a_known_slowdown_is_what_it_is_said_to_be(now, monkeypatch, share, seconds):
+    """The act is done so much more often than is counted."""
+    monkeypatch.setenv(cases.EXTRA, share)
+    sample = cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + seconds)})
+    assert sample() == pytest.approx(seconds * (1 + float(share)))
+
+
 def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
     """asv asks every Python for every release."""
     monkeypatch.setenv("TENSORCOPY_ABSENT", "torch 1.9.1 has wheels for Python 3.7 to 3.9")

@@ -1,0 +1,241 @@
+"""Two sets of samples: slower, faster, same or undecided, with the reason. Pure.
+
+Passes are what is independent: the samples of one share a process, a place in memory and the machine's mood, so each pass counts once, by
+the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehmann shift: the median of every pass's time on one side over
+every pass's on the other (Hodges and Lehmann, 1963). How far it strays by itself is bootstrapped over passes: as many passes as there
+were are drawn for either side from what passes of this case are known to stray, on both sides and wherever else `noise` has seen it
+(residual bootstrap, Efron and Tibshirani, 1993, §9.4), in either direction alike. The draws are widened by Student's factor for the
+degrees of freedom behind them, since a few passes know their own spread badly. Holm's step-down keeps the chance of even one false
+alarm among all the cases judged together at `ALPHA` (Holm, 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from math import ceil, exp, inf, log
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.special import ndtri
+
+MARGIN = 0.03  # the smallest change worth telling
+ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
+FEWEST = 3  # passes on a side, of which a median holds when one goes wrong
+DRAWS = 2_000  # for an interval
+MOST_DRAWS = 50_000  # for a p that Holm may divide by a thousand cases
+MANY = 50  # more passes than anybody takes: then it is said that they would not help
+
+Case = TypeVar("Case", bound=Hashable)
+Numbers = Any  # an array of floats; numpy's types differ from release to release
+
+
+class Verdict(str, Enum):
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison, of one case.
+
+    passes : each pass's samples in seconds; a pass without any does not count
+    ledger : what the other side must have alike, by name
+    failure : why there are no samples; "" where that is not known
+    """
+
+    passes: tuple[tuple[float, ...], ...] = ()
+    ledger: Mapping[str, str] = field(default_factory=dict)
+    failure: str = ""
+
+    @property
+    def logs(self) -> list[float]:
+        """Each pass's time, in log seconds, in ascending order: their order in time is nobody's evidence."""
+        return sorted(log(float(np.median(samples))) for samples in self.passes if samples)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A judged difference.
+
+    ratio : after over before; None where there is none to be had, and so the next two
+    interval : of the ratio, at 1 - ALPHA for this case alone
+    p : chance of such a ratio where nothing changed, adjusted for all cases that were judged together
+    reason : the verdict's, as the rest of a sentence that begins with it
+    confirmed : by how many measurements of their own it was, and of how many; None where nobody measured again
+    """
+
+    verdict: Verdict
+    reason: str
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    before: float | None = None  # seconds
+    after: float | None = None
+    confirmed: tuple[int, int] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason: "slower by 18.4 %, between 15.9 and 20.8 %"."""
+        link = " " if self.verdict in (Verdict.SLOWER, Verdict.FASTER) else ": "
+        held = f"; held in {self.confirmed[0]} of {self.confirmed[1]}" if self.confirmed else ""
+        return f"{self.verdict.value}{link}{self.reason}{held}"
+
+
+def judge(
+    pairs: Mapping[Case, tuple[Side, Side]], *, margin: float = MARGIN, noise: Mapping[Case, Sequence[Sequence[float]]] | None = None
+) -> dict[Case, Change]:
+    """The change of every case from its first side to its second. A test that cannot be computed is never a change.
+
+    margin : the smallest change worth telling, as a share of the time
+    noise : by case, groups of log seconds: passes of one result each that is neither side, on the same machine
+    """
+    found = {}
+    measured: dict[Case, _Measured] = {}
+    for case, (before, after) in pairs.items():
+        why_not = _why_not(before, after)
+        if why_not:
+            found[case] = _undecided(before, after, why_not)
+        else:
+            measured[case] = _measure(before.logs, after.logs, (noise or {}).get(case, ()), len(pairs))
+    adjusted = dict(zip(measured, holm([one.p for one in measured.values()])))
+    for case, one in measured.items():
+        found[case] = _verdict(one, adjusted[case], margin, len(measured))
+    return {case: found[case] for case in pairs}
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Each p adjusted for all of them together (Holm, 1979)."""
+    adjusted, least = [1.0] * len(ps), 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        least = max(least, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = least
+    return adjusted
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """On a logarithmic scale: the shift, half the width of its interval, its p, the passes of the side with fewer, the times."""
+
+    shift: float
+    half: float
+    p: float
+    passes: int
+    before: float
+    after: float
+
+
+def _why_not(before: Side, after: Side) -> str:
+    """Why two sides cannot be compared; "" where they can."""
+    for side, where in ((before, "before"), (after, "after")):
+        if not side.logs:
+            return f"no result {where}" + (f": {side.failure}" if side.failure else "")
+    differing = [f"{name}: {before.ledger[name]} / {after.ledger[name]}" for name in before.ledger if _differs(name, before, after)]
+    if differing:
+        return "what was measured on differs, " + ", ".join(differing)
+    counts = len(before.logs), len(after.logs)
+    if min(counts) < FEWEST:
+        return f"too few passes, {counts[0]} before and {counts[1]} after: about {_passes(FEWEST - min(counts))} would tell"
+    return ""
+
+
+def _differs(name: str, before: Side, after: Side) -> bool:
+    """What either side does not tell is not known to differ."""
+    return name in after.ledger and before.ledger[name] != after.ledger[name]
+
+
+def _undecided(before: Side, after: Side, reason: str) -> Change:
+    times = [exp(float(np.median(side.logs))) if side.logs else None for side in (before, after)]
+    ratio = times[1] / times[0] if times[0] is not None and times[1] is not None else None
+    return Change(Verdict.UNDECIDED, reason, ratio=ratio, before=times[0], after=times[1])
+
+
+def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[float]], cases: int) -> _Measured:
+    shift = _shift(np.array([before]), np.array([after]))[0]
+    pool, degrees = _strays([before, after, *noise])
+    few, many = sorted((len(before), len(after)))
+    strayed = _strayed(pool, degrees, few, many, DRAWS)
+    half = float(np.quantile(strayed, 1 - ALPHA))
+    p = _chance(strayed, shift)
+    if p < 2 * ALPHA:  # worth a closer look: as fine as Holm will divide it
+        p = _chance(_strayed(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(40 * cases / ALPHA)))), shift)
+    return _Measured(float(shift), half, p, few, exp(float(np.median(before))), exp(float(np.median(after))))
+
+
+def _chance(strayed: Numbers, shift: float) -> float:
+    """Of straying at least so far; never 0, since what was not drawn may still be (Phipson and Smyth, 2010)."""
+    return float((1 + np.count_nonzero(strayed >= abs(shift))) / (1 + len(strayed)))
+
+
+def _shift(before: Numbers, after: Numbers) -> Numbers:
+    """Of each row, the median of all differences between a time after and one before."""
+    differences = after[:, :, None] - before[:, None, :]
+    return np.median(differences.reshape(len(before), -1), axis=1)
+
+
+def _strays(groups: Sequence[Sequence[float]]) -> tuple[Numbers, int]:
+    """How far passes stray from their group's middle, and the degrees of freedom behind that. A group of one says nothing."""
+    strays, degrees = [], 0
+    for group in groups:
+        if len(group) > 1:
+            middle = float(np.median(group))
+            strays += [abs(value - middle) * (len(group) / (len(group) - 1)) ** 0.5 for value in group]
+            degrees += len(group) - 1
+    return np.sort(np.array(strays)), degrees
+
+
+def _strayed(pool: Numbers, degrees: int, few: int, many: int, draws: int) -> Numbers:
+    """How far a ratio strays where nothing changed: `draws` times, absolute, on a logarithmic scale. The same for the same arguments."""
+    random = np.random.default_rng(20)  # any seed; the same one, so that the same samples get the same verdict
+    sizes = (draws, few + many)
+    drawn = random.choice(pool, sizes) * random.choice((-1.0, 1.0), sizes)
+    drawn *= np.sqrt(degrees / random.chisquare(degrees, draws))[:, None]
+    return np.abs(_shift(drawn[:, :few], drawn[:, few:]))
+
+
+def _verdict(one: _Measured, p: float, margin: float, cases: int) -> Change:
+    low, high = exp(one.shift - one.half), exp(one.shift + one.half)
+    told = log(1 + margin)
+    change = Change(Verdict.UNDECIDED, "", exp(one.shift), (low, high), p, one.before, one.after)
+    if p <= ALPHA and abs(one.shift) >= told:
+        verdict = Verdict.SLOWER if one.shift > 0 else Verdict.FASTER
+        return replace(change, verdict=verdict, reason=f"by {_share(one.shift)}, {_between(low, high)}")
+    if abs(one.shift) + one.half <= told:
+        return replace(change, verdict=Verdict.SAME, reason=f"no change larger than {_share(abs(one.shift) + one.half)}")
+    return replace(change, reason=f"{_between(low, high)}; {_more(one, told, cases)}")
+
+
+def _more(one: _Measured, told: float, cases: int) -> str:
+    """What would decide: passes bring an interval together as the root of their number."""
+    if abs(one.shift) < told:
+        aim = told - abs(one.shift)
+    else:
+        # the width at which Holm's p is ALPHA, from normal tails: the drawn ones cannot be had that far out
+        aim = abs(one.shift) * _normal(ALPHA) / _normal(ALPHA / cases)
+    more = ceil(one.passes * ((one.half / aim) ** 2 - 1)) if aim > 0 else inf
+    return f"about {_passes(max(1, int(more)))} would tell" if more <= MANY else f"{MANY} more passes would not tell"
+
+
+def _passes(more: int) -> str:
+    return f"{more} more pass{'es' if more > 1 else ''}"
+
+
+def _normal(p: float) -> float:
+    """How many standard deviations a normal variable strays with probability `p`, to either side."""
+    return float(-ndtri(p / 2))
+
+
+def _share(shift: float) -> str:
+    """A shift as a share of the time before, whichever way it goes; never more than all of it."""
+    return f"{100 * abs(exp(shift) - 1):.1f} %"
+
+
+def _between(low: float, high: float) -> str:
+    """An interval of a ratio: "between 15.9 and 20.8 %", "between 1.2 % faster and 4.5 % slower"."""
+    if low > 1 or high < 1:
+        near, far = sorted(100 * abs(ratio - 1) for ratio in (low, high))
+        return f"between {near:.1f} and {far:.1f} %"
+    return f"between {100 * (1 - low):.1f} % faster and {100 * (high - 1):.1f} % slower"

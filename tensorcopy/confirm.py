@@ -1,0 +1,131 @@
+"""Flagged cases measured again, by themselves and interleaved, until they hold or fall. Prints nothing.
+
+The samples of a confirmation lie beside the results, in a folder of their own that is removed at its start: they were taken because of what
+the results said, and would bend the history if they joined it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tensorcopy import measure, results, sides
+from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.compare import Change, Verdict, judge
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import Measurement
+from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.results import Case
+from tensorcopy.sides import Comparison
+
+TIMES = 2  # confirmations that a change must hold in: each squares the chance of a false alarm
+PASSES = 6  # of either side in one
+MOST = 18  # passes of either side, after which an undecided confirmation is given up
+
+
+def confirmed(found: Comparison, places: Places, tell: Callable[[Progress], None]) -> Comparison:
+    """`found`, with each slower or faster case measured again; one that does not hold becomes undecided.
+
+    Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
+    """
+    flagged = [case for case, change in found.changes.items() if change.verdict in (Verdict.SLOWER, Verdict.FASTER)]
+    if not flagged:
+        return found
+    pair = _measurements(found)
+    aside = replace(places, results=places.environments.parent / "confirmation")
+    changes = dict(found.changes)
+    held = dict.fromkeys(flagged, 0)
+    tried = dict.fromkeys(flagged, 0)
+    noise = {case: found.noise[case] for case in flagged}
+    for time in range(TIMES):
+        shutil.rmtree(aside.results, ignore_errors=True)
+        open_cases, passes = list(flagged), 0
+        while open_cases and passes < MOST:
+            passes += PASSES
+            _measure(pair, aside, found.before.machine, open_cases, passes, tell, f"confirmation {time + 1} of {TIMES}")
+            again = _judged(pair, aside, found, open_cases, noise)
+            for case, change in again.items():
+                if change.verdict is not Verdict.UNDECIDED:
+                    tried[case] += 1
+                    held[case] += change.verdict is changes[case].verdict
+                    open_cases.remove(case)
+        for case in open_cases:
+            tried[case] += 1
+    for case in flagged:
+        change = replace(changes[case], confirmed=(held[case], tried[case]))
+        changes[case] = change if held[case] == tried[case] else _fallen(change)
+    return replace(found, changes=changes)
+
+
+def _fallen(change: Change) -> Change:
+    return replace(change, verdict=Verdict.UNDECIDED, reason=f"{change.verdict.value} {change.reason}, but not when measured again")
+
+
+def _measurements(found: Comparison) -> tuple[Measurement, Measurement]:
+    if found.before.machine != found.after.machine or (found.before.sha == found.after.sha and found.before.python == found.after.python):
+        raise TensorcopyError(
+            "this cannot be measured again",
+            got=f"{found.named[0]} and {found.named[1]}",
+            allowed="two releases or Pythons of this machine",
+            next="leave --confirm out",
+        )
+    one, other = (
+        measure.selected([f"{result.ledger['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0]
+        for result in (found.before, found.after)
+    )
+    return one, other
+
+
+def _measure(
+    pair: tuple[Measurement, Measurement],
+    places: Places,
+    machine: str,
+    cases: Sequence[Case],
+    passes: int,
+    tell: Callable[[Progress], None],
+    title: str,
+) -> None:
+    """Bring both sides up to so many passes of these cases, A B B A. Raises TensorcopyError."""
+    suites = expression(cases)
+    order = list(_alternating(pair, places, machine, passes))
+    steps = [Step(one.release.version, measure.PASS / 4) for one in order]
+    for number, one in enumerate(order):
+
+        def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
+            tell(progress(steps, number, share, elapsed, f", {title}"))
+
+        measure.one_pass(one, places, machine, suites, measure.ONE_ROUND, told, told)
+
+
+def _alternating(pair: tuple[Measurement, Measurement], places: Places, machine: str, passes: int) -> Iterator[Measurement]:
+    there = [len(results.records(one.file(places, machine))) if one.file(places, machine).exists() else 0 for one in pair]
+    for number in range(passes):
+        for index in ((0, 1), (1, 0))[number % 2]:
+            if there[index] <= number:
+                yield pair[index]
+
+
+def expression(cases: Sequence[Case]) -> str:
+    """A regular expression that finds these cases by asv's names for them, and no others."""
+    names = []
+    for case in cases:
+        values = ", ".join(f"'?{re.escape(value)}'?" for _, value in case.parameters)
+        names.append(re.escape(case.suite) + (rf"\({values}\)" if values else ""))
+    return f"^({'|'.join(names)})$"
+
+
+def _judged(
+    pair: tuple[Measurement, Measurement],
+    places: Places,
+    found: Comparison,
+    cases: Sequence[Case],
+    noise: Mapping[Case, Sequence[Sequence[float]]],
+) -> dict[Case, Change]:
+    suites = results.load(places.results)
+    if suites.problems:
+        raise suites.problems[0]
+    one, other = (next(r for r in suites.found if r.path == Path(m.file(places, found.before.machine))) for m in pair)
+    return judge({case: (sides.side(one, case, other), sides.side(other, case, one)) for case in cases}, margin=found.margin, noise=noise)

@@ -1,0 +1,77 @@
+"""Why a verdict is what it is: every pass of either side drawn on one axis, the interval, the test, and how the ledgers differ. Pure."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from tensorcopy.compare import ALPHA
+from tensorcopy.passes import Visit
+from tensorcopy.results import Case, Result
+from tensorcopy.sides import Comparison, named
+from tensorcopy.units import duration
+
+WIDTH = 56  # columns of the axis: a line of 80 beside its labels
+SAMPLE, MIDDLE = "·", "●"
+NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # of a ledger: they move no time
+
+
+def evidence(found: Comparison, case: Case) -> str:
+    """All that is known of one case of a comparison, as lines of at most 100 columns."""
+    change = found.changes[case]
+    drawn = [(name, result, _visits(result, case)) for name, result in zip(found.named, (found.before, found.after))]
+    samples = [sample for _, _, visits in drawn for visit in visits for sample in visit.quieted]
+    lines = [named(case), f"{found.named[0]} → {found.named[1]}, on {found.on}", change.sentence, ""]
+    if samples:
+        low, high = min(samples), max(samples)
+        left, right = duration(low), duration(high)
+        lines.append(" " * 12 + left + right.rjust(WIDTH - len(left)))
+        for name, _, visits in drawn:
+            lines.append(f"{name}, {len(visits)} passes, {SAMPLE} a sample, {MIDDLE} their median")
+            lines += [f"{_when(number)}{_line(visit, low, high)}  {_said(visit)}" for number, visit in enumerate(visits, 1)]
+        lines.append("")
+    if change.ratio is not None and change.before and change.after:
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
+    if change.interval and change.p is not None:
+        lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {1 - ALPHA:.0%}, bootstrapped over passes")
+        lines.append(f"test       p = {change.p:.2g}, adjusted for {len(found.changes)} cases (Holm); a change has p ≤ {ALPHA:g}")
+        lines.append(f"margin     {found.margin:.1%}: a smaller change is not told")
+    if change.confirmed:
+        lines.append(f"confirmed  held in {change.confirmed[0]} of {change.confirmed[1]} measurements of its own")
+    lines += ["", "ledgers"] + (_differences(found.before, found.after) or ["  alike"])
+    return "\n".join(lines) + "\n"
+
+
+def _visits(result: Result, case: Case) -> tuple[Visit, ...]:
+    return result.timings[case].visits if case in result.timings else ()
+
+
+def _when(number: int) -> str:
+    return f"  pass {number}".ljust(12)
+
+
+def _line(visit: Visit, low: float, high: float) -> str:
+    cells = [" "] * WIDTH
+    for sample in visit.quieted:
+        cells[_column(sample, low, high)] = SAMPLE
+    cells[_column(median(visit.quieted), low, high)] = MIDDLE
+    return "".join(cells)
+
+
+def _column(sample: float, low: float, high: float) -> int:
+    return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
+
+
+def _said(visit: Visit) -> str:
+    """Whether the pass counts, and what was done to its samples."""
+    if visit.left_out:
+        return f"left out: {visit.left_out}"
+    if not visit.pairs:
+        return duration(median(visit.samples))
+    return f"{duration(median(visit.quiet or visit.quieted))}, {len(visit.quiet)} of {len(visit.samples)} quiet"
+
+
+def _differences(one: Result, other: Result) -> list[str]:
+    names = [name for name in {**one.ledger, **other.ledger} if name not in NOT_EVIDENCE]
+    return [
+        f"  {name}: {one.ledger.get(name)} → {other.ledger.get(name)}" for name in names if one.ledger.get(name) != other.ledger.get(name)
+    ]

@@ -1,0 +1,174 @@
+"""What is compared with what: two results, case by case, as `tensorcopy.compare` takes them.
+
+A side is named RELEASE, or RELEASE@WORD with a Python (3.9), a machine or a build of which there are results, in any number; a folder of
+results before it, FOLDER:RELEASE, or a folder alone for the newest release in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+from pathlib import Path
+from statistics import median
+
+from tensorcopy import passes, results
+from tensorcopy.compare import Change, Side, judge
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import Case, Result
+
+SAME_MACHINE = (
+    "cpu",
+    "cores",
+    "governor",
+    "cpu_quota",
+    "hugepages",
+    "cpu_capability",
+    "threads",
+    "arch",
+    "os",
+    "driver",
+    "accelerators",
+    "settings",
+)
+SAME_TIMER = ("asv_runner",)  # decides how a sample is taken
+NOT_TORCHS = ("floors.",)  # suites that no torch can change, or that tell of the machine
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results, judged.
+
+    before, after : the sides
+    named : how the two are told apart, in a few words each
+    changes : by case
+    margin : the smallest change worth telling, as a share of the time
+    noise : by case, other results' passes, as `tensorcopy.compare.judge` takes them
+    """
+
+    before: Result
+    after: Result
+    named: tuple[str, str]
+    changes: dict[Case, Change]
+    margin: float
+    noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
+
+    @property
+    def on(self) -> str:
+        """What both were measured on, and with."""
+        one, other = self.before.ledger, self.after.ledger
+        machine = one["cpu"] if one["cpu"] == other["cpu"] else f"{one['cpu']} / {other['cpu']}"
+        python = self.before.python if self.before.python == self.after.python else f"{self.before.python} / {self.after.python}"
+        return f"{machine}, Python {python}"
+
+
+def chosen(text: str, folder: Path, machine: str = "") -> tuple[Result, Sequence[Result]]:
+    """The result that `text` names, and all those beside it. Raises TensorcopyError.
+
+    folder : of the results, where `text` names none
+    """
+    place, colon, rest = text.rpartition(":")
+    if colon or Path(text).is_dir():
+        folder, text = Path(place if colon else text), rest if colon else ""
+        if not folder.is_dir():
+            raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
+    found = results.load(folder)
+    if found.unpublishable or not found.found:
+        raise (
+            found.problems[0]
+            if found.problems
+            else TensorcopyError(
+                "nothing to compare", got=f"no results in {folder}", allowed="a folder as asv writes it", next="tensorcopy measure"
+            )
+        )
+    release, *words = text.split("@")
+    fit, python = list(found.found), ""
+    for word in words:
+        if re.fullmatch(r"3\.\d+", word):
+            python = word
+        elif word in {one.build for one in fit}:
+            fit = [one for one in fit if one.build == word]
+        elif word in {one.machine for one in fit}:
+            machine = word
+        else:
+            there = sorted({value for one in fit for value in (one.python, one.build, one.machine)})
+            raise TensorcopyError("unknown side", got=repr(text), allowed=f"@ and one of {', '.join(there)}", next=f"{release}@{there[0]}")
+    return results.newest(fit, release.removeprefix("v"), machine, python), found.found
+
+
+def compared(before: str, after: str, folder: Path, *, machine: str = "", cases: str = "", device: str = "", margin: float) -> Comparison:
+    """Two sides as they are named, judged. Raises TensorcopyError.
+
+    cases : a regular expression on what `named` says of a case; device : "cpu", "cuda", ...; "" for all
+    """
+    one, beside = chosen(before, folder, machine)
+    other, also_beside = chosen(after, folder, machine or ("" if _says_machine(after) else one.machine))
+    wanted = re.compile(cases)
+    mine = [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", device_of(case))]
+    pairs = {case: (side(one, case, other), side(other, case, one)) for case in mine}
+    around = {result.path: result for result in (*beside, *also_beside) if result.path not in (one.path, other.path)}
+    noise = {case: [logs(result, case) for result in around.values() if _alike(result, one) and case in result.timings] for case in mine}
+    changes = judge(pairs, margin=margin, noise=noise)
+    return Comparison(one, other, _told_apart(one, other), changes, margin, noise)
+
+
+def side(result: Result, case: Case, other: Result) -> Side:
+    """A case's side of a comparison with `other`."""
+    timing = result.timings.get(case)
+    if timing is None:
+        return Side(failure="not measured, skipped or failed there")
+    return Side(tuple(passes.counted(timing.visits)), _ledger(result, case, other))
+
+
+def logs(result: Result, case: Case) -> list[float]:
+    """Each pass's time in log seconds."""
+    return [log(median(samples)) for samples in passes.counted(result.timings[case].visits)]
+
+
+def named(case: Case) -> str:
+    """A case as a person names it: "copies.BySize detach_clone numel=1024"."""
+    suite = case.suite.rpartition(".")[0]
+    return " ".join([suite, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
+
+
+def device_of(case: Case) -> str:
+    """Where a case's tensor lies."""
+    return dict(case.parameters).get("device", "cpu")
+
+
+def _cases(one: Result, other: Result) -> list[Case]:
+    """Those of either side, in the first's order; the machine's own are not torch's."""
+    return [case for case in dict.fromkeys([*one.timings, *other.timings]) if not case.suite.startswith(NOT_TORCHS)]
+
+
+def _ledger(result: Result, case: Case, other: Result) -> dict[str, str]:
+    """What must be alike for torch to be what changed the time. What the two sides are compared for may differ."""
+    names: list[str] = list(SAME_TIMER)
+    if result.machine == other.machine:
+        names += SAME_MACHINE
+    if case.suite.startswith("conversions."):
+        names.append("numpy")
+    if result.python == other.python:
+        names.append("python")
+    return {name: str(result.ledger[name]) for name in names if result.ledger.get(name) not in (None, "")}
+
+
+def _alike(result: Result, one: Result) -> bool:
+    """Whether a result's passes tell how those of `one` stray."""
+    return (result.machine, result.python, result.build) == (one.machine, one.python, one.build)
+
+
+def _says_machine(text: str) -> bool:
+    return "@" in text or ":" in text or Path(text).is_dir()
+
+
+def _told_apart(one: Result, other: Result) -> tuple[str, str]:
+    """Each side by what it does not share with the other."""
+    parts: list[tuple[str, str]] = [(f"torch {one.ledger['torch']}", f"torch {other.ledger['torch']}")]
+    for left, right in ((f"Python {one.python}", f"Python {other.python}"), (one.build, other.build), (one.machine, other.machine)):
+        parts += [(left, right)] if left != right else []
+    if one.ledger["torch"] == other.ledger["torch"] and len(parts) == 1:
+        parts.append((str(one.path.parents[1]), str(other.path.parents[1])))
+    first, second = (", ".join(side) for side in zip(*parts))
+    return first, second
