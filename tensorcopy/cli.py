@@ -21,6 +21,7 @@ from rich.table import Table
 
 from tensorcopy import __version__, cli_judge, environments, progress, releases, results
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.passes import PASSES
 from tensorcopy.releases import Release, minor
 
 RESULTS = Path("results")
@@ -61,12 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     passes.add_argument(
         "releases", nargs="*", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); every release by default"
     )
-    passes.add_argument("--passes", type=_positive, default=4, metavar="N", help="so many of each release; 4 by default")
+    passes.add_argument(
+        "--passes", type=cli_judge.positive, default=PASSES, metavar="N", help=f"so many of each release; {PASSES} by default"
+    )
     passes.add_argument(
         "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; its host name by default"
     )
     passes.add_argument(
-        "--bench", type=_expression, default="", metavar="REGEX", help="suites; by default all that are timed, but the article's"
+        "--bench", type=cli_judge.expression, default="", metavar="REGEX", help="suites; by default all that are timed, but the article's"
     )
     passes.add_argument(
         "--environments", type=_several, metavar="N", help="at most so many on the disk together: groups that share the newest release"
@@ -77,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     agreement.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that can be installed by default")
     agreement.add_argument("--device", default="cpu", help="cpu by default; on cuda the references are the Timer and the device's events")
     agreement.add_argument(
-        "--bench", type=_expression, default="", metavar="REGEX", help="suites; every one that times a method by default"
+        "--bench", type=cli_judge.expression, default="", metavar="REGEX", help="suites; every one that times a method by default"
     )
     agreement.add_argument("--keep", action="store_true", help="write the figures into docs/agreement.json, where all agree")
     agreement.set_defaults(command=_verify)
@@ -93,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that was measured by default")
     times.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     times.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
-    times.add_argument("--bench", type=_expression, default=r"\.BySize\.", metavar="REGEX", help="suites; those by size by default")
+    times.add_argument(
+        "--bench", type=cli_judge.expression, default=r"\.BySize\.", metavar="REGEX", help="suites; those by size by default"
+    )
     times.set_defaults(command=_times)
 
     methods = commands.add_parser("methods", help="list the ways of copying and what each was seen to do")
@@ -227,21 +232,6 @@ def bar(console: Console) -> Iterator[Callable[[progress.Progress], None]]:
                 console.print(f"{doing} ({left})" if left else doing)
 
         yield tell
-
-
-def _expression(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
-    return text
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")
-    return number
 
 
 def _several(text: str) -> int:

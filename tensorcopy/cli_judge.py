@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 from rich.console import Console
 
+from tensorcopy import results, sides
 from tensorcopy.compare import MARGIN, Verdict
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.passes import PASSES
 
 RESULTS = Path("results")
 NOTHING_COMPARED = 3
@@ -26,7 +29,7 @@ def add(commands: Any) -> None:
     compare.add_argument("before", metavar="A", help=SIDE)
     compare.add_argument("after", metavar="B", help="likewise")
     compare.add_argument("--device", default="", help="only cases on cpu, cuda, mps or xpu")
-    compare.add_argument("--case", type=_expression, default="", metavar="REGEX", help="only cases whose name it finds")
+    compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name it finds")
     compare.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     compare.add_argument("--margin", type=_share, default=MARGIN, metavar="PERCENT", help="the smallest change worth telling; 3 by default")
     compare.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="text by default")
@@ -36,15 +39,38 @@ def add(commands: Any) -> None:
     compare.set_defaults(command=_compare)
 
     explain = commands.add_parser("explain", help="the evidence behind one verdict: every pass, the interval, the test, the ledgers")
-    explain.add_argument("case", metavar="CASE", help="its name as compare prints it, or a regular expression that finds only it")
+    explain.add_argument(
+        "case", type=expression, metavar="CASE", help="its name as compare prints it, or a regular expression that finds only it"
+    )
     explain.add_argument("before", metavar="A", help=SIDE)
     explain.add_argument("after", metavar="B", help="likewise")
     explain.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     explain.set_defaults(command=_explain)
 
+    history = commands.add_parser("history", help="a case over the releases: its levels, and where it stepped to another")
+    history.add_argument(
+        "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or regular expression; all are summed up"
+    )
+    history.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
+    history.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
+    history.add_argument(
+        "--values", type=Path, metavar="FILE", help="instead: a JSON array of numbers, or of arrays of samples; prints JSON"
+    )
+    history.set_defaults(command=_history)
+
+    card = commands.add_parser(
+        "report-card", help="how often the judge is right and how often wrong, beside asv's own; writes docs/report_card.json"
+    )
+    card.add_argument("--dataset", type=Path, metavar="FILE", help="annotated series to be judged too, such as sap_small_2021.json")
+    card.add_argument(
+        "--measure", action="store_true", help="first measure the known changes on this machine, as far as passes are missing"
+    )
+    card.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"so many of each known change; {PASSES} by default")
+    card.set_defaults(command=_report_card)
+
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import report, sides
+    from tensorcopy import report
 
     found = sides.compared(
         options.before,
@@ -74,11 +100,11 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 
 
 def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import evidence, sides
+    from tensorcopy import evidence
 
     found = sides.compared(options.before, options.after, RESULTS, machine=options.machine, margin=MARGIN)
     exact = [case for case in found.changes if sides.named(case) == options.case]
-    fit = exact or [case for case in found.changes if _finds(options.case, sides.named(case))]
+    fit = exact or [case for case in found.changes if re.search(options.case, sides.named(case))]
     if len(fit) != 1:
         names = [sides.named(case) for case in fit or found.changes]
         raise TensorcopyError(
@@ -91,16 +117,70 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _finds(expression: str, name: str) -> bool:
-    return re.search(_expression(expression), name) is not None
+def _history(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import courses, history
+
+    if options.values:
+        print(json.dumps([step.index for step in history.steps(*courses.of_values(options.values))]))
+        return 0
+    found = courses.courses(results.load(RESULTS).found, options.machine, options.python)
+    fit = {case: course for case, course in found.items() if re.search(options.case, sides.named(case))}
+    exact = {case: course for case, course in fit.items() if sides.named(case) == options.case}
+    if not fit:
+        allowed = ", ".join(sides.named(case) for case in list(found)[:6])
+        raise TensorcopyError(
+            "no such case", got=repr(options.case), allowed=f"{allowed or 'none was measured'}, …", next="tensorcopy times"
+        )
+    one = exact or fit
+    console.print(courses.drawn(next(iter(one.values()))) if len(one) == 1 else courses.summed_up(one), soft_wrap=not console.is_terminal)
+    return 0
 
 
-def _expression(text: str) -> str:
+def _report_card(options: argparse.Namespace, console: Console) -> int:
+    from random import SystemRandom
+
+    from tensorcopy import card, known, measure
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.cli import bar
+    from tensorcopy.progress import Progress
+
+    annotated = card.annotated(_json(options.dataset)) if options.dataset else None
+    with bar(Console(stderr=True, highlight=False)) as tell:
+        if options.measure:
+            places = configuration.places()
+            (one, *_), _left_out = measure.selected([], places.pythons, newest_first=True)
+            known.run(one, places, options.passes, SystemRandom(), tell)
+        found = card.card(
+            results.load(known.FOLDER), results.load(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))
+        )
+    card.FILE.write_text(card.document(found), encoding="utf-8")
+    console.print(card.printed(found))
+    console.print(f"Written to {card.FILE}")
+    return 0
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TensorcopyError("the file cannot be read", got=f"{path}: {error}", allowed="a JSON file", next="check the path") from error
+
+
+def expression(text: str) -> str:
+    """A regular expression, as it was typed."""
     try:
         re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
     return text
+
+
+def positive(text: str) -> int:
+    """A count of one or more."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")
+    return number
 
 
 def _share(text: str) -> float:

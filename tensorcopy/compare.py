@@ -205,16 +205,15 @@ def _verdict(one: _Measured, p: float, margin: float, cases: int) -> Change:
         return replace(change, verdict=verdict, reason=f"by {_share(one.shift)}, {_between(low, high)}")
     if abs(one.shift) + one.half <= told:
         return replace(change, verdict=Verdict.SAME, reason=f"no change larger than {_share(abs(one.shift) + one.half)}")
-    return replace(change, reason=f"{_between(low, high)}; {_more(one, told, cases)}")
+    way = " slower" if low > 1 else " faster" if high < 1 else ""
+    return replace(change, reason=f"{_between(low, high)}{way}; {_more(one, told, cases)}")
 
 
 def _more(one: _Measured, told: float, cases: int) -> str:
     """What would decide: passes bring an interval together as the root of their number."""
-    if abs(one.shift) < told:
-        aim = told - abs(one.shift)
-    else:
-        # the width at which Holm's p is ALPHA, from normal tails: the drawn ones cannot be had that far out
-        aim = abs(one.shift) * _normal(ALPHA) / _normal(ALPHA / cases)
+    # the width at which Holm's p is ALPHA, from normal tails: the drawn ones cannot be had that far out
+    clear = abs(one.shift) * _normal(ALPHA) / _normal(ALPHA / cases)
+    aim = told - abs(one.shift) if abs(one.shift) < told else clear
     more = ceil(one.passes * ((one.half / aim) ** 2 - 1)) if aim > 0 else inf
     return f"about {_passes(max(1, int(more)))} would tell" if more <= MANY else f"{MANY} more passes would not tell"
 

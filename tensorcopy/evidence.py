@@ -32,9 +32,9 @@ def evidence(found: Comparison, case: Case) -> str:
     if change.ratio is not None and change.before and change.after:
         lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
     if change.interval and change.p is not None:
-        lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {1 - ALPHA:.0%}, bootstrapped over passes")
+        lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {100 * (1 - ALPHA):g} %, bootstrapped over passes")
         lines.append(f"test       p = {change.p:.2g}, adjusted for {len(found.changes)} cases (Holm); a change has p ≤ {ALPHA:g}")
-        lines.append(f"margin     {found.margin:.1%}: a smaller change is not told")
+        lines.append(f"margin     {100 * found.margin:g} %: a smaller change is not told")
     if change.confirmed:
         lines.append(f"confirmed  held in {change.confirmed[0]} of {change.confirmed[1]} measurements of its own")
     lines += ["", "ledgers"] + (_differences(found.before, found.after) or ["  alike"])

@@ -33,7 +33,9 @@ def headline(found: Comparison) -> str:
     if not number[Verdict.SLOWER] and not number[Verdict.FASTER]:
         if number[Verdict.SAME] == 0:
             return f"Nothing could be said of {len(found.changes)} cases"
-        return f"No change is seen in {len(found.changes)} cases; {number[Verdict.SAME]} surely changed by less than {found.margin:.1%}"
+        return (
+            f"No change is seen in {len(found.changes)} cases; {number[Verdict.SAME]} surely changed by less than {_percent(found.margin)}"
+        )
     said = [f"{number[verdict]} {verdict.value}" for verdict in CHANGED if number[verdict]]
     case, change = rows[0]
     return f"{' and '.join(said)} {of}; most of all {named(case)}, {change.sentence}"
@@ -88,7 +90,7 @@ def markdown(found: Comparison) -> str:
         lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {_ratio(_middle(ratios))} | {spread} |")
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", *_table(changed)] if changed else []
-    for verdict, title in ((Verdict.UNDECIDED, "undecided"), (Verdict.SAME, f"no change larger than {found.margin:.1%}")):
+    for verdict, title in ((Verdict.UNDECIDED, "undecided"), (Verdict.SAME, f"no change larger than {_percent(found.margin)}")):
         some = [row for row in rows if row[1].verdict is verdict]
         lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
     return _cut("\n".join(lines)) + "\n"
@@ -131,11 +133,11 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "parameters": dict(case.parameters),
         "device": device_of(case),
         "verdict": change.verdict.value,
-        "ratio": change.ratio,
-        "interval": change.interval,
-        "p": change.p,
-        "before": change.before,
-        "after": change.after,
+        "ratio": _six(change.ratio),
+        "interval": [_six(end) for end in change.interval] if change.interval else None,
+        "p": _six(change.p),
+        "before": _six(change.before),
+        "after": _six(change.after),
         "confirmed": change.confirmed,
         "reason": change.reason,
     }
@@ -151,19 +153,19 @@ def _counted(found: Comparison) -> list[str]:
     rows = found.changes.values()
     same = sum(change.verdict is Verdict.SAME for change in rows)
     undecided = Counter(_why(change) for change in rows if change.verdict is Verdict.UNDECIDED)
-    lines = [f"{same} same: no change larger than {found.margin:.1%}"] if same else []
+    lines = [f"{same} same: no change larger than {_percent(found.margin)}"] if same else []
     return lines + [f"{count} undecided: {why}" for why, count in undecided.most_common()]
 
 
 def _why(change: Change) -> str:
     """An undecided change's reason, as far as it is shared with others."""
-    return "their intervals hold both; more passes would tell" if change.interval else change.reason
+    return "the interval holds both a change and none; --all says how many more passes would tell" if change.interval else change.reason
 
 
 def _table(rows: Iterable[Row]) -> list[str]:
     lines = ["| case | before | after | ratio | |", "|---|--:|--:|--:|---|"]
     for case, change in rows:
-        cells = [f"`{_escaped(named(case))}`", _time(change.before), _time(change.after), _ratio(change.ratio), _escaped(change.sentence)]
+        cells = [_code(named(case)), _time(change.before), _time(change.after), _ratio(change.ratio), _escaped(change.sentence)]
         lines.append(f"| {SYMBOLS[change.verdict]} {' | '.join(cells)} |")
     return lines
 
@@ -177,15 +179,32 @@ def _cut(text: str) -> str:
     return kept + "\n" + "\n</details>" * open_folds + f"\n\nCut here: {len(text) - len(kept):,} characters more; --format json has all."
 
 
+ESCAPES = str.maketrans(
+    {**{character: "\\" + character for character in "\\*_[]|#"}, **{character: f"&#{ord(character)};" for character in "<>`@"}}
+)
+
+
 def _escaped(text: str) -> str:
     """Text that Markdown takes for text: results may come from somebody else."""
-    for character in "\\`*_[]<>|@#":
-        text = text.replace(character, "\\" + character if character not in "<>`@" else f"&#{ord(character)};")
-    return " ".join(text.split())
+    return " ".join(text.translate(ESCAPES).split())
+
+
+def _code(text: str) -> str:
+    """Text as code in a table's cell, where nothing but the span's end and the cell's end can be escaped."""
+    return "`" + " ".join(text.replace("`", "'").replace("|", "\\|").split()) + "`"
 
 
 def _middle(ratios: list[float]) -> float | None:
     return ratios[len(ratios) // 2] if ratios else None
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _six(number: float | None) -> float | None:
+    """Six figures: further ones differ from one processor to the next."""
+    return None if number is None else float(f"{number:.6g}")
 
 
 def _time(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
+from os.path import relpath
 from pathlib import Path
 from statistics import median
 
@@ -169,6 +170,6 @@ def _told_apart(one: Result, other: Result) -> tuple[str, str]:
     for left, right in ((f"Python {one.python}", f"Python {other.python}"), (one.build, other.build), (one.machine, other.machine)):
         parts += [(left, right)] if left != right else []
     if one.ledger["torch"] == other.ledger["torch"] and len(parts) == 1:
-        parts.append((str(one.path.parents[1]), str(other.path.parents[1])))
+        parts.append((relpath(one.path.parents[1]), relpath(other.path.parents[1])))
     first, second = (", ".join(side) for side in zip(*parts))
     return first, second

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
@@ -92,6 +93,49 @@ def results_dir(tmp_path: Path) -> Path:
     return folder
 
 
+def measured_in_passes(folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", **ledger: object) -> Path:
+    """A result file of copies with 16 elements: for each method the factor of a microsecond that each of its passes took; its path.
+
+    A pass has three samples, a thousandth apart, with a quiet control.
+    """
+    suite = "copies.BySize.time_copy"
+    (folder / machine).mkdir(parents=True, exist_ok=True)
+    known = {suite: {"version": "3", "param_names": ["method", "numel"], "type": "time"}, "version": 2}
+    (folder / "benchmarks.json").write_text(json.dumps(known))
+    (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
+    samples = [[1e-6 * factor * (1 + part / 1000) for factor in factors for part in (-1, 0, 1)] for factors in times.values()]
+    full = {**LEDGER, "torch": f"{release.version}+cu13", "torch_sha": release.sha, **ledger}
+    passes = [
+        {
+            "id": f"pass-{number}",
+            "started": "2026-11-21T08:00:00+00:00",
+            "selection": "",
+            "ledger": full,
+            "suites": {suite: {"version": "3", "samples": [3] * len(times), "control_ns": [[8600] * 3] * len(times)}},
+        }
+        for number in range(max(len(factors) for factors in times.values()))
+    ]
+    row = [[median(some) for some in samples], [[f"'{method}'" for method in times], ["16"]], "3", 0, 1.0, samples]
+    document = {
+        "commit_hash": release.sha,
+        "env_name": "py3.11-cuda",
+        "date": 0,
+        "params": {"machine": machine, "python": "3.11", "build": "cuda"},
+        "python": "3.11",
+        "requirements": {},
+        "env_vars": {},
+        "result_columns": ["result", "params", "version", "started_at", "duration", "samples"],
+        "results": {suite: row},
+        "durations": {},
+        "ledger": full,
+        "passes": passes,
+        "version": 2,
+    }
+    path = folder / machine / f"{release.sha[:8]}-py3.11-cuda.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
 
@@ -110,9 +154,9 @@ SEEN = {
 def measured(release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **ledger: str) -> Result:
     """A result of `release` with times by (method, numel), each known to 1 %."""
     timings = {}
-    for (method, numel), median in times.items():
+    for (method, numel), time in times.items():
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        timings[Case(suite, (("method", method), ("numel", str(numel))))] = Timing(median, median * 0.99, median * 1.01)
+        timings[Case(suite, (("method", method), ("numel", str(numel))))] = Timing(time, time * 0.99, time * 1.01)
     methods = {
         method: {
             "group": "copy",

@@ -1,0 +1,256 @@
+"""The report card: how often the judge is right, and how often wrong, on what is known. Prints nothing.
+
+Three questions, each with the answer that asv's own judgment gives on the same data. Two sides: passes of one release against themselves,
+and against the same with a known share of work added, really measured (`tensorcopy.known`). Histories: series with and without a step, with
+the noise of the shipped passes. Somebody else's data: series that people have annotated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import exp, log
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tensorcopy import history, known, passes, sides
+from tensorcopy.asv_plugin import detection
+from tensorcopy.compare import MARGIN, Side, Verdict, judge
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import Case, Result, Results
+
+FILE = Path("docs/report_card.json")
+SPLITS = 5  # of the passes of one release into two halves, at random, the first as they were measured
+SERIES = 500  # simulated, of each kind
+POINTS = 27  # releases on an axis
+STEPS = (0.05, 0.10, 0.25)
+WITHIN = 5  # points from the annotated one, as a hit
+SEED = 1
+
+
+def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, told: Callable[[float, str], None]) -> dict[str, Any]:
+    """The whole card, as plain values. Raises TensorcopyError where the known changes were not measured.
+
+    of : the known changes; shipped : the results whose noise is simulated
+    """
+    variants = {one.machine: one for one in of.found}
+    missing = [name for name in known.VARIANTS if name not in variants]
+    if missing:
+        raise TensorcopyError(
+            "no known changes were measured",
+            got=f"no {', '.join(missing)} in {known.FOLDER}",
+            allowed=", ".join(known.VARIANTS),
+            next="tensorcopy report-card --measure",
+        )
+    same = variants["as-it-is"]
+    beside = [one for one in shipped.found if _comparable(one, same)]
+    judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides")))
+    return {
+        "torch": same.ledger["torch"],
+        "python": same.ledger["python"],
+        "cpu": same.ledger["cpu"],
+        "day": same.ledger["started"][:10],
+        "passes": min(len(one.passes) for one in variants.values()),
+        "margin": MARGIN,
+        "two_sides": judged,
+        "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"))),
+        "annotated": annotated,
+    }
+
+
+def _comparable(one: Result, other: Result) -> bool:
+    """Whether a result's passes tell how those of the other stray."""
+    return (one.ledger["cpu"], one.python, one.build) == (other.ledger["cpu"], other.python, other.build)
+
+
+def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
+    """For each known change, how many cases got which verdict, from the judge and from `asv compare`.
+
+    variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
+    """
+    cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
+    noise = {case: [sides.logs(one, case) for one in beside if case in one.timings] for case in cases}
+    plain = {name: {case: passes.counted(result.timings[case].visits) for case in cases} for name, result in variants.items()}
+    questions: list[tuple[float, dict[Case, tuple[Side, Side]]]] = []
+    random = Random(SEED)
+    for split in range(SPLITS):
+        pairs = {}
+        for case in cases:
+            both = [*plain["as-it-is"][case], *plain["again"][case]]
+            if split:
+                random.shuffle(both)
+            half = len(both) // 2
+            pairs[case] = Side(tuple(both[:half])), Side(tuple(both[half:]))
+        questions.append((0.0, pairs))
+    for name, share in known.VARIANTS.items():
+        for other in ("as-it-is", "again") if share else ():
+            questions.append((share, {case: (Side(tuple(plain[other][case])), Side(tuple(plain[name][case]))) for case in cases}))
+    found: dict[float, list[dict[str, int]]] = {}
+    for number, (share, pairs) in enumerate(questions):
+        told(number / len(questions))
+        changes = judge(pairs, noise=noise)
+        row = {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict}
+        theirs = [detection.compared(_all(before), _all(after)) for before, after in pairs.values()]
+        found.setdefault(share, []).append({**row, "asv slower": theirs.count("slower"), "asv faster": theirs.count("faster")})
+    for share, rows in found.items():
+        yield {"change": share, "comparisons": len(rows) * len(cases), **{name: sum(row[name] for row in rows) for name in rows[0]}}
+
+
+def histories(results: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
+    """For each size of step, in how many simulated series it is seen, within a point, and how many steps are seen where there is none.
+
+    A point is the median of four passes, each as far from the level as a pass of a random case was from its release's.
+    """
+    random = Random(SEED)
+    pools = list(_pools(results))
+    for number, size in enumerate((0.0, *STEPS)):
+        ours = _Score()
+        theirs = _Score()
+        for one in range(SERIES):
+            told((number + one / SERIES) / (1 + len(STEPS)))
+            pool = random.choice(pools)
+            at = random.randrange(1, POINTS) if size else None
+            level = [0.0] * POINTS if at is None else [0.0] * at + [log(1 + size)] * (POINTS - at)
+            drawn = [[middle + random.choice(pool) * random.choice((-1, 1)) for _ in range(4)] for middle in level]
+            values = [exp(median(point)) for point in drawn]
+            ours.add([step.index for step in history.steps(values)], at, within=1)
+            theirs.add(detection.steps(values), at, within=1)
+        yield {"step": size, "series": SERIES, **ours.row(), "asv": theirs.row()}
+
+
+def annotated(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Hits and false alarms on series with `median` and `first_slow_index`, null where nothing changed. Raises TensorcopyError."""
+    series = document.get("series") if isinstance(document, dict) else None
+    if not isinstance(series, list) or not all({"median", "first_slow_index"} <= set(one) for one in series):
+        raise TensorcopyError(
+            "not an annotated data set",
+            got=f"{document!r:.60}",
+            allowed='{"series": [{"median": [...], "first_slow_index": 14 or null}, ...]}',
+            next="a file of that form",
+        )
+    ours, theirs = _Score(), _Score()
+    for one in series:
+        ours.add([step.index for step in history.steps(one["median"])], one["first_slow_index"], within=WITHIN)
+        theirs.add(detection.steps(one["median"]), one["first_slow_index"], within=WITHIN)
+    points = sum(len(one["median"]) for one in series)
+    return {
+        "source": document.get("source", ""),
+        "licence": document.get("licence", ""),
+        "series": len(series),
+        "points": points,
+        **ours.row(points),
+        "asv": theirs.row(points),
+    }
+
+
+class _Score:
+    """Counts what was found of what was there."""
+
+    def __init__(self) -> None:
+        self.there = self.found = self.false = 0
+        self.delays: list[int] = []
+
+    def add(self, steps: Sequence[int], at: int | None, *, within: int) -> None:
+        near = [step for step in steps if at is not None and abs(step - at) <= within]
+        self.there += at is not None
+        self.found += bool(near)
+        self.false += len(steps) - len(near)
+        if at is not None and near:
+            self.delays.append(min((step - at for step in near), key=abs))
+
+    def row(self, points: int | None = None) -> dict[str, Any]:
+        """Counts and, where they can be had, shares; a delay in points."""
+        told = self.found + self.false
+        row: dict[str, Any] = {"there": self.there, "found": self.found, "false": self.false}
+        row["recall"] = self.found / self.there if self.there else None
+        row["precision"] = self.found / told if told else None
+        row["delay"] = median(self.delays) if self.delays else None
+        if points:
+            row["false per 1,000 points"] = 1000 * self.false / points
+        return row
+
+
+def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
+    """By case, how far each pass strayed from its release's level."""
+    strays: dict[Case, list[float]] = {}
+    for result in results:
+        for case in result.timings:
+            logs = sides.logs(result, case)
+            if len(logs) >= 3 and not case.suite.startswith(sides.NOT_TORCHS):
+                middle = median(logs)
+                strays.setdefault(case, []).extend(abs(value - middle) * (len(logs) / (len(logs) - 1)) ** 0.5 for value in logs)
+    yield from (pool for pool in strays.values() if len(pool) >= 20)
+
+
+def _all(side: Side) -> list[float]:
+    return [sample for samples in side.passes for sample in samples]
+
+
+def document(found: Mapping[str, Any]) -> str:
+    """docs/report_card.json."""
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def printed(found: Mapping[str, Any]) -> RenderableType:
+    """The card for the terminal."""
+    return Group(*(_table(title, rows) for title, rows in tables(found)))
+
+
+def tables(found: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
+    """The card as titled tables of text, each row's first cell its name and the first row the heads."""
+    judged = [["what was done to one side", "compared", "slower", "faster", "same", "undecided", "asv: slower", "asv: faster"]]
+    for row in found["two_sides"]:
+        title = f"{100 * row['change']:g} % more work" if row["change"] else "nothing"
+        counted = [row["slower"], row["faster"], row["same"], row["undecided"], row["asv slower"], row["asv faster"]]
+        judged.append([title, f"{row['comparisons']:,}", *(_share(count, row["comparisons"]) for count in counted)])
+    simulated = [["step", "series", "found", "false steps a series", "points late", "asv: found", "asv: false steps a series"]]
+    for row in found["histories"]:
+        theirs = row["asv"]
+        simulated.append(
+            [
+                f"+{100 * row['step']:g} %" if row["step"] else "none",
+                str(row["series"]),
+                _share(row["found"], row["there"]),
+                f"{row['false'] / row['series']:.3g}",
+                _number(row["delay"]),
+                _share(theirs["found"], theirs["there"]),
+                f"{theirs['false'] / row['series']:.3g}",
+            ]
+        )
+    of = f"torch {found['torch']}, {found['cpu']}, {found['day']}"
+    parts = [
+        (f"Two sides of {found['passes']} passes each, really measured ({of})", judged),
+        (f"Simulated histories of {POINTS} releases, with the noise of the shipped passes", simulated),
+    ]
+    if found["annotated"]:
+        row = found["annotated"]
+        rows = [["judge", "changes found", "false alarms", "precision", "false alarms per 1,000 points", "points late"]]
+        for name, one in (("tensorcopy", row), ("asv", row["asv"])):
+            hits, late = f"{one['found']} of {one['there']}", _number(one["delay"])
+            rows.append([name, hits, str(one["false"]), _number(one["precision"]), _number(one["false per 1,000 points"]), late])
+        parts.append((f"{row['series']} annotated series of {row['points']:,} points ({row['source']}; {row['licence']})", rows))
+    return parts
+
+
+def _table(title: str, rows: list[list[str]]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for index, head in enumerate(rows[0]):
+        table.add_column(head, justify="right" if index else "left")
+    for row in rows[1:]:
+        table.add_row(*row)
+    return Group(table, Text(""))
+
+
+def _share(count: int, of: int) -> str:
+    """A count as a share, with the count where it is small."""
+    return "" if not of else f"{100 * count / of:.3g} %"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"

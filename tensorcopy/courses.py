@@ -1,0 +1,152 @@
+"""A case's course over the releases, as `tensorcopy history` prints it: times, levels, steps, and what moved together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tensorcopy import history, passes, releases, results, sides
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.history import Step
+from tensorcopy.results import Case, Result
+from tensorcopy.units import duration
+
+MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
+BAR = 32  # columns
+
+
+@dataclass(frozen=True)
+class Course:
+    """One case over the releases of the table, on one machine and Python.
+
+    values : seconds; None where a release was not measured
+    spreads : each value's own standard error, relative
+    """
+
+    case: Case
+    on: str
+    releases: tuple[str, ...]
+    values: tuple[float | None, ...]
+    spreads: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+
+def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, Course]:
+    """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
+    newest = results.newest(found, machine=machine, python=python)
+    mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
+    rows = [row for row in releases.load() if row.sha in mine]
+    series = [mine[row.sha] for row in rows]
+    cases = [case for case in newest.timings if not case.suite.startswith(sides.NOT_TORCHS)]
+    on = f"{newest.ledger['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
+    usual = {case: _usual(series, case) for case in cases}
+    return {case: _course(case, on, tuple(row.version for row in rows), series, usual[case]) for case in cases}
+
+
+def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:
+    timings = [one.timings.get(case) for one in series]
+    values = tuple(timing.median if timing else None for timing in timings)
+    counts = [len(passes.counted(timing.visits)) if timing and timing.visits else 1 for timing in timings]
+    spreads = tuple(MEDIANS * usual / sqrt(count) for count in counts)
+    return Course(case, on, names, values, spreads, tuple(history.steps(values, spreads)))
+
+
+def _usual(series: Sequence[Result], case: Case) -> float:
+    """How far a pass of this case usually strays, relative: of all releases together, since four passes know it badly."""
+    strays = []
+    for one in series:
+        logs = sides.logs(one, case) if case in one.timings and one.timings[case].visits else []
+        middle = median(logs) if logs else 0.0
+        strays += [abs(value - middle) * sqrt(len(logs) / (len(logs) - 1)) for value in logs] if len(logs) > 1 else []
+    return median(strays) / 0.6745 if strays else 0.0  # of a median deviation, as a standard deviation
+
+
+def drawn(course: Course) -> RenderableType:
+    """A line for each release: its time, its bar, the step that it made."""
+    table = Table(box=None, pad_edge=False)
+    for title, justify in (("torch", "left"), ("time", "right"), ("±", "right"), ("", "left"), ("", "left")):
+        table.add_column(title, justify=justify)  # type: ignore[arg-type]
+    steps = {step.index: step for step in course.steps}
+    greatest = max((value for value in course.values if value is not None), default=1.0)
+    for index, (name, value, spread) in enumerate(zip(course.releases, course.values, course.spreads)):
+        if value is None:
+            table.add_row(name, "", "", "", "not measured")
+        else:
+            bar = "█" * max(1, round(BAR * value / greatest))
+            table.add_row(name, duration(value), f"{100 * spread:.1f} %", bar, said(steps[index]) if index in steps else "")
+    return Group(Text(f"{sides.named(course.case)}, on {course.on}"), table, Text(_ended(course)))
+
+
+def _ended(course: Course) -> str:
+    if not course.steps:
+        return "No step is seen."
+    last = course.steps[-1]
+    return f"{len(course.steps)} step{'s' if len(course.steps) > 1 else ''}; the last with {course.releases[last.index]}."
+
+
+def said(step: Step) -> str:
+    """A step in words: "slower by 12.1 %"."""
+    word = "slower" if step.ratio > 1 else "faster"
+    alone = ", seen in one release only" if step.alone else ""
+    return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
+
+
+def summed_up(found: Mapping[Case, Course]) -> RenderableType:
+    """What moved together at each release, of so many cases; the largest step of each group by name."""
+    first = next(iter(found.values()))
+    table = Table(box=None, pad_edge=False)
+    for title in ("torch", "cases", "median", "most of all"):
+        table.add_column(title, overflow="fold")
+    steps = {case: course.steps for case, course in found.items()}
+    for index, name in enumerate(first.releases):
+        for group in history.grouped(steps, index):
+            ratios = {case: step.ratio for case in group.cases for step in steps[case] if step.index == index}
+            most = max(ratios, key=lambda case: abs(log(ratios[case])))
+            change = f"{100 * (group.ratio - 1):+.1f} %"
+            table.add_row(
+                name,
+                f"{len(group.cases)} of {len(found)} {group.verdict}",
+                change,
+                f"{sides.named(most)} {100 * (ratios[most] - 1):+.1f} %",
+            )
+    heading = Text(f"{len(found)} cases on {first.on}")
+    return Group(heading, table if table.row_count else Text("No step is seen."))
+
+
+def of_values(path: Path) -> tuple[list[float | None], list[float]]:
+    """A series and its spreads from a JSON array: of numbers, or of arrays of samples; null is a gap. Raises TensorcopyError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        points = [_point(one) for one in document]
+    except (OSError, ValueError, TypeError) as error:
+        raise TensorcopyError(
+            "not a series",
+            got=f"{path}: {error}",
+            allowed="a JSON array of positive numbers, or of arrays of them; null for a gap",
+            next="tensorcopy history --values FILE.json",
+        ) from error
+    return [value for value, _ in points], [spread for _, spread in points]
+
+
+def _point(one: Any) -> tuple[float | None, float]:
+    """A value and its own standard error; samples of one point are its draws."""
+    if one is None or one == []:
+        return None, 0.0
+    samples = [float(value) for value in (one if isinstance(one, list) else [one])]
+    if not all(0 < value < float("inf") for value in samples):
+        raise ValueError(f"{one!r} is not positive")
+    logs = [log(value) for value in samples]
+    if len(logs) < 3:
+        return exp(median(logs)), 0.0
+    middle = median(logs)
+    stray = median(abs(value - middle) for value in logs) / 0.6745
+    return exp(middle), MEDIANS * stray / sqrt(len(logs))
