@@ -391,13 +391,16 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
 
 def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
     """The produced parts of docs/methodology.md by name."""
-    from tensorcopy import methodology
+    from tensorcopy import methodology, report_card
 
     if not AGREEMENT.exists():
         raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")
+    if not report_card.FILE.exists():
+        raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
     known = {release.sha: release for release in releases.load()}
-    kept, schema = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, results.SCHEMA))
+    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, results.SCHEMA, report_card.FILE))
     return {
+        "card": report_card.markdown(card),
         "agreement": methodology.agreement(kept),
         "quiet": methodology.quiet(found),
         "repeated": methodology.repeated(found, known),

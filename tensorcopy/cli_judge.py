@@ -139,23 +139,24 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 def _report_card(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import card, known, measure
+    from tensorcopy import grading, known, measure, report_card
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.cli import bar
     from tensorcopy.progress import Progress
 
-    annotated = card.annotated(_json(options.dataset)) if options.dataset else None
+    annotated = grading.annotated(_json(options.dataset)) if options.dataset else None
     with bar(Console(stderr=True, highlight=False)) as tell:
         if options.measure:
             places = configuration.places()
             (one, *_), _left_out = measure.selected([], places.pythons, newest_first=True)
             known.run(one, places, options.passes, SystemRandom(), tell)
-        found = card.card(
+        found = grading.card(
             results.load(known.FOLDER), results.load(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))
         )
-    card.FILE.write_text(card.document(found), encoding="utf-8")
-    console.print(card.printed(found))
-    console.print(f"Written to {card.FILE}")
+    report_card.FILE.parent.mkdir(exist_ok=True)
+    report_card.FILE.write_text(report_card.document(found), encoding="utf-8")
+    console.print(report_card.printed(found))
+    console.print(f"Written to {report_card.FILE}")
     return 0
 
 

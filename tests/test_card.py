@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tensorcopy import card, history, known, releases
+from tensorcopy import grading, history, known, releases, report_card
 from tensorcopy.cli import main
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.errors import TensorcopyError
@@ -24,7 +24,7 @@ def checkout(tmp_path, monkeypatch):
     """Known changes of four cases, and seven releases that tell how passes stray."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(card, "SERIES", 40)
+    monkeypatch.setattr(grading, "SERIES", 40)
     draw = random.Random(7)
 
     def passes(factor, count):
@@ -54,19 +54,19 @@ def test_the_card_is_as_it_was_looked_at(checkout, capsys):
     )
     assert main(["report-card", "--dataset", "data.json"]) == 0
     golden("report-card.txt", capsys.readouterr().out)
-    kept = json.loads((checkout / card.FILE).read_text())
+    kept = json.loads((checkout / report_card.FILE).read_text())
     assert kept["annotated"]["found"] == 1
     assert [row["change"] for row in kept["two_sides"]] == [0.0, 0.05, 0.1]
-    assert sum(kept["two_sides"][0][verdict.value] for verdict in Verdict) == kept["two_sides"][0]["comparisons"] == 4 * card.SPLITS
+    assert sum(kept["two_sides"][0][verdict.value] for verdict in Verdict) == kept["two_sides"][0]["comparisons"] == 4 * grading.SPLITS
 
 
 def test_a_judge_that_always_cries_is_found_out(checkout, monkeypatch):
     """On the card he has found everything, and is wrong wherever nothing changed."""
     cry = Change(Verdict.SLOWER, "")
-    monkeypatch.setattr(card, "judge", lambda pairs, noise: dict.fromkeys(pairs, cry))
-    monkeypatch.setattr(card.history, "steps", lambda values: [Step(1, 1.0, 2.0, 0.0)])
+    monkeypatch.setattr(grading, "judge", lambda pairs, noise: dict.fromkeys(pairs, cry))
+    monkeypatch.setattr(grading.history, "steps", lambda values: [Step(1, 1.0, 2.0, 0.0)])
     main(["report-card"])
-    found = json.loads((checkout / card.FILE).read_text())
+    found = json.loads((checkout / report_card.FILE).read_text())
     assert [row["slower"] / row["comparisons"] for row in found["two_sides"]] == [1.0, 1.0, 1.0]
     quiet, *_ = found["histories"]
     assert quiet["false"] == quiet["series"]
@@ -92,9 +92,9 @@ def test_a_hit_is_within_five_points():
     """A step farther away is a false alarm, and the change is missed."""
     series = [1.0, 1.001] * 20 + [1.3, 1.301] * 20
     assert [step.index for step in history.steps(series)] == [40]
-    near = card.annotated({"series": [{"median": series, "first_slow_index": 43}]})
-    far = card.annotated({"series": [{"median": series, "first_slow_index": 50}]})
+    near = grading.annotated({"series": [{"median": series, "first_slow_index": 43}]})
+    far = grading.annotated({"series": [{"median": series, "first_slow_index": 50}]})
     assert (near["found"], near["false"], near["delay"]) == (1, 0, -3)
     assert (far["found"], far["false"], far["delay"]) == (0, 1, None)
     with pytest.raises(TensorcopyError):
-        card.annotated({"series": "none"})
+        grading.annotated({"series": "none"})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
 import pytest
 
-from tensorcopy import results, site
+from tensorcopy import report_card, results, site
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
     directory = tmp_path_factory.mktemp("site")
-    site.write(results.load(ROOT / "results").found, directory)
+    site.write(results.load(ROOT / "results").found, json.loads((ROOT / report_card.FILE).read_text()), directory)
     return directory / "index.html"
 
 

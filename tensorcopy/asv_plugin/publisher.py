@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from asv.console import log
 from asv.publishing import OutputPublisher
 
-from tensorcopy import results
+from tensorcopy import report_card, results
 
 
 class Pages(OutputPublisher):  # type: ignore[misc]
@@ -31,7 +32,8 @@ class Pages(OutputPublisher):  # type: ignore[misc]
         if feed.exists():
             feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")
         read = results.load(Path(conf.results_dir).absolute())
-        site.write(read.found, directory)
+        card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
+        site.write(read.found, card, directory)
         for problem in read.problems:
             log.error(str(problem))
         if read.problems:

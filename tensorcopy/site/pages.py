@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tensorcopy import __version__, releases
+from tensorcopy import __version__, releases, report_card
 from tensorcopy.results import Result
 from tensorcopy.site import answers, pictures
 from tensorcopy.units import count, duration, size
@@ -18,14 +19,16 @@ HERE = Path(__file__).parent
 FLOAT32 = 4  # bytes an element of the sizes shown
 
 
-def write(found: tuple[Result, ...], directory: Path) -> None:
-    """Write index.html and its stylesheet into `directory`, which exists."""
+def write(found: tuple[Result, ...], card: dict[str, Any] | None, directory: Path) -> None:
+    """Write index.html, its stylesheet and the report card's data into `directory`, which exists."""
     shutil.copyfile(HERE / "tensorcopy.css", directory / "tensorcopy.css")
-    (directory / "index.html").write_text(index(found), encoding="utf-8")
+    if card:
+        (directory / "report-card.json").write_text(report_card.document(card), encoding="utf-8")
+    (directory / "index.html").write_text(index(found, card), encoding="utf-8")
 
 
-def index(found: tuple[Result, ...]) -> str:
-    """The landing page: what is fastest here, the history, what each method does."""
+def index(found: tuple[Result, ...], card: dict[str, Any] | None = None) -> str:
+    """The landing page: what is fastest here, the history, what each method does, how often the judge is right."""
     machines = answers.machines(found, releases.load())
     return (
         _templates()
@@ -37,6 +40,7 @@ def index(found: tuple[Result, ...]) -> str:
             picture=_picture,
             outcome=answers.outcome,
             memory=answers.memory,
+            card=report_card.tables(card) if card else [],
         )
     )
 

@@ -7,17 +7,11 @@ the noise of the shipped passes. Somebody else's data: series that people have a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log
-from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from tensorcopy import history, known, passes, sides
 from tensorcopy.asv_plugin import detection
@@ -25,7 +19,6 @@ from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case, Result, Results
 
-FILE = Path("docs/report_card.json")
 SPLITS = 5  # of the passes of one release into two halves, at random, the first as they were measured
 SERIES = 500  # simulated, of each kind
 POINTS = 27  # releases on an axis
@@ -57,6 +50,7 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
         "cpu": same.ledger["cpu"],
         "day": same.ledger["started"][:10],
         "passes": min(len(one.passes) for one in variants.values()),
+        "releases": POINTS,
         "margin": MARGIN,
         "two_sides": judged,
         "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"))),
@@ -190,67 +184,3 @@ def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
 
 def _all(side: Side) -> list[float]:
     return [sample for samples in side.passes for sample in samples]
-
-
-def document(found: Mapping[str, Any]) -> str:
-    """docs/report_card.json."""
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-
-
-def printed(found: Mapping[str, Any]) -> RenderableType:
-    """The card for the terminal."""
-    return Group(*(_table(title, rows) for title, rows in tables(found)))
-
-
-def tables(found: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
-    """The card as titled tables of text, each row's first cell its name and the first row the heads."""
-    judged = [["what was done to one side", "compared", "slower", "faster", "same", "undecided", "asv: slower", "asv: faster"]]
-    for row in found["two_sides"]:
-        title = f"{100 * row['change']:g} % more work" if row["change"] else "nothing"
-        counted = [row["slower"], row["faster"], row["same"], row["undecided"], row["asv slower"], row["asv faster"]]
-        judged.append([title, f"{row['comparisons']:,}", *(_share(count, row["comparisons"]) for count in counted)])
-    simulated = [["step", "series", "found", "false steps a series", "points late", "asv: found", "asv: false steps a series"]]
-    for row in found["histories"]:
-        theirs = row["asv"]
-        simulated.append(
-            [
-                f"+{100 * row['step']:g} %" if row["step"] else "none",
-                str(row["series"]),
-                _share(row["found"], row["there"]),
-                f"{row['false'] / row['series']:.3g}",
-                _number(row["delay"]),
-                _share(theirs["found"], theirs["there"]),
-                f"{theirs['false'] / row['series']:.3g}",
-            ]
-        )
-    of = f"torch {found['torch']}, {found['cpu']}, {found['day']}"
-    parts = [
-        (f"Two sides of {found['passes']} passes each, really measured ({of})", judged),
-        (f"Simulated histories of {POINTS} releases, with the noise of the shipped passes", simulated),
-    ]
-    if found["annotated"]:
-        row = found["annotated"]
-        rows = [["judge", "changes found", "false alarms", "precision", "false alarms per 1,000 points", "points late"]]
-        for name, one in (("tensorcopy", row), ("asv", row["asv"])):
-            hits, late = f"{one['found']} of {one['there']}", _number(one["delay"])
-            rows.append([name, hits, str(one["false"]), _number(one["precision"]), _number(one["false per 1,000 points"]), late])
-        parts.append((f"{row['series']} annotated series of {row['points']:,} points ({row['source']}; {row['licence']})", rows))
-    return parts
-
-
-def _table(title: str, rows: list[list[str]]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for index, head in enumerate(rows[0]):
-        table.add_column(head, justify="right" if index else "left")
-    for row in rows[1:]:
-        table.add_row(*row)
-    return Group(table, Text(""))
-
-
-def _share(count: int, of: int) -> str:
-    """A count as a share, with the count where it is small."""
-    return "" if not of else f"{100 * count / of:.3g} %"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
