@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tensorcopy import measure, results, sides
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import Change, Verdict, judge
 from tensorcopy.errors import TensorcopyError
@@ -35,6 +36,7 @@ def confirmed(found: Comparison, places: Places, tell: Callable[[Progress], None
     if not flagged:
         return found
     pair = _measurements(found)
+    configuration.register(found.before.machine)
     aside = replace(places, results=places.environments.parent / "confirmation")
     changes = dict(found.changes)
     held = dict.fromkeys(flagged, 0)
@@ -128,4 +130,12 @@ def _judged(
     if suites.problems:
         raise suites.problems[0]
     one, other = (next(r for r in suites.found if r.path == Path(m.file(places, found.before.machine))) for m in pair)
+    here = one.ledger["cpu"]
+    if here != found.before.ledger["cpu"]:
+        raise TensorcopyError(
+            "this is not the machine of the results",
+            got=str(here),
+            allowed=f"{found.before.machine}, {found.before.ledger['cpu']}",
+            next="leave --confirm out, or measure both sides here",
+        )
     return judge({case: (sides.side(one, case, other), sides.side(other, case, one)) for case in cases}, margin=found.margin, noise=noise)

@@ -93,7 +93,9 @@ def results_dir(tmp_path: Path) -> Path:
     return folder
 
 
-def measured_in_passes(folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", **ledger: object) -> Path:
+def measured_in_passes(
+    folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", python: str = "3.11", **ledger: object
+) -> Path:
     """A result file of copies with 16 elements: for each method the factor of a microsecond that each of its passes took; its path.
 
     A pass has three samples, a thousandth apart, with a quiet control.
@@ -104,7 +106,7 @@ def measured_in_passes(folder: Path, release: Release, times: dict[str, list[flo
     (folder / "benchmarks.json").write_text(json.dumps(known))
     (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
     samples = [[1e-6 * factor * (1 + part / 1000) for factor in factors for part in (-1, 0, 1)] for factors in times.values()]
-    full = {**LEDGER, "torch": f"{release.version}+cu13", "torch_sha": release.sha, **ledger}
+    full = {**LEDGER, "torch": f"{release.version}+cu13", "torch_sha": release.sha, "python": f"{python}.7", **ledger}
     passes = [
         {
             "id": f"pass-{number}",
@@ -118,10 +120,10 @@ def measured_in_passes(folder: Path, release: Release, times: dict[str, list[flo
     row = [[median(some) for some in samples], [[f"'{method}'" for method in times], ["16"]], "3", 0, 1.0, samples]
     document = {
         "commit_hash": release.sha,
-        "env_name": "py3.11-cuda",
+        "env_name": f"py{python}-cuda",
         "date": 0,
-        "params": {"machine": machine, "python": "3.11", "build": "cuda"},
-        "python": "3.11",
+        "params": {"machine": machine, "python": python, "build": "cuda"},
+        "python": python,
         "requirements": {},
         "env_vars": {},
         "result_columns": ["result", "params", "version", "started_at", "duration", "samples"],
@@ -131,7 +133,7 @@ def measured_in_passes(folder: Path, release: Release, times: dict[str, list[flo
         "passes": passes,
         "version": 2,
     }
-    path = folder / machine / f"{release.sha[:8]}-py3.11-cuda.json"
+    path = folder / machine / f"{release.sha[:8]}-py{python}-cuda.json"
     path.write_text(json.dumps(document))
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import agreement, environments, instructions, releases, results, verify
-from tests.conftest import ROOT
+from tensorcopy import agreement, devices, environments, instructions, releases, results, verify
+from tests.conftest import ROOT, measured_in_passes
 
 pytestmark = pytest.mark.slow
 
@@ -136,6 +137,36 @@ def test_a_killed_run_loses_and_doubles_nothing(checkout):
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
     assert results.load(checkout.root / "results").problems == ()
+
+
+CONFIRM = """
+import sys
+from tensorcopy import cli, confirm
+confirm.TIMES, confirm.PASSES, confirm.MOST = 1, 4, 4
+sys.exit(cli.main(["compare", "1.9.0@3.9", "2.15.0@3.11", "--machine", "claimed", "--confirm", "--format", "json"]))
+"""
+
+
+def test_a_claim_that_is_not_so_does_not_hold(checkout, tmp_path):
+    """Results say that a method takes half the time since; measured again it does not, and the results stay as they are."""
+    old, new = {"tensor": 1.0, "empty_like_copy": 1.0}, {"tensor": 2.0, "empty_like_copy": 0.5}
+    cpu = devices.cpu_model()
+    for release, times, python in ((OLDEST, old, "3.9"), (NEWEST, new, "3.11")):
+        passes = {method: [factor * (1 + 0.002 * number) for number in range(6)] for method, factor in times.items()}
+        measured_in_passes(tmp_path / "results", release, passes, machine="claimed", python=python, cpu=cpu)
+    folder = tmp_path / "results" / "claimed"
+    shutil.copytree(folder, checkout.root / "results" / "claimed")
+    done = subprocess.run(
+        [sys.executable, "-c", CONFIRM], cwd=checkout.root, env=checkout.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    changes = {one["parameters"]["method"]: one for one in json.loads(done.stdout)["changes"]}
+    assert changes["empty_like_copy"]["verdict"] == "undecided"
+    assert "but not when measured again" in changes["empty_like_copy"]["reason"]
+    assert changes["empty_like_copy"]["confirmed"] == [0, 1]
+    assert samples_of(folder / f"{NEWEST.sha[:8]}-py3.11-cuda.json") == samples_of(
+        checkout.root / "results" / "claimed" / f"{NEWEST.sha[:8]}-py3.11-cuda.json"
+    )
 
 
 @pytest.fixture(scope="module")
