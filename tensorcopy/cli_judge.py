@@ -11,8 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tensorcopy import results, sides
-from tensorcopy.compare import MARGIN, Verdict
+from tensorcopy import results
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
 
@@ -31,7 +30,7 @@ def add(commands: Any) -> None:
     compare.add_argument("--device", default="", help="only cases on cpu, cuda, mps or xpu")
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name it finds")
     compare.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
-    compare.add_argument("--margin", type=_share, default=MARGIN, metavar="PERCENT", help="the smallest change worth telling; 3 by default")
+    compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change worth telling; 3 by default")
     compare.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="text by default")
     compare.add_argument("--all", action="store_true", help="in the text, also every case that is the same or undecided")
     compare.add_argument("--confirm", action="store_true", help="measure what changed again, interleaved, until it holds or falls")
@@ -70,7 +69,8 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import report
+    from tensorcopy import report, sides  # here, as in all that follows: what knows statistics takes most of a second to import
+    from tensorcopy.compare import MARGIN, Verdict
 
     found = sides.compared(
         options.before,
@@ -79,7 +79,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         machine=options.machine,
         cases=options.case,
         device=options.device,
-        margin=options.margin,
+        margin=options.margin or MARGIN,
     )
     if options.confirm:
         from tensorcopy import confirm
@@ -100,7 +100,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 
 
 def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import evidence
+    from tensorcopy import evidence, sides
+    from tensorcopy.compare import MARGIN
 
     found = sides.compared(options.before, options.after, RESULTS, machine=options.machine, margin=MARGIN)
     exact = [case for case in found.changes if sides.named(case) == options.case]
@@ -118,7 +119,7 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import courses, history
+    from tensorcopy import courses, history, sides
 
     if options.values:
         print(json.dumps([step.index for step in history.steps(*courses.of_values(options.values))]))
