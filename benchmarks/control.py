@@ -1,6 +1,6 @@
 """The control: an act that no torch can change, on either side of every sample.
 
-A sample is quiet when the controls beside it read no more than a tenth above the least that they usually read (`tensorcopy.control`).
+A sample is quiet when the controls beside it read no more than a quarter above the least that they usually read (`tensorcopy.control`).
 One that is not is put off, or taken again, on another core where there is one, until this case's patience is spent; of that it has the
 more, the quieter it was lately. torch has no say in that choice: it cannot move the control.
 

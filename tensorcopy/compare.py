@@ -138,7 +138,7 @@ def _why_not(before: Side, after: Side) -> str:
         return "what was measured on differs, " + ", ".join(differing)
     counts = len(before.logs), len(after.logs)
     if min(counts) < FEWEST:
-        return f"too few passes, {counts[0]} before and {counts[1]} after: about {_passes(FEWEST - min(counts))} would tell"
+        return f"too few quiet passes, {counts[0]} before and {counts[1]} after: about {_passes(FEWEST - min(counts))} would tell"
     return ""
 
 

@@ -13,7 +13,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tensorcopy import history, known, passes, sides
+from tensorcopy import history, known, sides
 from tensorcopy.asv_plugin import detection
 from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
@@ -70,7 +70,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
     noise = {case: [sides.logs(one, case) for one in beside if case in one.timings] for case in cases}
-    plain = {name: {case: passes.counted(result.timings[case].visits) for case in cases} for name, result in variants.items()}
+    plain = {name: {case: [visit.quiet for visit in result.timings[case].judged] for case in cases} for name, result in variants.items()}
     questions: list[tuple[float, dict[Case, tuple[Side, Side]]]] = []
     random = Random(SEED)
     for split in range(SPLITS):

@@ -154,12 +154,13 @@ def _counted(found: Comparison) -> list[str]:
     same = sum(change.verdict is Verdict.SAME for change in rows)
     undecided = Counter(_why(change) for change in rows if change.verdict is Verdict.UNDECIDED)
     lines = [f"{same} same: no change larger than {_percent(found.margin)}"] if same else []
-    return lines + [f"{count} undecided: {why}" for why, count in undecided.most_common()]
+    lines += [f"{count} undecided: {why}" for why, count in undecided.most_common()]
+    return lines + (["--all says how many more passes would tell"] if undecided else [])
 
 
 def _why(change: Change) -> str:
     """An undecided change's reason, as far as it is shared with others."""
-    return "the interval holds both a change and none; --all says how many more passes would tell" if change.interval else change.reason
+    return change.reason.partition(",")[0] if not change.interval else "the interval holds both a change and none"
 
 
 def _table(rows: Iterable[Row]) -> list[str]:

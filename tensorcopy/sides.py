@@ -14,7 +14,7 @@ from os.path import relpath
 from pathlib import Path
 from statistics import median
 
-from tensorcopy import passes, results
+from tensorcopy import results
 from tensorcopy.compare import Change, Side, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case, Result
@@ -119,12 +119,13 @@ def side(result: Result, case: Case, other: Result) -> Side:
     timing = result.timings.get(case)
     if timing is None:
         return Side(failure="not measured, skipped or failed there")
-    return Side(tuple(passes.counted(timing.visits)), _ledger(result, case, other))
+    judged = tuple(visit.quiet for visit in timing.judged)
+    return Side(judged, _ledger(result, case, other), failure="" if judged else "the machine was never quiet")
 
 
 def logs(result: Result, case: Case) -> list[float]:
-    """Each pass's time in log seconds."""
-    return [log(median(samples)) for samples in passes.counted(result.timings[case].visits)]
+    """The time of each pass that says something of torch, in log seconds."""
+    return [log(median(visit.quiet)) for visit in result.timings[case].judged]
 
 
 def named(case: Case) -> str:

@@ -158,7 +158,7 @@ def test_many_cases_ask_more_of_each():
         (Side(failure="out of memory"), noisy(1, 4), "no result before: out of memory"),
         (noisy(1, 4), Side(), "no result after"),
         (noisy(1, 4), Side(((),)), "no result after"),
-        (noisy(1, 2), noisy(2, 4), "too few passes, 2 before and 4 after: about 1 more pass would tell"),
+        (noisy(1, 2), noisy(2, 4), "too few quiet passes, 2 before and 4 after: about 1 more pass would tell"),
         (replace(noisy(1, 4), ledger={"cpu": "one"}), replace(noisy(2, 4), ledger={"cpu": "two"}), "differs, cpu: one / two"),
     ],
     ids=["failed", "missing", "empty", "few", "ledger"],

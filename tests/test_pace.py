@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy import pace
 
-LIMIT = 9.0  # of a control that reads 8.5 while the machine is quiet, and 16 while it is not
+LIMIT = 8.5 * pace.QUIET_SPREAD  # of a control that reads 8.5 while the machine is quiet, and 16 while it is not
 
 
 def release(speed, power, noise, chance):
@@ -35,7 +35,7 @@ def test_a_busy_sample_is_brought_to_the_quiet_pace():
     """Within the machine's own spread; a quiet one is what it is."""
     assert pace.quieted(2.0, 8.9, LIMIT, 0.5) == 2.0
     assert pace.quieted(2.0, 16.0, LIMIT, 0.0) == 2.0
-    assert pace.quieted(2.0, 16.0, LIMIT, 1.0) == pytest.approx(2.0 * 8.5 / 16.0, rel=0.02)
+    assert pace.quieted(2.0, 16.0, LIMIT, 1.0) == pytest.approx(2.0 * 8.5 / 16.0)
 
 
 def test_busy_passes_of_one_release_agree_with_its_quiet_ones():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import control, passes
+from tensorcopy import control, pace, passes
 from tensorcopy.passes import Visit
 
 
@@ -36,7 +36,7 @@ def test_of_one_pass_the_interval_is_the_samples_range():
 
 def test_a_disturbed_sample_counts_at_the_quiet_pace_if_at_all():
     """Three quiet passes count alone; else all, as the case is known to follow the control; where that is not known, as they were."""
-    quiet, busy = Visit((1.0,), (1.0,), limit=1.05), Visit((2.0,), (2.0,), limit=1.05)
+    quiet, busy = Visit((1.0,), (1.0,), limit=pace.QUIET_SPREAD), Visit((2.0,), (2.0,), limit=pace.QUIET_SPREAD)
     assert passes.timing([quiet, busy, quiet, quiet]).high == 1.0
     assert (passes.timing([quiet, busy]).high, passes.timing([quiet, busy]).disturbed) == (2.0, False)
     assert passes.timing([quiet, replace(busy, power=1.0)]).high == pytest.approx(1.0)
@@ -67,8 +67,8 @@ def test_of_few_passes_nothing_is_unusual():
     assert passes.left_out([{**record([1], [[8500]]), "id": "a"}, {**record([1], [[16000]]), "id": "b"}]) == {}
 
 
-@pytest.mark.parametrize(("readings", "expected"), [([8.0] * 100, 8.8), ([8.0] * 19, float("inf")), ([5.0] + [8.0] * 199, 8.8)])
-def test_the_limit_of_quiet_is_a_tenth_above_the_usual_least(readings, expected):
+@pytest.mark.parametrize(("readings", "expected"), [([8.0] * 100, 10.0), ([8.0] * 19, float("inf")), ([5.0] + [8.0] * 199, 10.0)])
+def test_the_limit_of_quiet_is_a_quarter_above_the_usual_least(readings, expected):
     """Of few readings nothing is known; a single freak does not count."""
     assert control.limit(readings) == pytest.approx(expected)
 
