@@ -18,10 +18,11 @@ from tensorcopy import history, passes, releases, results, sides
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.history import Step
 from tensorcopy.results import Case, Result
-from tensorcopy.units import duration
+from tensorcopy.units import count, duration
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
 BAR = 32  # columns
+DISPATCHER = 2**14  # elements, up to which it decides what a copy costs
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dic
 def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:
     timings = [one.timings.get(case) for one in series]
     values = tuple(timing.median if timing else None for timing in timings)
-    counts = [len(passes.counted(timing.visits)) if timing and timing.visits else 1 for timing in timings]
-    spreads = tuple(MEDIANS * usual / sqrt(count) for count in counts)
+    numbers = [len(passes.counted(timing.visits)) if timing and timing.visits else 1 for timing in timings]
+    spreads = tuple(MEDIANS * usual / sqrt(number) for number in numbers)
     return Course(case, on, names, values, spreads, tuple(history.steps(values, spreads)))
 
 
@@ -101,25 +102,33 @@ def said(step: Step) -> str:
 
 
 def summed_up(found: Mapping[Case, Course]) -> RenderableType:
-    """What moved together at each release, of so many cases; the largest step of each group by name."""
+    """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
     first = next(iter(found.values()))
     table = Table(box=None, pad_edge=False)
-    for title in ("torch", "cases", "median", "most of all"):
+    for title in ("torch", "what moved", "median", "most of all"):
         table.add_column(title, overflow="fold")
-    steps = {case: course.steps for case, course in found.items()}
+    kinds: dict[str, list[Case]] = {}
+    for case in found:
+        kinds.setdefault(_kind(case), []).append(case)
     for index, name in enumerate(first.releases):
-        for group in history.grouped(steps, index):
-            ratios = {case: step.ratio for case in group.cases for step in steps[case] if step.index == index}
-            most = max(ratios, key=lambda case: abs(log(ratios[case])))
-            change = f"{100 * (group.ratio - 1):+.1f} %"
-            table.add_row(
-                name,
-                f"{len(group.cases)} of {len(found)} {group.verdict}",
-                change,
-                f"{sides.named(most)} {100 * (ratios[most] - 1):+.1f} %",
-            )
+        for kind, cases in kinds.items():
+            steps = {case: found[case].steps for case in cases}
+            for group in history.grouped(steps, index):
+                ratios = {case: step.ratio for case in group.cases for step in steps[case] if step.index == index}
+                most = max(ratios, key=lambda case: abs(log(ratios[case])))
+                moved = f"{len(group.cases)} of {len(cases)} {kind} {group.verdict}"
+                table.add_row(name, moved, _signed(group.ratio), f"{sides.named(most)} {_signed(ratios[most])}")
     heading = Text(f"{len(found)} cases on {first.on}")
     return Group(heading, table if table.row_count else Text("No step is seen."))
+
+
+def _kind(case: Case) -> str:
+    numel = int(dict(case.parameters).get("numel", "0"))
+    return f"{sides.device_of(case)} cases at numel {'≤' if numel <= DISPATCHER else '>'} {count(DISPATCHER)}"
+
+
+def _signed(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %"
 
 
 def of_values(path: Path) -> tuple[list[float | None], list[float]]:
