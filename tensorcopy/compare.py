@@ -131,6 +131,8 @@ class _Measured:
 def _why_not(before: Side, after: Side) -> str:
     """Why two sides cannot be compared; "" where they can."""
     for side, where in ((before, "before"), (after, "after")):
+        if not all(0 < sample < inf for samples in side.passes for sample in samples):
+            return f"a sample {where} is no time"
         if not side.logs:
             return f"no result {where}" + (f": {side.failure}" if side.failure else "")
     differing = [f"{name}: {before.ledger[name]} / {after.ledger[name]}" for name in before.ledger if _differs(name, before, after)]
@@ -148,8 +150,11 @@ def _differs(name: str, before: Side, after: Side) -> bool:
 
 
 def _undecided(before: Side, after: Side, reason: str) -> Change:
-    times = [exp(float(np.median(side.logs))) if side.logs else None for side in (before, after)]
-    ratio = times[1] / times[0] if times[0] is not None and times[1] is not None else None
+    times = [
+        float(np.median([np.median(samples) for samples in side.passes if samples])) if any(side.passes) else None
+        for side in (before, after)
+    ]
+    ratio = times[1] / times[0] if times[0] and times[1] else None
     return Change(Verdict.UNDECIDED, reason, ratio=ratio, before=times[0], after=times[1])
 
 

@@ -158,10 +158,12 @@ def test_many_cases_ask_more_of_each():
         (Side(failure="out of memory"), noisy(1, 4), "no result before: out of memory"),
         (noisy(1, 4), Side(), "no result after"),
         (noisy(1, 4), Side(((),)), "no result after"),
+        (noisy(1, 4), Side(((1e-6, 0.0),) * 4), "a sample after is no time"),
+        (Side(((float("nan"),),) * 4), noisy(1, 4), "a sample before is no time"),
         (noisy(1, 2), noisy(2, 4), "too few quiet passes, 2 before and 4 after: about 1 more pass would tell"),
         (replace(noisy(1, 4), ledger={"cpu": "one"}), replace(noisy(2, 4), ledger={"cpu": "two"}), "differs, cpu: one / two"),
     ],
-    ids=["failed", "missing", "empty", "few", "ledger"],
+    ids=["failed", "missing", "empty", "zero", "nan", "few", "ledger"],
 )
 def test_unknown_is_never_a_change(before, after, said):
     """However large it looks."""
