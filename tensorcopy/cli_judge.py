@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     history.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     history.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
     history.add_argument(
-        "--values", type=Path, metavar="FILE", help="instead: a JSON array of numbers, or of arrays of samples; prints JSON"
+        "--values", type=Path, nargs="+", metavar="FILE", help="instead: a JSON array of numbers, or of arrays of samples; a line of JSON for each"
     )
     history.set_defaults(command=_history)
 
@@ -122,7 +122,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import courses, history, sides
 
     if options.values:
-        print(json.dumps([step.index for step in history.steps(*courses.of_values(options.values))]))
+        for path in options.values:
+            print(json.dumps([step.index for step in history.steps(*courses.of_values(path))]))
         return 0
     found = courses.courses(results.load(RESULTS).found, options.machine, options.python)
     fit = {case: course for case, course in found.items() if re.search(options.case, sides.named(case))}

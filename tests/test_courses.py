@@ -77,6 +77,14 @@ def test_what_is_no_series_is_one_line(tmp_path, capsys, text):
     assert error.count("\n") == 1
 
 
+def test_several_series_are_a_line_each(tmp_path, capsys):
+    """In the order in which they were named."""
+    for name, document in (("stays", [1.0] * 20), ("steps", [1.0] * 10 + [1.2] * 10)):
+        (tmp_path / name).write_text(json.dumps(document))
+    assert main(["history", "--values", str(tmp_path / "steps"), str(tmp_path / "stays")]) == 0
+    assert capsys.readouterr().out == "[10]\n[]\n"
+
+
 def test_an_unknown_case_is_one_line(folder, capsys):
     """With the first of those there are."""
     assert main(["history", "sideways"]) == 2
