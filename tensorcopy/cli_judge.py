@@ -53,7 +53,11 @@ def add(commands: Any) -> None:
     history.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     history.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
     history.add_argument(
-        "--values", type=Path, nargs="+", metavar="FILE", help="instead: a JSON array of numbers, or of arrays of samples; a line of JSON for each"
+        "--values",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="instead: a JSON array of numbers, or of arrays of samples; a line of JSON for each",
     )
     history.set_defaults(command=_history)
 

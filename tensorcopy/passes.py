@@ -196,7 +196,7 @@ def kept(
         for suite, row in record["suites"].items():
             old, new = before.get(suite) or [], after.get(suite) or []
             there = [i < len(old) and i < len(new) and _starts_with(new[i], old[i]) for i in range(len(row["samples"]))]
-            if any(there):
+            if any(count and stays for count, stays in zip(row["samples"], there)):
                 suites[suite] = {
                     **row,
                     "samples": [count if stays else 0 for count, stays in zip(row["samples"], there)],

@@ -73,6 +73,14 @@ def test_the_limit_of_quiet_is_a_quarter_above_the_usual_least(readings, expecte
     assert control.limit(readings) == pytest.approx(expected)
 
 
+def test_a_pass_of_which_nothing_is_left_goes():
+    """Also where a case that is skipped has no more samples than before; a pass that only counted stays."""
+    suite = "a.B.time_c"
+    measured, counted = record([2, 0], [[1, 2], []], suite), {"id": "two", "suites": {}}
+    before, after = {suite: [[1.0, 2.0], None]}, {suite: [[9.0], None]}
+    assert passes.kept([measured, counted], before, after) == [counted]
+
+
 def test_replaced_samples_leave_the_earlier_records():
     """`asv run` without --append-samples: the earlier pass has no sample of that case any more."""
     before = {"a.B.time_c": [[1.0, 2.0], [5.0]]}
