@@ -391,6 +391,7 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
 
 def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
     """The produced parts of docs/methodology.md by name."""
+    from tensorcopy import known as changes
     from tensorcopy import methodology, report_card
 
     if not AGREEMENT.exists():
@@ -404,6 +405,7 @@ def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
         "agreement": methodology.agreement(kept),
         "quiet": methodology.quiet(found),
         "repeated": methodology.repeated(found, known),
+        "sets": methodology.sets(found, results.load(changes.FOLDER).found),
         "memory": methodology.memory(found, known),
         "seen": methodology.seen(found, known),
         "ledger": methodology.ledger(schema),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import combinations
 from math import exp, log
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 from typing import Any
 
+from tensorcopy import known
 from tensorcopy.passes import Timing, Visit, left_out, timing
 from tensorcopy.releases import Release
 from tensorcopy.results import Case, Result
@@ -77,6 +79,25 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     return "\n".join(lines)
 
 
+def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
+    """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
+    unchanged = [one for one in variants if not known.VARIANTS.get(one.machine, 1.0)]
+    shipped = [
+        one for one in results for other in unchanged[:1] if (one.sha, one.python, one.build) == (other.sha, other.python, other.build)
+    ]
+    named = [*(("`results/`", one) for one in shipped), *((f"`{one.machine}`", one) for one in unchanged)]
+    lines = ["| one set | another | passes | hours apart | cases | difference | of that, drift |", "|---|---|--:|--:|--:|--:|--:|"]
+    for (name, one), (other_name, other) in combinations(named, 2):
+        cases = [case for case in one.timings if case in other.timings]
+        changes = [log(other.timings[case].median / one.timings[case].median) for case in cases]
+        counts = [len(_starts(result)) for result in (one, other)]
+        lines.append(
+            f"| {name} | {other_name} | {counts[0]} and {counts[1]} | {abs(mean(_starts(other)) - mean(_starts(one))) / 3600:.1f} "
+            f"| {len(cases)} | {_percent(median(map(abs, changes)))} | {_signed(median(changes))} |"
+        )
+    return "\n".join([*lines, "", f"torch {unchanged[0].ledger['torch']}, Python {unchanged[0].python}."])
+
+
 def memory(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     """What conversions allocate: on the host, and on a CUDA device, measured where there is one and else counted by torch's dispatcher."""
     shown, rows = TO_NUMPY, results[-1].methods
@@ -144,10 +165,15 @@ def _as_sampled(visits: Sequence[Visit]) -> float:
 
 
 def _hours(result: Result) -> float:
-    starts = [datetime.fromisoformat(record["started"]) for record in result.passes if _timed(record) and not record.get("left_out")]
+    starts = _starts(result)
     half = len(starts) // 2
-    earlier, later = (sum(start.timestamp() for start in some) / half for some in (starts[:half], starts[-half:]))
-    return (later - earlier) / 3600
+    return (mean(starts[-half:]) - mean(starts[:half])) / 3600
+
+
+def _starts(result: Result) -> list[float]:
+    """When each timed pass that is kept began, in seconds."""
+    records = [record for record in result.passes if _timed(record) and not record.get("left_out")]
+    return [datetime.fromisoformat(record["started"]).timestamp() for record in records]
 
 
 def _percent(logarithm: float) -> str:
