@@ -27,24 +27,45 @@ PASSES = 6  # of either side in one
 MOST = 18  # passes of either side, after which an undecided confirmation is given up
 
 
+def flagged(found: Comparison) -> dict[Case, Verdict]:
+    """The cases that are worth measuring again, and what is to be confirmed of each.
+
+    Those that are slower or faster, and the suspects: undecided, but worth telling, and clear of no change as long as nobody asks how many cases
+    there are. To promote a suspect is no weaker than Holm: it must be clear by itself, and again among the flagged in every confirmation.
+    """
+    expected = {case: _expected(change, found.margin) for case, change in found.changes.items()}
+    return {case: verdict for case, verdict in expected.items() if verdict}
+
+
+def _expected(change: Change, margin: float) -> Verdict | None:
+    """What is to be confirmed of a change; None where nothing is."""
+    if change.verdict is not Verdict.UNDECIDED or not change.ratio or not change.interval:
+        return change.verdict if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else None
+    low, high = change.interval
+    if max(change.ratio, 1 / change.ratio) < 1 + margin or low <= 1 <= high:
+        return None
+    return Verdict.SLOWER if change.ratio > 1 else Verdict.FASTER
+
+
 def confirmed(found: Comparison, places: Places, tell: Callable[[Progress], None]) -> Comparison:
-    """`found`, with each slower or faster case measured again; one that does not hold becomes undecided.
+    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is undecided.
 
     Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
     """
-    flagged = [case for case, change in found.changes.items() if change.verdict in (Verdict.SLOWER, Verdict.FASTER)]
-    if not flagged:
+    expected = flagged(found)
+    if not expected:
         return found
     pair = _measurements(found)
     configuration.register(found.before.machine)
     aside = replace(places, results=places.environments.parent / "confirmation")
     changes = dict(found.changes)
-    held = dict.fromkeys(flagged, 0)
-    tried = dict.fromkeys(flagged, 0)
-    noise = {case: found.noise[case] for case in flagged}
+    held = dict.fromkeys(expected, 0)
+    tried = dict.fromkeys(expected, 0)
+    last = dict(found.changes)
+    noise = {case: found.noise[case] for case in expected}
     for time in range(TIMES):
         shutil.rmtree(aside.results, ignore_errors=True)
-        open_cases, passes = list(flagged), 0
+        open_cases, passes = list(expected), 0
         while open_cases and passes < MOST:
             passes += PASSES
             _measure(pair, aside, found.before.machine, open_cases, passes, tell, f"confirmation {time + 1} of {TIMES}")
@@ -52,17 +73,30 @@ def confirmed(found: Comparison, places: Places, tell: Callable[[Progress], None
             for case, change in again.items():
                 if change.verdict is not Verdict.UNDECIDED:
                     tried[case] += 1
-                    held[case] += change.verdict is changes[case].verdict
+                    held[case] += change.verdict is expected[case]
+                    last[case] = change
                     open_cases.remove(case)
         for case in open_cases:
             tried[case] += 1
-    for case in flagged:
+    for case, verdict in expected.items():
         change = replace(changes[case], confirmed=(held[case], tried[case]))
-        changes[case] = change if held[case] == tried[case] else _fallen(change)
+        if held[case] == tried[case]:
+            changes[case] = _held(change, verdict, last[case])
+        else:
+            changes[case] = _fallen(change)
     return replace(found, changes=changes)
 
 
+def _held(change: Change, verdict: Verdict, again: Change) -> Change:
+    """What was clear already says what it said; a suspect says what was measured of it alone."""
+    if change.verdict is verdict:
+        return change
+    return replace(again, p=change.p, confirmed=change.confirmed)
+
+
 def _fallen(change: Change) -> Change:
+    if change.verdict is Verdict.UNDECIDED:
+        return change
     return replace(change, verdict=Verdict.UNDECIDED, reason=f"{change.verdict.value} {change.reason}, but not when measured again")
 
 
