@@ -30,8 +30,8 @@ MOST = 18  # passes of either side, after which an undecided confirmation is giv
 def flagged(found: Comparison) -> dict[Case, Verdict]:
     """The cases that are worth measuring again, and what is to be confirmed of each.
 
-    Those that are slower or faster, and the suspects: undecided, but worth telling, and clear of no change as long as nobody asks how many cases
-    there are. To promote a suspect is no weaker than Holm: it must be clear by itself, and again among the flagged in every confirmation.
+    Those that are slower or faster, and the suspects: undecided, but worth telling, and clear of no change as long as nobody asks how many
+    cases there are. To promote a suspect is no weaker than Holm: it must be clear by itself, and again among the flagged every time.
     """
     expected = {case: _expected(change, found.margin) for case, change in found.changes.items()}
     return {case: verdict for case, verdict in expected.items() if verdict}
