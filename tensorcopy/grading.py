@@ -19,7 +19,7 @@ from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case, Result, Results
 
-SPLITS = 5  # of the passes of one release into two halves, at random, the first as they were measured
+SPLITS = 5  # of the passes of one release into two halves, at random, the first all but as they were measured
 SERIES = 500  # simulated, of each kind
 POINTS = 27  # releases on an axis
 STEPS = (0.05, 0.10, 0.25)
