@@ -2,7 +2,8 @@
 
 `python -m tensorcopy.instructions` is the worker: under callgrind it runs every method on a small tensor, and has the counter on only
 around its loops, by torch's own toggles. Nothing is counted while torch is imported, which takes half a minute there. Two runs differ by
-0.05 % in the median and by 0.4 % at most: memory lies elsewhere.
+0.05 % in the median and by 0.4 % at most: memory lies elsewhere. The counter sees every thread of the process, so each loop is counted
+several times, and the median counts: what a thread of torch's does meanwhile is then nobody's cost.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
 WARM_UP, CALLS = 100, 100  # Python 3.11 specializes its bytecode within some dozens of calls
+TIMES = 3  # of which one may go wrong
 NUMEL = 16  # dispatch, not memory
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no")
 TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
+
+EMPTY = ("pass", "False")  # the section of the loop alone
 
 LOOP = """
 def loop(x, calls):
@@ -69,8 +74,11 @@ def count() -> dict[tuple[str, bool], float]:
             allowed="a count for each method",
             next=f"{' '.join(CALLGRIND)} python -m tensorcopy.instructions shows it whole",
         )
-    empty = totals[0]
-    return {(name, grad == "True"): (total - empty) / CALLS for (name, grad), total in zip(names[1:], totals[1:])}
+    sections: dict[tuple[str, str], list[int]] = {}
+    for (name, grad), total in zip(names, totals):
+        sections.setdefault((name, grad), []).append(total)
+    empty = median(sections.pop(EMPTY))
+    return {(name, grad == "True"): (median(counted) - empty) / CALLS for (name, grad), counted in sections.items()}
 
 
 def _total(out: Path, number: int) -> re.Match[str] | None:
@@ -89,8 +97,7 @@ def _work() -> None:
     gc.disable()
     control = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(control, check=True, stdout=subprocess.DEVNULL)
-    _section("pass", {}, None)
-    print("pass", False)
+    _section(EMPTY, EMPTY[0], {}, None)
     for name, method in METHODS.items():
         for requires_grad in (False, True):
             x = torch.ones(NUMEL).requires_grad_(requires_grad)
@@ -99,21 +106,23 @@ def _work() -> None:
             except (NotImplementedError, RuntimeError, TypeError, BufferError, AttributeError):
                 continue  # not with a gradient, or not in this torch
             if exists(method):
-                _section(method.code, NAMES, x)
-                print(name, requires_grad)
+                _section((name, str(requires_grad)), method.code, NAMES, x)
     sys.stdout.flush()
     os._exit(0)  # what happens at exit is nobody's cost
 
 
-def _section(code: str, names: Any, x: Any) -> None:
+def _section(name: tuple[str, str], code: str, names: Any, x: Any) -> None:
+    """Count a loop `TIMES` times, and print whose each count is."""
     import torch
 
     world = dict(names)
     exec(LOOP.format(code=code), world)  # noqa: S102 - a method's own text
     world["loop"](x, WARM_UP)
-    torch._C._valgrind_toggle()
-    world["loop"](x, CALLS)
-    torch._C._valgrind_toggle_and_dump_stats()
+    for _ in range(TIMES):
+        torch._C._valgrind_toggle()
+        world["loop"](x, CALLS)
+        torch._C._valgrind_toggle_and_dump_stats()
+        print(*name)
 
 
 if __name__ == "__main__":
