@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from math import ceil, exp, inf, log
+from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,7 +56,7 @@ class Side:
     @property
     def logs(self) -> list[float]:
         """Each pass's time, in log seconds, in ascending order: their order in time is nobody's evidence."""
-        return sorted(log(float(np.median(samples))) for samples in self.passes if samples)
+        return sorted(log(median(samples)) for samples in self.passes if samples)
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def _differs(name: str, before: Side, after: Side) -> bool:
 
 def _undecided(before: Side, after: Side, reason: str) -> Change:
     times = [
-        float(np.median([np.median(samples) for samples in side.passes if samples])) if any(side.passes) else None
+        median(median(samples) for samples in side.passes if samples) if any(side.passes) else None
         for side in (before, after)
     ]
     ratio = times[1] / times[0] if times[0] and times[1] else None
@@ -162,43 +164,63 @@ def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[f
     shift = _shift(np.array([before]), np.array([after]))[0]
     pool, degrees = _strays([before, after, *noise])
     few, many = sorted((len(before), len(after)))
-    strayed = _strayed(pool, degrees, few, many, DRAWS)
-    half = float(np.quantile(strayed, 1 - ALPHA))
-    p = _chance(strayed, shift)
+    null = _null(pool, degrees, few, many, DRAWS)
+    p = null.chance(shift)
     if p < 2 * ALPHA:  # worth a closer look: as fine as Holm will divide it
-        p = _chance(_strayed(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(40 * cases / ALPHA)))), shift)
-    return _Measured(float(shift), half, p, few, exp(float(np.median(before))), exp(float(np.median(after))))
+        p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(40 * cases / ALPHA)))).chance(shift)
+    return _Measured(float(shift), null.half, p, few, exp(median(before)), exp(median(after)))
 
 
-def _chance(strayed: Numbers, shift: float) -> float:
-    """Of straying at least so far; never 0, since what was not drawn may still be (Phipson and Smyth, 2010)."""
-    return float((1 + np.count_nonzero(strayed >= abs(shift))) / (1 + len(strayed)))
+@dataclass(frozen=True)
+class _Null:
+    """How far a ratio strays where nothing changed, on a logarithmic scale.
+
+    half : as far as it strays with probability `ALPHA`
+    tail : of `draws` draws those that stray farthest, in ascending order
+    """
+
+    half: float
+    tail: Numbers
+    draws: int
+
+    def chance(self, shift: float) -> float:
+        """Of straying at least so far; never 0, since what was not drawn may still be (Phipson and Smyth, 2010).
+
+        Where it is greater than the tail's part, that part is told.
+        """
+        return float((1 + len(self.tail) - np.searchsorted(self.tail, abs(shift))) / (1 + self.draws))
 
 
 def _shift(before: Numbers, after: Numbers) -> Numbers:
     """Of each row, the median of all differences between a time after and one before."""
-    differences = after[:, :, None] - before[:, None, :]
-    return np.median(differences.reshape(len(before), -1), axis=1)
+    differences = (after[:, :, None] - before[:, None, :]).reshape(len(before), -1)
+    middle = differences.shape[1] // 2
+    if differences.shape[1] % 2:
+        return np.partition(differences, middle, axis=1)[:, middle]
+    return np.partition(differences, (middle - 1, middle), axis=1)[:, middle - 1 : middle + 1].mean(axis=1)
 
 
-def _strays(groups: Sequence[Sequence[float]]) -> tuple[Numbers, int]:
+def _strays(groups: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], int]:
     """How far passes stray from their group's middle, and the degrees of freedom behind that. A group of one says nothing."""
     strays, degrees = [], 0
     for group in groups:
         if len(group) > 1:
-            middle = float(np.median(group))
+            middle = median(group)
             strays += [abs(value - middle) * (len(group) / (len(group) - 1)) ** 0.5 for value in group]
             degrees += len(group) - 1
-    return np.sort(np.array(strays)), degrees
+    return tuple(sorted(strays)), degrees
 
 
-def _strayed(pool: Numbers, degrees: int, few: int, many: int, draws: int) -> Numbers:
-    """How far a ratio strays where nothing changed: `draws` times, absolute, on a logarithmic scale. The same for the same arguments."""
+@lru_cache(maxsize=4096)
+def _null(pool: tuple[float, ...], degrees: int, few: int, many: int, draws: int) -> _Null:
+    """What `draws` draws from the pool give; the same for the same arguments. Any two releases of a series have the same pool."""
     random = np.random.default_rng(20)  # any seed; the same one, so that the same samples get the same verdict
-    sizes = (draws, few + many)
-    drawn = random.choice(pool, sizes) * random.choice((-1.0, 1.0), sizes)
-    drawn *= np.sqrt(degrees / random.chisquare(degrees, draws))[:, None]
-    return np.abs(_shift(drawn[:, :few], drawn[:, few:]))
+    either_way = np.array([*pool, *(-one for one in pool)], dtype=np.float32)
+    drawn = either_way[random.integers(0, len(either_way), (draws, few + many), dtype=np.int32)]
+    drawn *= np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)[:, None]
+    strayed = np.sort(np.abs(_shift(drawn[:, :few], drawn[:, few:])))
+    tail = strayed if draws <= DRAWS else strayed[-int(2 * ALPHA * draws) :]
+    return _Null(float(np.quantile(strayed, 1 - ALPHA)), tail, draws)
 
 
 def _verdict(one: _Measured, p: float, margin: float, cases: int) -> Change:
