@@ -26,7 +26,8 @@ MARGIN = 0.03  # the smallest change worth telling
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # passes on a side, of which a median holds when one goes wrong
 DRAWS = 2_000  # for an interval
-MOST_DRAWS = 50_000  # for a p that Holm may divide by a thousand cases
+AT_ALPHA = 5  # draws beyond the p that Holm asks of the first of all cases
+MOST_DRAWS = 100_000
 MANY = 50  # more passes than anybody takes: then it is said that they would not help
 
 Case = TypeVar("Case", bound=Hashable)
@@ -167,7 +168,7 @@ def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[f
     null = _null(pool, degrees, few, many, DRAWS)
     p = null.chance(shift)
     if p < 2 * ALPHA:  # worth a closer look: as fine as Holm will divide it
-        p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(40 * cases / ALPHA)))).chance(shift)
+        p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).chance(shift)
     return _Measured(float(shift), null.half, p, few, exp(median(before)), exp(median(after)))
 
 

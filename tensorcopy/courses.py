@@ -45,12 +45,16 @@ def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dic
     """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
     newest = results.newest(found, machine=machine, python=python)
     mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
-    rows = [row for row in releases.load() if row.sha in mine]
-    series = [mine[row.sha] for row in rows]
+    return over([mine[row.sha] for row in releases.load() if row.sha in mine])
+
+
+def over(series: Sequence[Result]) -> dict[Case, Course]:
+    """Every case's course over the results of one machine, Python and build, in order of release: of the cases that the last one has."""
+    newest = series[-1]
+    versions = {row.sha: row.version for row in releases.load()}
     cases = [case for case in newest.timings if not case.suite.startswith(sides.NOT_TORCHS)]
     on = f"{newest.ledger['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
-    usual = {case: _usual(series, case) for case in cases}
-    return {case: _course(case, on, tuple(row.version for row in rows), series, usual[case]) for case in cases}
+    return {case: _course(case, on, tuple(versions[one.sha] for one in series), series, _usual(series, case)) for case in cases}
 
 
 def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:
@@ -65,7 +69,7 @@ def _usual(series: Sequence[Result], case: Case) -> float:
     """How far a pass of this case usually strays, relative: of all releases together, since four passes know it badly."""
     strays = []
     for one in series:
-        logs = sides.logs(one, case) if case in one.timings and one.timings[case].visits else []
+        logs = one.timings[case].logs if case in one.timings else ()
         middle = median(logs) if logs else 0.0
         strays += [abs(value - middle) * sqrt(len(logs) / (len(logs) - 1)) for value in logs] if len(logs) > 1 else []
     return median(strays) / 0.6745 if strays else 0.0  # of a median deviation, as a standard deviation
@@ -101,30 +105,62 @@ def said(step: Step) -> str:
     return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
 
 
+@dataclass(frozen=True)
+class Move:
+    """What went the same way at one release: cases on one device, where the dispatcher decides or where the memory does.
+
+    device, small : where the cases' tensors lie, and whether they have up to 2¹⁴ elements; of : how many such cases there are
+    most : the case that moved most, and its step
+    """
+
+    release: str
+    device: str
+    small: bool
+    verdict: str
+    cases: tuple[Case, ...]
+    of: int
+    ratio: float
+    most: tuple[Case, Step]
+
+    @property
+    def kind(self) -> str:
+        """ "cpu cases at numel ≤ 2¹⁴"."""
+        return f"{self.device} cases at numel {'≤' if self.small else '>'} {count(DISPATCHER)}"
+
+    @property
+    def sentence(self) -> str:
+        """ "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %"."""
+        return f"{len(self.cases)} of {self.of} {self.kind} {self.verdict}, median {_signed(self.ratio)}"
+
+
+def moves(found: Mapping[Case, Course]) -> list[Move]:
+    """What moved together at each release, in order."""
+    kinds: dict[tuple[str, bool], list[Case]] = {}
+    for case in found:
+        small = int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
+        kinds.setdefault((sides.device_of(case), small), []).append(case)
+    names = next(iter(found.values())).releases if found else ()
+    told = []
+    for index, name in enumerate(names):
+        for kind, cases in kinds.items():
+            for group in history.grouped({case: found[case].steps for case in cases}, index):
+                steps = {case: step for case in group.cases for step in found[case].steps if step.index == index}
+                most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
+                told.append(Move(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
+    return told
+
+
 def summed_up(found: Mapping[Case, Course]) -> RenderableType:
     """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
-    first = next(iter(found.values()))
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "what moved", "median", "most of all"):
         table.add_column(title, overflow="fold")
-    kinds: dict[str, list[Case]] = {}
-    for case in found:
-        kinds.setdefault(_kind(case), []).append(case)
-    for index, name in enumerate(first.releases):
-        for kind, cases in kinds.items():
-            steps = {case: found[case].steps for case in cases}
-            for group in history.grouped(steps, index):
-                ratios = {case: step.ratio for case in group.cases for step in steps[case] if step.index == index}
-                most = max(ratios, key=lambda case: abs(log(ratios[case])))
-                moved = f"{len(group.cases)} of {len(cases)} {kind} {group.verdict}"
-                table.add_row(name, moved, _signed(group.ratio), f"{sides.named(most)} {_signed(ratios[most])}")
-    heading = Text(f"{len(found)} cases on {first.on}")
+    for move in moves(found):
+        case, step = move.most
+        moved = f"{len(move.cases)} of {move.of} {move.kind} {move.verdict}"
+        table.add_row(move.release, moved, _signed(move.ratio), f"{sides.named(case)} {_signed(step.ratio)}")
+    heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
     return Group(heading, table if table.row_count else Text("No step is seen."))
-
-
-def _kind(case: Case) -> str:
-    numel = int(dict(case.parameters).get("numel", "0"))
-    return f"{sides.device_of(case)} cases at numel {'≤' if numel <= DISPATCHER else '>'} {count(DISPATCHER)}"
 
 
 def _signed(ratio: float) -> str:

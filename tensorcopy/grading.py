@@ -69,7 +69,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
     variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
-    noise = {case: [sides.logs(one, case) for one in beside if case in one.timings] for case in cases}
+    noise = {case: [one.timings[case].logs for one in beside if case in one.timings] for case in cases}
     plain = {name: {case: [visit.quiet for visit in result.timings[case].judged] for case in cases} for name, result in variants.items()}
     questions: list[tuple[float, dict[Case, tuple[Side, Side]]]] = []
     random = Random(SEED)
@@ -175,7 +175,7 @@ def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
     strays: dict[Case, list[float]] = {}
     for result in results:
         for case in result.timings:
-            logs = sides.logs(result, case)
+            logs = result.timings[case].logs
             if len(logs) >= 3 and not case.suite.startswith(sides.NOT_TORCHS):
                 middle = median(logs)
                 strays.setdefault(case, []).extend(abs(value - middle) * (len(logs) / (len(logs) - 1)) ** 0.5 for value in logs)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
+from math import log
 from statistics import median, quantiles
 from typing import Any
 
@@ -82,10 +84,15 @@ class Timing:
         """Every sample as it was taken, in order."""
         return tuple(sample for visit in self.visits for sample in visit.samples)
 
-    @property
+    @cached_property
     def judged(self) -> tuple[Visit, ...]:
         """The passes that say something of torch: not left out, with a quiet sample."""
         return tuple(visit for visit in self.visits if not visit.left_out and visit.quiet)
+
+    @cached_property
+    def logs(self) -> tuple[float, ...]:
+        """The time of each pass that says something of torch, in log seconds."""
+        return tuple(log(median(visit.quiet)) for visit in self.judged)
 
     @property
     def disturbed(self) -> bool:

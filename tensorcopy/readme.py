@@ -44,7 +44,7 @@ def written(text: str, parts: Mapping[str, str], page: str = "README.md") -> str
 def picture(machine: Machine) -> str:
     """The copies' history at the smaller pictured size, as an SVG file of its own, in light and dark."""
     history = next(one for one in machine.histories if one.group == "copy")
-    return pictures.standalone(pictures.history(history, {name: machine.code(name) for name in history.methods}))
+    return pictures.standalone(pictures.of_group(history, {name: machine.code(name) for name in history.methods}))
 
 
 def _answer(machine: Machine) -> str:

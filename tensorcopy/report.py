@@ -68,7 +68,7 @@ def terminal(found: Comparison, *, every: bool = False) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{found.named[0]} → {found.named[1]}, on {found.on}"), Text(headline(found) + "\n")]
     if table.row_count:
         parts += [table, Text("")]
-    return Group(*parts, Text("\n".join(_counted(found))))
+    return Group(*parts, Text("\n".join(counted(found))))
 
 
 def markdown(found: Comparison) -> str:
@@ -148,7 +148,7 @@ def _side(found: Comparison, index: int) -> dict[str, Any]:
     return {"named": found.named[index], "machine": result.machine, "python": result.python, "build": result.build, "ledger": result.ledger}
 
 
-def _counted(found: Comparison) -> list[str]:
+def counted(found: Comparison) -> list[str]:
     """How many cases did not change, and what would decide the undecided ones."""
     rows = found.changes.values()
     same = sum(change.verdict is Verdict.SAME for change in rows)

@@ -7,15 +7,13 @@ results before it, FOLDER:RELEASE, or a folder alone for the newest release in i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
 from os.path import relpath
 from pathlib import Path
-from statistics import median
 
 from tensorcopy import results
-from tensorcopy.compare import Change, Side, judge
+from tensorcopy.compare import MARGIN, Change, Side, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case, Result
 
@@ -107,11 +105,21 @@ def compared(before: str, after: str, folder: Path, *, machine: str = "", cases:
     other, also_beside = chosen(after, folder, machine or ("" if _says_machine(after) else one.machine))
     wanted = re.compile(cases)
     mine = [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", device_of(case))]
+    return between(one, other, (*beside, *also_beside), mine, margin=margin)
+
+
+def between(
+    one: Result, other: Result, beside: Iterable[Result], cases: Sequence[Case] | None = None, *, margin: float = MARGIN
+) -> Comparison:
+    """Two results, judged, with what those `beside` them tell of noise.
+
+    cases : those to be judged together; by default all that torch can change
+    """
+    mine = list(cases) if cases is not None else _cases(one, other)
     pairs = {case: (side(one, case, other), side(other, case, one)) for case in mine}
-    around = {result.path: result for result in (*beside, *also_beside) if result.path not in (one.path, other.path)}
-    noise = {case: [logs(result, case) for result in around.values() if _alike(result, one) and case in result.timings] for case in mine}
-    changes = judge(pairs, margin=margin, noise=noise)
-    return Comparison(one, other, _told_apart(one, other), changes, margin, noise)
+    around = {result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}
+    noise = {case: [result.timings[case].logs for result in around.values() if case in result.timings] for case in mine}
+    return Comparison(one, other, _told_apart(one, other), judge(pairs, margin=margin, noise=noise), margin, noise)
 
 
 def side(result: Result, case: Case, other: Result) -> Side:
@@ -123,15 +131,15 @@ def side(result: Result, case: Case, other: Result) -> Side:
     return Side(judged, _ledger(result, case, other), failure="" if judged else "the machine was never quiet")
 
 
-def logs(result: Result, case: Case) -> list[float]:
-    """The time of each pass that says something of torch, in log seconds."""
-    return [log(median(visit.quiet)) for visit in result.timings[case].judged]
-
-
 def named(case: Case) -> str:
     """A case as a person names it: "copies.BySize detach_clone numel=1024"."""
     suite = case.suite.rpartition(".")[0]
     return " ".join([suite, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
+
+
+def version(result: Result) -> str:
+    """A result's release, without its build: "2.15.0"."""
+    return str(result.ledger["torch"]).partition("+")[0]
 
 
 def device_of(case: Case) -> str:

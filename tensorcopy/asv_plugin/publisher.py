@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shutil
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ from asv.publishing import OutputPublisher
 
 from tensorcopy import report_card, results
 
+GLOSSARY = {"en": Path("docs/glossary.md"), "ja": Path("docs/glossary.ja.md")}
+ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts
+
 
 class Pages(OutputPublisher):  # type: ignore[misc]
-    """Writes tensorcopy's pages into asv's site; asv's own explorer moves from index.html to explorer.html."""
+    """Writes tensorcopy's pages into asv's site, with asv-tachyon for an explorer of all that asv has written beside them."""
 
     name = "tensorcopy"
     button_label = "tensorcopy"
@@ -27,17 +32,29 @@ class Pages(OutputPublisher):  # type: ignore[misc]
         from tensorcopy import site
 
         directory = Path(conf.html_dir)
-        (directory / "index.html").rename(directory / "explorer.html")
-        feed = directory / "regressions.xml"  # written before: asv's own publishers have a lower order
-        if feed.exists():
-            feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")
+        _explorer(directory)
         read = results.load(Path(conf.results_dir).absolute())
         card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-        site.write(read.found, card, directory)
+        glossary = {language: path.read_text(encoding="utf-8") for language, path in GLOSSARY.items() if path.exists()}
+        site.write(read.found, card, glossary, directory)
         for problem in read.problems:
             log.error(str(problem))
         if read.problems:
             atexit.register(_fail)
+
+
+def _explorer(directory: Path) -> None:
+    """asv-tachyon's page and what it needs, in the place of asv's own; asv's feed leads there."""
+    for pattern in ASVS:
+        for path in directory.glob(pattern):
+            path.unlink()
+    shipped = files("asv_tachyon") / "static"
+    shutil.copyfile(str(shipped / "index.html"), directory / "explorer.html")
+    shutil.copyfile(str(shipped / "favicon.svg"), directory / "favicon.svg")
+    shutil.copytree(str(shipped / "assets"), directory / "assets", dirs_exist_ok=True)
+    feed = directory / "regressions.xml"  # written before: asv's own publishers have a lower order
+    if feed.exists():
+        feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")
 
 
 def _fail() -> None:

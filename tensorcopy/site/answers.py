@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from statistics import median
 from typing import Any
 
-from tensorcopy import floors
+from packaging.version import Version
+
+from tensorcopy import advice, floors, sides
+from tensorcopy.advice import ON_DEVICE, SUITES
+from tensorcopy.compare import Change, Verdict
 from tensorcopy.passes import Timing
 from tensorcopy.releases import Release
 from tensorcopy.results import Case, Result
+from tensorcopy.sides import Comparison
+from tensorcopy.site import series
+from tensorcopy.site.series import Series
 from tensorcopy.units import size
 
-SUITES = {"copy": "copies.{}.time_copy", "conversion": "conversions.{}.time_conversion"}
-ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, and so waits by itself
+GROUPS = ("copy", "conversion")
 ACCELERATORS = ("cuda", "mps", "xpu")
 PICTURED = (2**10, 2**20)  # the dispatcher's share, and the memory's
+FLOAT32 = 4  # bytes an element of the sizes shown
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One method at one size: its time; whether it is the least; whether it may be, for its interval reaches the least one's."""
+    """One method at one size: its time; whether it is the least; whether it may be, for no other is surely faster."""
 
     timing: Timing | None
     least: bool
@@ -49,9 +57,21 @@ class CostTable:
 
         return max(range(len(self.methods)), key=rank)
 
+    def least(self, column: int) -> int | None:
+        """The row with the least time at a size; None where none was measured."""
+        return next((row for row, costs in enumerate(self.costs) if costs[column].least), None)
+
+    def contenders(self, column: int) -> list[int]:
+        """The rows that may be the least at a size."""
+        return [row for row, costs in enumerate(self.costs) if costs[column].contender]
+
+    def beaten(self, row: int) -> int:
+        """At how many sizes another is surely faster."""
+        return sum(cost.timing is not None and not cost.contender for cost in self.costs[row])
+
     def truth(self, row: int) -> str:
         """What is true of a method over all sizes, as the end of a sentence."""
-        least, beaten = sum(cost.least for cost in self.costs[row]), sum(not cost.contender for cost in self.costs[row])
+        least, beaten = sum(cost.least for cost in self.costs[row]), self.beaten(row)
         others = f"at {beaten} another is surely faster" if beaten else f"no {self.group} is surely faster at any"
         return f"takes the least time at {least} of {len(self.numels)} sizes, and {others}"
 
@@ -83,48 +103,111 @@ class History:
 
 @dataclass(frozen=True)
 class Machine:
-    """What one machine has to say, its newest release first in mind."""
+    """What one machine has to say, its newest release first in mind.
 
-    name: str
-    newest: Release
-    result: Result  # of the newest release, in the environment that served most releases
+    series : its series, of which the first has the newest release on the newest Python
+    """
+
+    series: tuple[Series, ...]
     costs: tuple[CostTable, ...]
     histories: tuple[History, ...]
-    results: tuple[Result, ...]
     not_measured: tuple[str, ...]  # accelerators without a number
     quiet: float | None  # the share of its samples that were taken while it was quiet; None where no control was noted
     passes: tuple[int, int]  # the fewest and the most that a case of these results has
 
     @property
+    def name(self) -> str:
+        return self.series[0].machine
+
+    @property
+    def newest(self) -> Release:
+        return self.series[0].releases[-1]
+
+    @property
+    def result(self) -> Result:
+        """Of the newest release."""
+        return self.series[0].newest
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        return tuple(result for one in self.series for result in one.results)
+
+    @property
     def ledger(self) -> dict[str, Any]:
         return self.result.ledger
 
+    @property
+    def devices(self) -> list[str]:
+        return list(dict.fromkeys(table.device for table in self.costs))
+
+    @property
+    def cases(self) -> list[Case]:
+        """Every case that torch can change, in any of the results, those of the newest first."""
+        found = dict.fromkeys(self.result.timings)
+        for one in self.series:
+            found.update(dict.fromkeys(one.newest.timings))
+        return [case for case in found if not case.suite.startswith(sides.NOT_TORCHS)]
+
     def answer(self) -> list[tuple[str, str]]:
         """For copies and for conversions on the CPU: the winner's code, and what is true of it."""
-        said = []
-        for table in self.costs:
-            if table.device == "cpu":
-                row = table.winner()
-                said.append((self.code(table.methods[row]), table.truth(row)))
-        return said
+        return [(self.code(table.methods[row]), table.truth(row)) for table, row in self.winners()]
+
+    def winners(self, device: str = "cpu") -> list[tuple[CostTable, int]]:
+        """For copies and for conversions on a device: their table, and the winner's row."""
+        return [(table, table.winner()) for table in self.costs if table.device == device]
 
     def code(self, method: str, device: str = "cpu") -> str:
         """The method's code as the registry had it when this machine measured."""
         row = self.result.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
 
+    def passes_of(self, result: Result) -> tuple[int, int]:
+        """The fewest and the most passes that say something of torch, of the cases of one result."""
+        return _passes([timing for case, timing in result.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)])
 
-def _by_numbers(environment: str) -> tuple[list[int], str]:
-    """py3.9 before py3.11."""
-    return [int(digits) for digits in re.findall(r"\d+", environment)], environment
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of several cases at once, as "slower", "faster", "same" or "undecided".
+
+    ratio : of the case that moved most where something changed, else the median
+    counts : how many of the cases had each verdict
+    """
+
+    verdict: Verdict
+    ratio: float | None
+    counts: dict[Verdict, int]
+
+    @property
+    def cases(self) -> int:
+        return sum(self.counts.values())
 
 
-def machines(found: tuple[Result, ...], releases: tuple[Release, ...]) -> list[Machine]:
+def machines(found: Sequence[Result], releases: Sequence[Release]) -> list[Machine]:
     """One entry a machine, the one that measured last first. Results of an unknown SHA are not shown."""
-    known = {release.sha: release for release in releases}
-    shown = [result for result in found if result.sha in known and result.timings]
-    described = [_machine(name, [r for r in shown if r.machine == name], known) for name in {result.machine for result in shown}]
-    return sorted(described, key=lambda machine: max(r.ledger["started"] for r in machine.results), reverse=True)
+    groups: dict[str, list[Series]] = {}
+    for one in series.of_results(found, releases):
+        groups.setdefault(one.machine, []).append(one)
+    return [_machine(tuple(group)) for group in groups.values()]
+
+
+def summary(changes: Sequence[Change]) -> Summary | None:
+    """Several changes in one word: any slower case makes it slower, then any faster one; same only where all are. None of none."""
+    if not changes:
+        return None
+    counts = {verdict: sum(change.verdict is verdict for change in changes) for verdict in Verdict}
+    for verdict in (Verdict.SLOWER, Verdict.FASTER):
+        ratios = [change.ratio for change in changes if change.verdict is verdict and change.ratio]
+        if ratios:
+            return Summary(verdict, max(ratios, key=lambda ratio: max(ratio, 1 / ratio)), counts)
+    word = Verdict.SAME if counts[Verdict.SAME] == len(changes) else Verdict.UNDECIDED
+    known = [change.ratio for change in changes if change.ratio]
+    return Summary(word, median(known) if known else None, counts)
+
+
+def by_method(found: Comparison, method: str, device: str) -> Summary | None:
+    """What became of all cases of a method on a device."""
+    return summary([change for case, change in found.changes.items() if _is(case, method, device)])
 
 
 def outcome(seen: dict[str, Any]) -> str:
@@ -145,8 +228,8 @@ def outcome(seen: dict[str, Any]) -> str:
 
 def memory(result: Result, method: str) -> str:
     """The peak that a method holds above an input of 4 MiB: on the host, for a tensor on the CPU; and on a CUDA device."""
-    host = result.counts.get(_peak("Host", method, ("device", "cpu")))
-    measured, counted = result.counts.get(_peak("Device", method, ("device", "cuda"))), result.counts.get(_peak("Counted", method))
+    host = result.counts.get(peak("Host", method, ("device", "cpu")))
+    measured, counted = result.counts.get(peak("Device", method, ("device", "cuda"))), result.counts.get(peak("Counted", method))
     words = [] if host is None else [f"{size(int(host))} on the host"]
     if measured is not None:
         words.append(f"{size(int(measured))} on a CUDA device")
@@ -155,32 +238,37 @@ def memory(result: Result, method: str) -> str:
     return "; ".join(words) or "not measured yet"
 
 
-def _peak(where: str, method: str, *device: tuple[str, str]) -> Case:
-    return Case(f"memory.{where}.track_peak", (("method", method), ("numel", str(2**20)), *device))
+def peak(where: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
+    """The case of a count of bytes or allocations, for an input of 4 MiB."""
+    return Case(f"memory.{where}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
 
 
-def _machine(name: str, results: list[Result], known: dict[str, Release]) -> Machine:
-    order = list(known)
-    results = sorted(results, key=lambda r: (order.index(r.sha), r.environment))
-    result = max(results, key=lambda r: (order.index(r.sha), sum(other.environment == r.environment for other in results)))
+def _is(case: Case, method: str, device: str) -> bool:
+    return dict(case.parameters).get("method") == method and sides.device_of(case) == device
+
+
+def _machine(mine: tuple[Series, ...]) -> Machine:
+    result, results = mine[0].newest, [result for one in mine for result in one.results]
     devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
     timings = [timing for result in results for timing in result.timings.values()]
     quiet = [reading <= visit.limit for timing in timings for visit in timing.visits for reading in visit.control]
-    passes = [sum(not visit.left_out for visit in timing.visits) for timing in timings]
     return Machine(
-        name=name,
-        newest=known[result.sha],
-        result=result,
-        costs=tuple(table for device in devices for group in SUITES if (table := _costs(result, group, device)).methods),
-        histories=tuple(history for group in SUITES for numel in PICTURED if (history := _history(results, group, numel, known)).points),
-        results=tuple(results),
+        series=mine,
+        costs=tuple(table for device in devices for group in GROUPS if (table := _costs(mine[0], group, device)).methods),
+        histories=tuple(history for group in GROUPS for numel in PICTURED if (history := _history(mine, group, numel)).points),
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
         quiet=sum(quiet) / len(quiet) if quiet else None,
-        passes=(min(passes), max(passes)),
+        passes=_passes(timings),
     )
 
 
-def _case(group: str, method: str, numel: int, device: str) -> Case:
+def _passes(timings: Sequence[Timing]) -> tuple[int, int]:
+    counts = [sum(not visit.left_out for visit in timing.visits) for timing in timings] or [0]
+    return min(counts), max(counts)
+
+
+def case_of(group: str, method: str, numel: int, device: str) -> Case:
+    """The case of a method of a group at one size, contiguous float32 without grad."""
     if device == "cpu":
         return Case(SUITES[group].format("BySize"), (("method", method), ("numel", str(numel))))
     return Case(SUITES[group].format(ON_DEVICE[group]), (("method", method), ("numel", str(numel)), ("device", device)))
@@ -199,31 +287,47 @@ def _methods(result: Result, group: str, device: str) -> list[str]:
     return list(dict.fromkeys(case["method"] for case in _cases(result, group, device)))
 
 
-def _costs(result: Result, group: str, device: str) -> CostTable:
+def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()) -> CostTable:
+    """The table of one result; `beside` are results of its series, which know how far passes stray."""
     methods, numels = _methods(result, group, device), _numels(result, group, device)
-    rows = [[result.timings.get(_case(group, method, numel, device)) for numel in numels] for method in methods]
-    least = [min((timing for timing in column if timing), key=lambda timing: timing.median) for column in zip(*rows, strict=True)]
-    costs = tuple(tuple(_cost(timing, best) for timing, best in zip(row, least, strict=True)) for row in rows)
-    least_possible = tuple(floors.timing(result, _case(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), costs, least_possible)
+    changes = {
+        numel: advice.against_least(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
+    }
+    rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
+    least_possible = tuple(floors.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    return CostTable(group, device, tuple(numels), tuple(methods), rows, least_possible)
 
 
-def _cost(timing: Timing | None, best: Timing) -> Cost:
-    return Cost(timing, least=timing is best, contender=timing is not None and timing.low <= best.high)
+def _costs(mine: Series, group: str, device: str) -> CostTable:
+    return costs(mine.newest, group, device, mine.results)
 
 
-def _history(results: list[Result], group: str, numel: int, known: dict[str, Release]) -> History:
+def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:
+    if case not in changes:
+        return Cost(None, least=False, contender=False)
+    change = changes[case]
+    return Cost(result.timings[case], least=change is None, contender=change is None or change.verdict is not Verdict.SLOWER)
+
+
+def _history(mine: tuple[Series, ...], group: str, numel: int) -> History:
     points = tuple(
-        Point(known[result.sha].version, result.environment, method, timing)
-        for result in results
+        Point(release.version, result.environment, method, timing)
+        for one in mine
+        for release, result in zip(one.releases, one.results)
         for method in _methods(result, group, "cpu")
-        if (timing := result.timings.get(_case(group, method, numel, "cpu")))
+        if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
     )
+    there = {point.release for point in points}
     return History(
         group=group,
         numel=numel,
-        releases=tuple(dict.fromkeys(point.release for point in points)),
-        environments=tuple(sorted({point.environment for point in points}, key=_by_numbers, reverse=True)),
+        releases=tuple(name for name in in_order(mine) if name in there),
+        environments=tuple(one.environment for one in mine if any(point.environment == one.environment for point in points)),
         methods=tuple(dict.fromkeys(point.method for point in points)),
         points=points,
     )
+
+
+def in_order(mine: Sequence[Series]) -> list[str]:
+    """Every release that any of the series has, in order of version."""
+    return sorted({release.version for one in mine for release in one.releases}, key=Version)

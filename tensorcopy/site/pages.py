@@ -1,62 +1,139 @@
-"""Answers and pictures, written as HTML with one stylesheet. No script, no other host."""
+"""Pages and data, written as files: HTML by templates, with one stylesheet and one small script. Asks no other host."""
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from tensorcopy import __version__, releases, report_card
+from tensorcopy import __version__, releases
+from tensorcopy.report import SIGNS
 from tensorcopy.results import Result
-from tensorcopy.site import answers, pictures
+from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, sizes
+from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.plot import SHAPES
+from tensorcopy.site.words import speaker
 from tensorcopy.units import count, duration, size
 
 HERE = Path(__file__).parent
-FLOAT32 = 4  # bytes an element of the sizes shown
+OURS = ("tensorcopy.css", "tensorcopy.js")
+MAKERS: tuple[Callable[[Book], Iterator[Page | File]], ...] = (
+    landing.pages,
+    chooser.pages,
+    histories.pages,
+    comparisons.pages,
+    sizes.pages,
+    doings.pages,
+    about.pages,
+    data.pages,
+)
+NAV = (
+    ("choose", addresses.CHOOSER),
+    ("history", addresses.HISTORIES),
+    ("compare", addresses.COMPARISONS),
+    ("sizes", addresses.SIZES),
+    ("semantics", addresses.SEMANTICS),
+    ("memory", addresses.MEMORY),
+    ("machines", addresses.MACHINES),
+    ("report_card", addresses.REPORT_CARD),
+    ("glossary", addresses.GLOSSARY),
+    ("data", addresses.DATA),
+    ("explorer", addresses.EXPLORER),
+)
+TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # no character of a page
 
 
-def write(found: tuple[Result, ...], card: dict[str, Any] | None, directory: Path) -> None:
-    """Write index.html, its stylesheet and the report card's data into `directory`, which exists."""
-    shutil.copyfile(HERE / "tensorcopy.css", directory / "tensorcopy.css")
-    if card:
-        (directory / "report-card.json").write_text(report_card.document(card), encoding="utf-8")
-    (directory / "index.html").write_text(index(found, card), encoding="utf-8")
+def write(found: Sequence[Result], card: Mapping[str, Any] | None, glossary: Mapping[str, str], directory: Path) -> None:
+    """Write every page, its data, the stylesheet and the script into `directory`, which exists.
+
+    card : of `tensorcopy.report_card`; glossary : Markdown by language
+    """
+    for name in OURS:
+        shutil.copyfile(HERE / name, directory / name)
+    made: set[Path] = set()
+    for address, text in files(book(found, card, glossary)):
+        path = directory / address
+        if path.parent not in made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made.add(path.parent)
+        path.write_text(text, encoding="utf-8")
 
 
-def index(found: tuple[Result, ...], card: dict[str, Any] | None = None) -> str:
-    """The landing page: what is fastest here, the history, what each method does, how often the judge is right."""
-    machines = answers.machines(found, releases.load())
-    return (
-        _templates()
-        .get_template("index.html")
-        .render(
-            machines=machines,
-            written=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-            version=__version__,
-            picture=_picture,
-            outcome=answers.outcome,
-            memory=answers.memory,
-            card=report_card.tables(card) if card else [],
-        )
+def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, glossary: Mapping[str, str] | None = None) -> Book:
+    """What the pages are made of, as of today."""
+    return Book.of_results(found, releases.load(), card, glossary or {}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+
+
+def files(book: Book) -> Iterator[tuple[str, str]]:
+    """Every page and every file of data, by its address."""
+    templates = _templates(book.day)
+    for maker in MAKERS:
+        for one in maker(book):
+            yield one.address, one.text if isinstance(one, File) else _page(templates, one)
+
+
+def _page(templates: Environment, page: Page) -> str:
+    def local(address: str) -> str:
+        return addresses.translated(address, page.language) if address in TRANSLATED else address
+
+    to = partial(addresses.relative, page.address)
+    return templates.get_template(page.template).render(
+        page.values,
+        title=page.title,
+        here=page.address,
+        to=to,
+        local=local,
+        say=speaker(page.language),
+        language=page.language,
+        languages={language: to(address) for language, address in page.languages.items()},
     )
 
 
-def _templates() -> Environment:
+def _templates(day: str) -> Environment:
     environment = Environment(
-        loader=PackageLoader("tensorcopy.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("tensorcopy.site"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printable,
     )
-    environment.filters.update(duration=duration, count=count, nbytes=lambda numel: size(numel * FLOAT32), breakable=_breakable)
+    environment.filters.update(
+        duration=duration,
+        count=count,
+        size=size,
+        percent=formats.percent,
+        breakable=formats.breakable,
+        circumstances=formats.circumstances,
+        bandwidth=formats.bandwidth,
+        interval=formats.interval,
+        give_or_take=formats.give_or_take,
+        part=addresses.part,
+        method=lambda parameters: dict(parameters).get("method", ""),
+        device=lambda parameters: dict(parameters).get("device", "cpu"),
+    )
+    environment.globals.update(
+        day=day,
+        version=__version__,
+        nav=NAV,
+        signs={verdict.value: sign for verdict, sign in SIGNS.items()},
+        shapes=SHAPES,
+        method_page=addresses.of_method,
+        sizes_page=addresses.of_sizes,
+    )
     return environment
 
 
-def _breakable(code: str) -> Markup:
-    """Code that may be broken before a call, where a phone is too narrow."""
-    return Markup("<wbr>.").join(code.split("."))
+def _printable(value: Any) -> Any:
+    """A value without characters that no page may hold: a machine's name is somebody's text."""
+    return CONTROL.sub("\ufffd", value) if type(value) is str else value
 
 
-def _picture(machine: answers.Machine, history: answers.History) -> Markup:
-    return Markup(pictures.history(history, {method: machine.code(method) for method in history.methods}))  # noqa: S704 - our own SVG
+

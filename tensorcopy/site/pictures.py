@@ -1,111 +1,157 @@
-"""Histories as SVG, by Altair and vl-convert. Colours are the stylesheet's variables, so a picture follows light and dark."""
+"""What is drawn: a case over the releases, methods over the releases, methods over sizes. Pure."""
 
 from __future__ import annotations
 
-from functools import cache
-from math import log10
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import altair as alt
-import vl_convert
-
-from tensorcopy.site.answers import History
-from tensorcopy.units import duration, rounded
+from tensorcopy import floors, history
+from tensorcopy.compare import Verdict
+from tensorcopy.courses import said
+from tensorcopy.results import Case, Result
+from tensorcopy.sides import Comparison
+from tensorcopy.site.answers import CostTable, History, Machine, in_order
+from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
+from tensorcopy.site.series import Series
+from tensorcopy.units import count, duration
 
 STYLESHEET = Path(__file__).with_name("tensorcopy.css")
-INK, RULE = "var(--quiet)", "var(--rule)"
-SERIES = [f"var(--series-{n})" for n in range(1, 6)]
-SHAPES = ["circle", "square", "diamond", "triangle-up", "cross"]
-WIDTH, HEIGHT = 400, 230
-DASHES = [[1, 0], [4, 3], [1, 2]]
-LEAST_SPAN = 1.25  # of the y axis, so that noise does not look like drama
+COLOURS = 5
+MOST_ABOVE_FLOOR = 4.0
+ARTICLE = 2**14  # elements of the article's largest tensor
+Linked = Callable[[Result, Result], str]  # from a result and the one before it to the address of their comparison, "" without one
 
 
-def history(shown: History, names: dict[str, str]) -> str:
-    """A line a method over the releases, on a log axis; the first environment's solid, others' dashed. `names` are the methods' codes.
+def of_case(machine: Machine, case: Case, linked: Linked) -> str:
+    """A case over the releases: each series' line with the range of its passes, its levels and steps, and the floor."""
+    names = in_order(machine.series)
+    place = {name: index for index, name in enumerate(names)}
+    mine = [one for one in machine.series if case in one.courses]
+    lines, bands, rules, shown = [], [], [], []
+    for number, one in enumerate(mine):
+        colour = 1 + number % COLOURS
+        points, band = _points(one, case, names, linked), _band(one, case, names)
+        course = one.courses[case]
+        levels = dict(zip(course.releases, history.levels(course.values, course.steps)))
+        lines.append(Line(points, colour, number, "" if number == 0 else "old"))
+        lines.append(Line([_level(levels.get(name), place[name]) for name in names], colour, -1, "level"))
+        bands.append(Band(band, colour))
+        shown += [edge for spot in band if spot for edge in spot[1:]]
+        if number == 0:
+            rules = [Rule(place[course.releases[step.index]] - 0.5, said(step).split(" by ")[0] + f" {_percent(step.ratio)}") for step in course.steps]
+        rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.turns]
+    if reaches_floor(machine, case):
+        floor = _floor(machine, case, names)
+        lines.append(Line(floor, 1, -1, "floor"))
+        shown += [point.y for point in floor if point]
+    return Plot(f"{_named(machine, case)} over torch releases", Names(tuple(names)), Seconds.around(shown), lines, bands, tuple(rules)).svg()
 
-    Returns an SVG element with text as text.
-    """
-    medians = [point.timing.median for point in shown.points]
-    low, high = min(medians), max(medians)
-    spread = max(high / low, LEAST_SPAN) * 1.05
-    middle = (low * high) ** 0.5
-    domain = [middle / spread**0.5, middle * spread**0.5]
-    rows = [
-        {
-            "release": point.release,
-            "seconds": point.timing.median,
-            "method": names[point.method],
-            "environment": point.environment,
-            "line": f"{point.method} {point.environment}",
-            "tip": f"{names[point.method]}, torch {point.release}, {point.environment}: {duration(point.timing.median)}",
-        }
-        for point in shown.points
+
+def reaches_floor(machine: Machine, case: Case) -> bool:
+    """Whether a case's floor is near enough to be in its picture without making the rest of it flat."""
+    multiple = floors.multiple(machine.result, case)
+    return multiple is not None and multiple <= MOST_ABOVE_FLOOR
+
+
+def of_group(shown: History, names: Mapping[str, str]) -> str:
+    """A group's methods at one size over the releases: the first environment's lines solid, others' dashed. `names` are the codes."""
+    lines = []
+    for number, environment in enumerate(shown.environments):
+        for index, method in enumerate(shown.methods):
+            points: list[Point | None] = []
+            for place, release in enumerate(shown.releases):
+                timing = shown.at(release, environment, method)
+                tip = f"{names[method]}, torch {release}, {environment}: {duration(timing.median)}" if timing else ""
+                points.append(Point(place, timing.median, tip) if timing else None)
+            lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
+    label = f"{shown.group}: {count(shown.numel)} float32, time per call over torch releases"
+    return Plot(label, Names(shown.releases), Seconds.around([p.timing.median for p in shown.points]), lines).svg()
+
+
+def of_sizes(table: CostTable, names: Mapping[str, str], *, linear: bool) -> str:
+    """A group's methods over the number of elements, and their floor; both axes logarithmic, or both linear, up to the article's last size."""
+    numels = [numel for numel in table.numels if not linear or numel <= ARTICLE]
+    lines = [
+        Line(
+            [
+                Point(numel, cost.timing.median, f"{names[method]}, {count(numel)}: {duration(cost.timing.median)}") if cost.timing else None
+                for numel, cost in zip(numels, row)
+            ],
+            1 + index % COLOURS,
+            index,
+        )
+        for index, (method, row) in enumerate(zip(table.methods, table.costs))
     ]
-    codes = [names[method] for method in shown.methods]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("release:N", sort=list(shown.releases), title=None, axis=alt.Axis(labelAngle=-60)),
-        y=alt.Y(
-            "seconds:Q",
-            title=None,
-            scale=alt.Scale(type="log", domain=domain, nice=False),
-            axis=alt.Axis(values=_ticks(*domain), labelExpr=_labels(*domain)),
-        ),
-        color=alt.Color("method:N", sort=codes, title=None, scale=alt.Scale(domain=codes, range=SERIES[: len(codes)]), legend=_legend()),
-    )
-    environments = list(shown.environments)
-    dashes = [DASHES[min(index, len(DASHES) - 1)] for index in range(len(environments))]
-    lines = base.mark_line(strokeWidth=1.6).encode(
-        detail="line:N",
-        # the caption says which is which: a legend of its own does not fit a phone
-        strokeDash=alt.StrokeDash("environment:N", scale=alt.Scale(domain=environments, range=dashes), legend=None),
-    )
-    points = base.mark_point(size=26, filled=True, opacity=1).encode(
-        shape=alt.Shape("method:N", sort=codes, title=None, scale=alt.Scale(domain=codes, range=SHAPES[: len(codes)]), legend=_legend()),
-        description="tip:N",
-    )
-    chart = (lines + points).properties(width=WIDTH, height=HEIGHT, background="transparent").configure(**_style())
-    return _svg(chart.to_json())
+    floor = [Point(numel, timing.median) if timing else None for numel, timing in zip(numels, table.floors)]
+    lines.append(Line(floor, 1, -1, "floor"))
+    values = [point.y for line in lines for point in line.points if point]
+    scale = "linear" if linear else "logarithmic"
+    return Plot(
+        f"{table.group} on {table.device}: time per call over the number of elements, {scale} axes",
+        Numels(numels[0], numels[-1], linear),
+        Seconds.around(values, linear=linear),
+        lines,
+    ).svg()
+
+
+def of_changes(found: Comparison, widest: float) -> str:
+    """Every case's ratio with its interval, from the most faster to the most slower."""
+    known = sorted((change for change in found.changes.values() if change.interval and change.ratio), key=lambda change: change.ratio or 1)
+    whiskers = [
+        Whiskers(
+            [(place, change.interval[0], change.ratio or 1, change.interval[1]) for place, change in enumerate(known) if change.verdict is verdict and change.interval],
+            verdict.value,
+        )
+        for verdict in Verdict
+    ]
+    label = f"{len(known)} cases: the change of each with its interval, from {found.named[0]} to {found.named[1]}"
+    return Plot(label, Places(max(1, len(known))), Ratios(widest), whiskers=[some for some in whiskers if some.points]).svg()
 
 
 def standalone(svg: str) -> str:
-    """An SVG of this module as a file of its own: it brings the stylesheet's tokens along, light and dark."""
-    tokens = STYLESHEET.read_text(encoding="utf-8").split("* {", 1)[0]
-    return svg.replace("><", f"><style>{tokens}</style><", 1)
+    """An SVG of this module as a file of its own: it brings along what the stylesheet says of plots, light and dark."""
+    sheet = STYLESHEET.read_text(encoding="utf-8")
+    tokens = re.findall(r"^  (--[a-z0-9-]+): light-dark\((.+?), (.+?)\);$", sheet, re.MULTILINE)
+    light, dark = ("".join(f"{name}:{pair[which]};" for name, *pair in tokens) for which in (0, 1))
+    rules = sheet.split("/* plots", 1)[1].split("*/", 1)[1].split("/* end of plots */")[0]
+    style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
+    return svg.replace(">", f"><style>{style}</style>", 1)
 
 
-@cache
-def _svg(specification: str) -> str:
-    return str(vl_convert.vegalite_to_svg(specification))
+def _points(one: Series, case: Case, names: list[str], linked: Linked) -> list[Point | None]:
+    there = {release.version: index for index, release in enumerate(one.releases)}
+    points: list[Point | None] = []
+    for place, name in enumerate(names):
+        index = there.get(name)
+        timing = one.results[index].timings.get(case) if index is not None else None
+        if index is None or timing is None:
+            points.append(None)
+            continue
+        tip = f"torch {name}, {one.environment}: {duration(timing.median)}, passes {duration(timing.low)} to {duration(timing.high)}"
+        points.append(Point(place, timing.median, tip, linked(one.results[index - 1], one.results[index]) if index else ""))
+    return points
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(orient="top", columns=2, labelLimit=260, symbolStrokeWidth=1.6)
+def _band(one: Series, case: Case, names: list[str]) -> list[tuple[float, float, float] | None]:
+    timings = {release.version: result.timings.get(case) for release, result in zip(one.releases, one.results)}
+    return [(place, timing.low, timing.high) if (timing := timings.get(name)) else None for place, name in enumerate(names)]
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5 and their tens inside the axis; where that leaves too few, even steps of one of them."""
-    decades = range(int(log10(low)) - 2, int(log10(high)) + 2)
-    ticks = [float(f"{step}e{decade}") for decade in decades for step in (1, 2, 5)]
-    inside = [tick for tick in ticks if low <= tick <= high]
-    if len(inside) >= 4:
-        return inside
-    step = next(tick for tick in ticks if (high - low) / tick <= 6)
-    return [step * n for n in range(int(low / step) + 1, int(high / step) + 1)]
+def _floor(machine: Machine, case: Case, names: list[str]) -> list[Point | None]:
+    """The floor as the first series measured it beside each release."""
+    first = machine.series[0]
+    found = {release.version: floors.timing(result, case) for release, result in zip(first.releases, first.results)}
+    return [Point(place, timing.median) if (timing := found.get(name)) else None for place, name in enumerate(names)]
 
 
-def _labels(low: float, high: float) -> str:
-    """A Vega expression from a tick to its text: Vega's own formats know no µs."""
-    cases = "".join(f"abs(datum.value / {tick!r} - 1) < 1e-6 ? '{rounded(tick)}' : " for tick in _ticks(low, high))
-    return f"{cases}''"
+def _level(value: float | None, place: int) -> Point | None:
+    return None if value is None else Point(place, value)
 
 
-def _style() -> dict[str, object]:
-    text = {"labelColor": INK, "labelFont": "system-ui, sans-serif", "labelFontSize": 10.5}
-    return {
-        "axis": {**text, "gridColor": RULE, "domainColor": RULE, "tickColor": RULE, "labelPadding": 5},
-        "axisX": {"grid": False},
-        "legend": {**text, "rowPadding": 3, "columnPadding": 40, "symbolSize": 40},
-        "view": {"stroke": None},
-        "font": "system-ui, sans-serif",
-    }
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
+
+
+def _named(machine: Machine, case: Case) -> str:
+    return machine.code(dict(case.parameters).get("method", case.suite))

@@ -1,0 +1,209 @@
+"""Which method for which wish: what does as asked, fastest first, with what to beware of. From one result alone. Pure.
+
+What a method does is what it was observed to do when that result was measured; what it costs is what it cost there. The chooser's pages
+and `tensorcopy advise` say what this module says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, log
+from statistics import median
+from typing import Any
+
+from tensorcopy import floors
+from tensorcopy.compare import Change, Side, Verdict, judge
+from tensorcopy.passes import Timing
+from tensorcopy.results import Case, Result
+
+GROUPS = ("copy", "conversion", "primitive", "alternative")
+SUITES = {
+    "copy": "copies.{}.time_copy",
+    "conversion": "conversions.{}.time_conversion",
+    "primitive": "primitives.{}.time_primitive",
+    "alternative": "alternatives.{}.time_alternative",
+}
+ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, and so waits by itself
+FIRST = "1.9.0"  # a method that is as old as the table needs no word about its age
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody wants made of a tensor `x`.
+
+    to : "tensor" or "ndarray"
+    own : with storage of its own, or sharing x's
+    keeps_graph : whether a gradient shall reach x; None where there is no graph: x requires no grad, or an ndarray is wanted
+    requires_grad : whether x does
+    device : where x lies
+    """
+
+    to: str
+    own: bool
+    keeps_graph: bool | None
+    requires_grad: bool
+    device: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """A method that does as wished, at one size.
+
+    timing : None where it was not measured
+    multiple : of the floor; None where either was not measured
+    change : from the least time to this one, judged; None for the least itself, and without a time
+    beware : what a reader may not expect, as a word and a detail: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
+    """
+
+    method: str
+    code: str
+    timing: Timing | None
+    multiple: float | None
+    change: Change | None
+    beware: tuple[tuple[str, str], ...]
+
+    @property
+    def contender(self) -> bool:
+        """Whether none is surely faster."""
+        return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
+
+
+def wishes(device: str) -> list[Wish]:
+    """Every wish that can be had on a device, in order."""
+    found = []
+    for to in ("tensor", "ndarray"):
+        for own in (True, False):
+            for requires_grad in (False, True):
+                graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
+                found += [Wish(to, own, graph, requires_grad, device) for graph in graphs]
+    return found
+
+
+def devices(result: Result) -> list[str]:
+    """Where tensors lay when this result was measured, the CPU first."""
+    seen = {device for row in result.methods.values() for device in row.get("observed") or {}}
+    return sorted(seen, key=lambda device: (device != "cpu", device))
+
+
+def numels(result: Result, wish: Wish) -> list[int]:
+    """The sizes at which a wish can be answered with a cost: of tensors that require grad those of that suite."""
+    for requires_grad in (wish.requires_grad, False):
+        suites = {_suite(group, wish.device, requires_grad) for group in ("copy", "conversion")}
+        found = {int(case["numel"]) for case in result.timings if case.suite in suites and _device(case) == wish.device}
+        if found:
+            return sorted(found)
+    return []
+
+
+def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
+    """By size, the methods that do as wished: the one to take first, then by time, then those without one.
+
+    The one to take does not warn, is not surely slower than any other there, and is so at the fewest of the other sizes.
+    beside : results of the same machine, Python and build, which know how far passes stray
+    """
+    fit = [name for name in _known(result) if _does(result.methods[name], wish)]
+    there = list(beside)
+    rows = {numel: _options(result, wish, fit, numel, there) for numel in numels(result, wish)}
+    beaten = {name: sum(not row[name].contender for row in rows.values() if row[name].timing) for name in fit}
+    times = {name: median([log(row[name].timing.median) for row in rows.values() if row[name].timing] or [inf]) for name in fit}  # type: ignore[union-attr]
+
+    def place(option: Option) -> tuple[bool, bool, float, float]:
+        warns = any(word == "warns" for word, _ in option.beware)
+        take = option.contender and not warns
+        return not take, option.timing is None, beaten[option.method] if take else _time(option), times[option.method]
+
+    return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
+
+
+def against_least(result: Result, cases: Sequence[Case], beside: Iterable[Result] = ()) -> dict[Case, Change | None]:
+    """How each measured case's time stands to the least of them, judged all together; None for the least itself."""
+    measured = [case for case in cases if case in result.timings]
+    if not measured:
+        return {}
+    least = min(measured, key=lambda case: result.timings[case].median)
+    others = {case: (_side(result, least), _side(result, case)) for case in measured if case != least}
+    noise = {case: [one.timings[case].logs for one in beside if one.path != result.path and case in one.timings] for case in others}
+    return {least: None, **judge(others, noise=noise)}
+
+
+def code(row: Mapping[str, Any], device: str) -> str:
+    """A method's code for a tensor on `device`, as the registry had it then."""
+    return str(row["code" if device == "cpu" else "code_on_accelerator"])
+
+
+def _known(result: Result) -> list[str]:
+    return sorted(result.methods, key=lambda name: GROUPS.index(group) if (group := result.methods[name].get("group")) in GROUPS else len(GROUPS))
+
+
+def _does(row: Mapping[str, Any], wish: Wish) -> bool:
+    seen = (row.get("observed") or {}).get(wish.device)
+    outcome = seen and seen["with_grad" if wish.requires_grad else "plain"]
+    return (
+        bool(outcome)
+        and not outcome["raises"]
+        and outcome["gives"] == wish.to
+        and outcome["shares_storage"] is not wish.own
+        and (wish.keeps_graph is None or outcome["keeps_graph"] is wish.keeps_graph)
+    )
+
+
+def _options(result: Result, wish: Wish, names: Sequence[str], numel: int, beside: Sequence[Result]) -> dict[str, Option]:
+    cases = {name: _case(result.methods[name], name, wish, numel) for name in names}
+    changes = against_least(result, list(cases.values()), beside)
+    return {
+        name: Option(
+            method=name,
+            code=code(result.methods[name], wish.device),
+            timing=result.timings.get(case),
+            multiple=floors.multiple(result, case) if wish.own else None,
+            change=changes.get(case),
+            beware=tuple(_beware(result.methods[name], wish)),
+        )
+        for name, case in cases.items()
+    }
+
+
+def _beware(row: Mapping[str, Any], wish: Wish) -> Iterable[tuple[str, str]]:
+    outcome = row["observed"][wish.device]["with_grad" if wish.requires_grad else "plain"]
+    if outcome["warns"]:
+        yield "warns", str(outcome["warns"])
+    if outcome["requires_grad"] and not outcome["keeps_graph"]:
+        yield "own_gradient", ""
+    if outcome["layout"] != "same":
+        yield "contiguous", ""
+    if outcome["shares_storage"]:
+        yield "writes", ""
+    if row.get("since", FIRST) != FIRST:
+        yield "since", str(row["since"])
+
+
+def _case(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
+    parameters = [("method", method), ("numel", str(numel))]
+    group = row["group"] if row.get("group") in SUITES else "copy"
+    if wish.device != "cpu":
+        parameters.append(("device", wish.device))
+    elif wish.requires_grad and group in ON_DEVICE:
+        parameters.append(("requires_grad", "True"))
+    elif wish.requires_grad:
+        parameters.append(("requires_grad", "not measured"))  # primitives and alternatives are timed without
+    return Case(_suite(group, wish.device, wish.requires_grad), tuple(parameters))
+
+
+def _suite(group: str, device: str, requires_grad: bool) -> str:
+    if device != "cpu":
+        return SUITES[group].format(ON_DEVICE.get(group, "Throughput"))
+    return SUITES[group].format("ByGrad" if requires_grad and group in ON_DEVICE else "BySize")
+
+
+def _device(case: Case) -> str:
+    return dict(case.parameters).get("device", "cpu")
+
+
+def _side(result: Result, case: Case) -> Side:
+    judged = tuple(visit.quiet for visit in result.timings[case].judged)
+    return Side(judged, failure="" if judged else "the machine was never quiet")
+
+
+def _time(option: Option) -> float:
+    return option.timing.median if option.timing else inf

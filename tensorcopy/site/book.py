@@ -1,0 +1,85 @@
+"""All that the pages are made of, gathered once; and what a page is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tensorcopy.releases import Release
+from tensorcopy.results import Result
+from tensorcopy.sides import Comparison
+from tensorcopy.site import addresses, answers, series
+from tensorcopy.site.answers import Machine
+from tensorcopy.site.series import Series
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: where it lies, the template it is written with, and what that is told.
+
+    languages : by language, where the same page lies in it
+    """
+
+    address: str
+    template: str
+    title: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    language: str = "en"
+    languages: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class File:
+    """Data beside the pages."""
+
+    address: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Book:
+    """What was measured, and what is known of it.
+
+    card : the report card (`tensorcopy.report_card`); None where there is none
+    glossary : by language, as Markdown
+    day : of writing, "2026-11-21"
+    """
+
+    machines: tuple[Machine, ...]
+    card: Mapping[str, Any] | None
+    glossary: Mapping[str, str]
+    day: str
+
+    @classmethod
+    def of_results(
+        cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, glossary: Mapping[str, str], day: str
+    ) -> Book:
+        return cls(tuple(answers.machines(found, releases)), card, glossary, day)
+
+    @property
+    def machine(self) -> Machine | None:
+        """The one that measured last, of which the landing page and the chooser speak."""
+        return self.machines[0] if self.machines else None
+
+    @property
+    def series(self) -> list[Series]:
+        return [one for machine in self.machines for one in machine.series]
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """Every pair that has a page, judged, by its address."""
+        return {addresses.of_pair(one, other): mine.compared(one, other) for mine, one, other in series.pairs(self.series)}
+
+    @cached_property
+    def _paired(self) -> frozenset[str]:
+        return frozenset(addresses.of_pair(one, other) for _, one, other in series.pairs(self.series))
+
+    def linked(self, one: Result, other: Result) -> str:
+        """Where two results are compared; "" where they are not."""
+        address = addresses.of_pair(one, other)
+        return address if address in self._paired else ""
+
+    def machine_of(self, result: Result) -> Machine:
+        return next(machine for machine in self.machines if machine.name == result.machine)

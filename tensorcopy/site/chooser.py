@@ -1,0 +1,103 @@
+"""The chooser: a page for each wish and size, in every language, joined by plain links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tensorcopy import advice
+from tensorcopy.advice import Option, Wish
+from tensorcopy.site import addresses
+from tensorcopy.site.answers import Machine
+from tensorcopy.site.book import Book, Page
+from tensorcopy.site.words import LANGUAGES, speaker
+from tensorcopy.units import count
+
+FIRST = Wish(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
+AT = 2**17  # of the sizes measured the nearest to it is shown first
+
+
+def pages(book: Book) -> Iterator[Page]:
+    machine = book.machine
+    if machine is None:
+        yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
+        return
+    found = {
+        wish: answers
+        for device in advice.devices(machine.result)
+        for wish in advice.wishes(device)
+        if (answers := advice.advised(machine.result, wish, machine.series[0].results))
+    }
+    sizes = {wish: list(answers) for wish, answers in found.items()}
+    for wish, answers in found.items():
+        for numel, options in answers.items():
+            yield from _asked(addresses.of_wish(wish, numel), machine, wish, numel, options, sizes)
+    first = FIRST if FIRST in found else next(iter(found), None)
+    if first:
+        numel = _near(AT, sizes[first])
+        yield from _asked(addresses.CHOOSER, machine, first, numel, found[first][numel], sizes)
+
+
+def _asked(
+    address: str, machine: Machine, wish: Wish, numel: int, options: Sequence[Option], sizes: dict[Wish, list[int]]
+) -> Iterator[Page]:
+    yield from _pages(address, {"machine": machine, "options": options}, wish, numel, sizes)
+
+
+def _pages(
+    address: str, values: dict[str, Any], wish: Wish | None = None, numel: int = 0, sizes: dict[Wish, list[int]] | None = None
+) -> Iterator[Page]:
+    languages = {language: addresses.translated(address, language) for language in LANGUAGES}
+    for language, translated in languages.items():
+        say, told = speaker(language), dict(values)
+        if wish:
+            told["questions"] = _questions(wish, numel, sizes or {}, language)
+            told["because"] = _because(values["options"], say)
+        yield Page(translated, "choose.html", str(say("chooser")), told, language, languages)
+
+
+def _because(options: Sequence[Option], say: Any) -> Any:
+    """Why the first of the options is the one to take."""
+    measured = [option for option in options if option.timing]
+    if not options:
+        return ""
+    if options[0].timing is None:
+        return say("because_unmeasured")
+    if len(options) == 1:
+        return say("because_only")
+    return say("because_least", measured=len(measured)) if options[0].change is None else say("because_contender")
+
+
+def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: str) -> list[tuple[Any, list[tuple[Any, str, bool]]]]:
+    """Each question with its answers: the text, where it leads, and whether it is the one given here."""
+    say = speaker(language)
+
+    def link(to: Wish, at: int = numel) -> str:
+        return addresses.translated(addresses.of_wish(to, _near(at, sizes[to])), language)
+
+    def asked(name: str, *answers: tuple[str, Wish]) -> tuple[Any, list[tuple[Any, str, bool]]]:
+        return say(name), [(say(text), link(to), to == wish) for text, to in answers if to in sizes]
+
+    def changed(**fields: Any) -> Wish:
+        """The wish with another answer; whether there is a graph to keep follows from the others."""
+        now = {**vars(wish), **fields}
+        has_graph = now["to"] == "tensor" and now["requires_grad"]
+        now["keeps_graph"] = (now["keeps_graph"] or False) if has_graph else None
+        return Wish(**now)
+
+    found = [
+        asked("q_to", ("tensor", changed(to="tensor")), ("ndarray", changed(to="ndarray"))),
+        asked("q_storage", ("own", changed(own=True)), ("shared", changed(own=False))),
+        asked("q_grad", ("yes", changed(requires_grad=True)), ("no", changed(requires_grad=False))),
+    ]
+    if wish.keeps_graph is not None:
+        found.append(asked("q_graph", ("cut", changed(keeps_graph=False)), ("kept", changed(keeps_graph=True))))
+    devices = dict.fromkeys(other.device for other in sizes)
+    found.append((say("q_device"), [(device, link(changed(device=device)), device == wish.device) for device in devices if changed(device=device) in sizes]))
+    found.append((say("q_numel"), [(count(size), link(wish, size), size == numel) for size in sizes[wish]]))
+    return found
+
+
+def _near(numel: int, sizes: list[int]) -> int:
+    """Of the sizes the nearest, by ratio."""
+    return min(sizes, key=lambda size: max(size / numel, numel / size))

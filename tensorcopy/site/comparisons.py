@@ -1,0 +1,128 @@
+"""Comparisons: a page for each pair, and one that leads to them all."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import pairwise
+from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy import report
+from tensorcopy.compare import Change, Verdict
+from tensorcopy.results import Case, Result
+from tensorcopy.sides import Comparison, device_of, named, version
+from tensorcopy.site import addresses, formats, pictures
+from tensorcopy.site.answers import Machine
+from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.series import Series
+
+ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
+
+
+def pages(book: Book) -> Iterator[Page | File]:
+    within = {address: found for address, found in book.comparisons.items() if found.before.environment == found.after.environment and found.before.machine == found.after.machine}
+    across = [_counted(address, found) for address, found in book.comparisons.items() if address not in within]
+    grids = [{"series": one, "rows": _grid(book, one)} for one in book.series]
+    yield Page(addresses.COMPARISONS, "comparisons.html", "Compare any two", {"grids": grids, "across": across})
+    series = {(result.path): one for one in book.series for result in one.results}
+    for address, found in book.comparisons.items():
+        yield from _pair(book, address, found, series[found.after.path])
+
+
+def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
+    data = addresses.data(address, "csv")
+    verdicts = [change.verdict for change in found.changes.values()]
+    rows, machine, widest = report.ordered(found), book.machine_of(found.after), formats.widest(list(found.changes.values()))
+    values = {
+        "found": found,
+        "machine": machine,
+        "headline": report.headline(found),
+        "counts": [(verdict.value, verdicts.count(verdict)) for verdict in ORDER],
+        "changed": [row for row in rows if row[1].verdict in report.CHANGED],
+        "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in report.CHANGED]),
+        "why": report.counted(found)[:-1] if any(verdict is Verdict.UNDECIDED for verdict in verdicts) else report.counted(found),
+        "widest": widest,
+        "svg": Markup(pictures.of_changes(found, widest)),  # noqa: S704 - our own SVG
+        "case_page": lambda case: addresses.of_case(found.after.machine, case),
+        "neighbours": _neighbours(book, found, one),
+        "turns": [turn for name, turns in one.turns.items() for turn in turns if name == version(found.after)],
+        "ledgers": _ledgers(found.before, found.after),
+        "spoken": [f"{version(result)}@{result.python}" for result in (found.before, found.after)],
+        "csv": data,
+    }
+    yield Page(address, "compare.html", f"{found.named[0]} → {found.named[1]}", values)
+    yield File(data, _csv(found))
+
+
+def _quiet(machine: Machine, rows: Sequence[tuple[Case, Change]]) -> list[tuple[str, str, str, list[tuple[Case, Change]]]]:
+    """Cases by suite and method: the suite, the method and its code, and each case with its change."""
+    groups: dict[tuple[str, str, str], list[tuple[Case, Change]]] = {}
+    for case, change in rows:
+        method = dict(case.parameters).get("method", case.suite)
+        groups.setdefault((case.suite.rpartition(".")[0], method, machine.code(method, device_of(case))), []).append((case, change))
+    return [(*names, cells) for names, cells in groups.items()]
+
+
+def _csv(found: Comparison) -> str:
+    """A line for each case; times in seconds; an empty field is not known. `tensorcopy compare --format csv` also has the reasons."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["case", "verdict", "ratio", "low", "high", "p", "before", "after"])
+    for case, change in report.ordered(found):
+        numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
+        writer.writerow([named(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
+    return text.getvalue()
+
+
+def _grid(book: Book, one: Series) -> list[tuple[str, list[dict[str, Any] | None]]]:
+    """A row for each release but the last, a cell for each but the first."""
+    rows = []
+    for before, release in zip(one.results, one.releases[:-1]):
+        cells: list[dict[str, Any] | None] = []
+        for after in one.results[1:]:
+            address = book.linked(before, after)
+            cells.append(_counted(address, book.comparisons[address]) if address and _earlier(one, before, after) else None)
+        rows.append((release.version, cells))
+    return rows
+
+
+def _earlier(one: Series, before: Result, after: Result) -> bool:
+    return one.results.index(before) < one.results.index(after)
+
+
+def _counted(address: str, found: Comparison) -> dict[str, Any]:
+    changes: list[Change] = list(found.changes.values())
+    return {
+        "address": address,
+        "named": found.named,
+        "to": version(found.after),
+        "cases": len(changes),
+        "slower": sum(change.verdict is Verdict.SLOWER for change in changes),
+        "faster": sum(change.verdict is Verdict.FASTER for change in changes),
+    }
+
+
+def _neighbours(book: Book, found: Comparison, one: Series) -> list[tuple[str, str]]:
+    """The same comparison a release earlier and later, where there is one."""
+    steps = {after.path: (before, after) for before, after in pairwise(one.results)}
+    links = []
+    if found.before.path in steps:
+        links.append((f"from {version(steps[found.before.path][0])}", book.linked(steps[found.before.path][0], found.after)))
+    later = next((after for before, after in pairwise(one.results) if before.path == found.after.path), None)
+    if later is not None:
+        links.append((f"to {version(later)}", book.linked(found.before, later)))
+    return [(label, address) for label, address in links if address]
+
+
+def _ledgers(one: Result, other: Result) -> list[tuple[str, str, str]]:
+    """What differs, by name."""
+    names = dict.fromkeys([*one.ledger, *other.ledger])
+    rows = [(name, _text(one.ledger.get(name)), _text(other.ledger.get(name))) for name in names]
+    return [row for row in rows if row[1] != row[2]]
+
+
+def _text(value: Any) -> str:
+    return "" if value in (None, {}, "") else str(value)

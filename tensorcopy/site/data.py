@@ -1,0 +1,146 @@
+"""Data beside the pages: times as CSV and JSON, the Atom feed of changes, the badge. Pure."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from tensorcopy import __version__, floors
+from tensorcopy.results import Case, Result
+from tensorcopy.sides import device_of, named, version
+from tensorcopy.site import addresses, landing
+from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.series import Series
+
+SCHEMA = Path(__file__).parent.parent / "result.schema.json"
+COLUMNS = ("machine", "environment", "torch", "case", "device", "median", "low", "high", "passes", "floor")
+ATOM = "http://www.w3.org/2005/Atom"
+LABEL = "tensorcopy"
+CHARACTER = 6.6  # units wide, of the badge's letters
+TIMES = "seconds per call"
+
+
+def pages(book: Book) -> Iterator[Page | File]:
+    """The page of data and what it leads to."""
+    files = [(addresses.FEED, "Atom: every change in every history, slower and faster"), (addresses.BADGE, "what to use, as an SVG")]
+    for machine in book.machines:
+        name = f"data/{addresses.part(machine.name)}"
+        files += [(f"{name}.csv", f"every time on {machine.name}"), (f"{name}.json", f"the same with ledgers, observations and counts, on {machine.name}")]
+        yield File(f"{name}.csv", times(machine.results))
+        yield File(f"{name}.json", json.dumps(_document(machine.results), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    if book.card:
+        files.append((addresses.CARD_DATA, "the report card"))
+    files.append((addresses.SCHEMA, "JSON schema of ledger, passes, methods and article in a result file, and so in the JSON above"))
+    yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
+    yield File(addresses.FEED, feed(book))
+    yield File(addresses.BADGE, badge(_advice(book)))
+    yield Page(addresses.DATA, "data.html", "Data", {"files": files, "badge": f"{LABEL}: {_advice(book)}"})
+
+
+def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str:
+    """A line for each time, in seconds; an empty field is not known."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for result in results:
+        for case in cases if cases is not None else result.timings:
+            timing = result.timings.get(case)
+            if timing:
+                floor = floors.timing(result, case)
+                numbers = [_six(timing.median), _six(timing.low), _six(timing.high), len(timing.judged), _six(floor.median) if floor else ""]
+                writer.writerow([result.machine, result.environment, version(result), named(case), device_of(case), *numbers])
+    return text.getvalue()
+
+
+def feed(book: Book) -> str:
+    """Atom (RFC 4287): an entry for each move of each series, the newest first; without a date of its own it is dated by its release."""
+    ElementTree.register_namespace("", ATOM)
+    root = ElementTree.Element(f"{{{ATOM}}}feed")
+    entries = [(move, one) for one in book.series for move in landing.moves(book, one)]
+    entries.sort(key=lambda entry: entry[0]["date"], reverse=True)
+    newest = max([book.day, *(move["date"] for move, _ in entries[:1])])
+    _add(root, "id", "urn:tensorcopy:changes")
+    _add(root, "title", "tensorcopy: what torch releases changed")
+    _add(root, "updated", f"{newest}T00:00:00Z")
+    _add(root, "link", rel="self", href=addresses.FEED)
+    _add(root, "link", rel="alternate", href=addresses.HISTORIES)
+    _add(_add(root, "author"), "name", "tensorcopy")
+    _add(root, "generator", "tensorcopy", version=__version__)
+    for move, one in entries:
+        entry = _add(root, "entry")
+        _add(entry, "id", ":".join(["urn:tensorcopy", *(addresses.part(part) for part in _name(move, one))]))
+        _add(entry, "title", f"torch {move['release']}: {move['text']}")
+        _add(entry, "updated", f"{move['date']}T00:00:00Z")
+        _add(entry, "link", rel="alternate", href=move["address"])
+        _add(entry, "summary", f"{one.machine}, {one.environment}: {move['text']}; most of all {named(move['most'])}, {100 * (move['most_ratio'] - 1):+.1f} %")
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def badge(text: str) -> str:
+    """A label and what to use, as an SVG."""
+    left, right = (round(len(part) * CHARACTER + 12) for part in (LABEL, text))
+    root = ElementTree.Element(
+        "svg", xmlns="http://www.w3.org/2000/svg", width=str(left + right), height="20", role="img", **{"aria-label": f"{LABEL}: {text}"}
+    )
+    for x, width, colour in ((0, left, "#44484f"), (left, right, "#0b6e4f")):
+        ElementTree.SubElement(root, "rect", x=str(x), width=str(width), height="20", fill=colour)
+    letters = {"fill": "#fff", "font-family": "Verdana,sans-serif", "font-size": "11", "text-anchor": "middle"}
+    for x, part in ((left / 2, LABEL), (left + right / 2, text)):
+        ElementTree.SubElement(root, "text", x=f"{x:g}", y="14", **letters).text = part
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _name(move: dict[str, Any], one: Series) -> list[str]:
+    return [one.machine, one.environment, move["release"], "slower" if move["slower"] else "faster", move["device"], "small" if move["small"] else "large"]
+
+
+def _advice(book: Book) -> str:
+    if book.machine is None:
+        return "nothing measured yet"
+    codes = [book.machine.code(table.methods[row]) for table, row in book.machine.winners() if table.group == "copy"]
+    return f"{codes[0]} on torch {book.machine.newest.version}" if codes else "nothing measured yet"
+
+
+def _document(results: Sequence[Result]) -> dict[str, Any]:
+    return {"unit": TIMES, "results": [_result(result) for result in results]}
+
+
+def _result(result: Result) -> dict[str, Any]:
+    rows = [
+        {
+            "suite": case.suite,
+            "parameters": dict(case.parameters),
+            "median": _six(timing.median),
+            "low": _six(timing.low),
+            "high": _six(timing.high),
+            "passes": len(timing.judged),
+        }
+        for case, timing in result.timings.items()
+    ]
+    counts = [{"suite": case.suite, "parameters": dict(case.parameters), "count": value} for case, value in result.counts.items()]
+    return {
+        "machine": result.machine,
+        "environment": result.environment,
+        "torch": version(result),
+        "ledger": result.ledger,
+        "methods": result.methods,
+        "article": result.article,
+        "times": rows,
+        "counts": counts,
+    }
+
+
+def _six(number: float) -> float:
+    return float(f"{number:.6g}")
+
+
+def _add(parent: ElementTree.Element, name: str, text: str = "", **attributes: str) -> ElementTree.Element:
+    element = ElementTree.SubElement(parent, f"{{{ATOM}}}{name}", attributes)
+    element.text = text or None
+    return element

@@ -1,0 +1,103 @@
+"""Histories: a page for each case of each machine, and one that leads to them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy import floors
+from tensorcopy.courses import said
+from tensorcopy.results import Case
+from tensorcopy.site import addresses, landing, pictures
+from tensorcopy.site.answers import History, Machine
+from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.data import times
+from tensorcopy.site.formats import circumstances
+from tensorcopy.site.series import Series
+
+
+def pages(book: Book) -> Iterator[Page | File]:
+    values = {
+        "machines": book.machines,
+        "moved": lambda machine: sorted((move for one in machine.series for move in landing.moves(book, one)), key=lambda move: move["date"], reverse=True),
+        "cases": _cases,
+        "picture": lambda machine, history: Markup(pictures.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
+        "names": lambda machine, history: list(_codes(machine, history).values()),
+    }
+    yield Page(addresses.HISTORIES, "histories.html", "Over torch releases", values)
+    for machine in book.machines:
+        for case in machine.cases:
+            yield from _of_case(book, machine, case)
+
+
+def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
+    address = addresses.of_case(machine.name, case)
+    csv = addresses.data(address, "csv")
+    shown = [one for one in machine.series if case in one.courses]
+    steps = [step for one in shown[:1] for step in one.courses[case].steps]
+    names = [one.courses[case].releases[step.index] for one in shown[:1] for step in one.courses[case].steps]
+    values = {
+        "machine": machine,
+        "case": case,
+        "suite": case.suite.rpartition(".")[0],
+        "shown": shown,
+        "ended": f"{len(steps)} step{'s' if len(steps) > 1 else ''}; the last with torch {names[-1]}: {said(steps[-1])}." if steps else "No step is seen.",
+        "floored": pictures.reaches_floor(machine, case),
+        "floor": floors.timing(machine.result, case),
+        "svg": Markup(pictures.of_case(machine, case, book.linked)),  # noqa: S704 - our own SVG
+        "rows": partial(_rows, book, case),
+        "csv": csv,
+    }
+    yield Page(address, "history.html", f"{machine.code(dict(case.parameters).get('method', case.suite))}, {circumstances(case)}", values)
+    yield File(csv, times([result for one in shown for result in one.results], [case]))
+
+
+def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:
+    """A row for each release of a series, the newest first."""
+    course = one.courses[case]
+    steps = {course.releases[step.index]: said(step) for step in course.steps}
+    rows = []
+    for index, (release, result) in enumerate(zip(one.releases, one.results)):
+        before = one.results[index - 1] if index else None
+        address = book.linked(before, result) if before else ""
+        rows.append(
+            {
+                "release": release.version,
+                "notes": release.notes,
+                "timing": result.timings.get(case),
+                "multiple": floors.multiple(result, case),
+                "bandwidth": floors.bandwidth(result, case),
+                "address": address,
+                "change": book.comparisons[address].changes.get(case) if address else None,
+                "turns": one.turns.get(release.version, []),
+                "step": steps.get(release.version, ""),
+            }
+        )
+    return rows[::-1]
+
+
+def _cases(machine: Machine) -> list[dict[str, Any]]:
+    rows = []
+    for case in machine.cases:
+        one = next((one for one in machine.series if case in one.courses), None)
+        if one is not None:
+            course = one.courses[case]
+            rows.append(
+                {
+                    "case": case,
+                    "suite": case.suite.rpartition(".")[0],
+                    "address": addresses.of_case(machine.name, case),
+                    "timing": one.newest.timings[case],
+                    "multiple": floors.multiple(one.newest, case),
+                    "steps": course.steps,
+                    "last": course.releases[course.steps[-1].index] if course.steps else "",
+                }
+            )
+    return rows
+
+
+def _codes(machine: Machine, history: History) -> dict[str, str]:
+    return {method: machine.code(method) for method in history.methods}

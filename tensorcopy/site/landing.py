@@ -1,0 +1,138 @@
+"""The landing page: what to use, what changed, what is fastest, how sure that is; in every language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy.compare import Verdict
+from tensorcopy.courses import DISPATCHER
+from tensorcopy.site import addresses
+from tensorcopy.site.answers import CostTable, Machine, by_method
+from tensorcopy.site.book import Book, Page
+from tensorcopy.site.formats import coded, percent
+from tensorcopy.site.series import Series
+from tensorcopy.site.words import LANGUAGES, speaker
+from tensorcopy.units import count
+
+CHANGES = 6  # of the last, so that the page stays short
+FOUND = 0.1  # the slowdown that most people would want to be told of
+
+
+def pages(book: Book) -> Iterator[Page]:
+    languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
+    for language, address in languages.items():
+        say = speaker(language)
+        values: dict[str, Any] = {"machine": book.machine}
+        if book.machine:
+            values |= {
+                "answer": _answer(book.machine, say),
+                "news": _news(book.machine, say),
+                "latest": _latest(book.machine.series[0]),
+                "changes": _changes(book, book.machine, say),
+                "tiles": _tiles(book, book.machine, say),
+                "codes": lambda table, rows, join=say("and"), machine=book.machine: _codes(machine, table, rows, join),
+            }
+        yield Page(address, "landing.html", str(say("question")), values, language, languages)
+
+
+def _answer(machine: Machine, say: Any) -> Markup:
+    """The sentence that a reader came for."""
+    device = "cpu" if any(table.device == "cpu" for table in machine.costs) else machine.devices[0] if machine.costs else "cpu"
+    codes = {table.group: coded(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
+    if not codes.get("copy"):
+        return Markup("")
+    name = "answer" if "conversion" in codes else "answer_copy"
+    return say(name, torch=machine.newest.version, cpu=machine.ledger["cpu"], **codes)
+
+
+def _news(machine: Machine, say: Any) -> Markup:
+    latest = machine.series[0].latest
+    if latest is None:
+        return say("news_first")
+    verdicts = [change.verdict for change in latest.changes.values()]
+    counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
+    before = machine.series[0].releases[-2].version
+    return say("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
+
+
+def _latest(one: Series) -> dict[str, Any] | None:
+    """The newest release against the one before it, by method and device."""
+    if one.latest is None or one.before is None:
+        return None
+    devices = list(dict.fromkeys(dict(case.parameters).get("device", "cpu") for case in one.latest.changes))
+    methods = list(dict.fromkeys(dict(case.parameters).get("method", "") for case in one.latest.changes if case.suite.startswith(("copies", "conv"))))
+    rows = [(method, [by_method(one.latest, method, device) for device in devices]) for method in methods if method]
+    versions = (one.releases[-2].version, one.releases[-1].version)
+    return {"versions": versions, "devices": devices, "rows": rows, "address": addresses.of_pair(one.before, one.newest)}
+
+
+def _changes(book: Book, machine: Machine, say: Any) -> list[dict[str, Any]]:
+    """The last moves of the machine's first series."""
+    return [
+        {
+            "date": move["date"],
+            "release": move["release"],
+            "address": move["address"],
+            "text": say(
+                "moved_slower" if move["slower"] else "moved_faster",
+                some=move["cases"],
+                of=move["of"],
+                kind=say("cases_small" if move["small"] else "cases_large", device=move["device"], numel=count(DISPATCHER)),
+                ratio=percent(move["ratio"]),
+            ),
+        }
+        for move in moves(book, machine.series[0])[:CHANGES]
+    ]
+
+
+def moves(book: Book, one: Series) -> list[dict[str, Any]]:
+    """What moved together in a series, the newest first, with where its evidence lies."""
+    place = {release.version: index for index, release in enumerate(one.releases)}
+    found = []
+    for move in one.moves:
+        index = place[move.release]
+        case, step = move.most
+        found.append(
+            {
+                "date": one.releases[index].date.isoformat(),
+                "release": move.release,
+                "environment": one.environment,
+                "address": book.linked(one.results[index - 1], one.results[index]) or addresses.HISTORIES,
+                "slower": move.verdict == "slower",
+                "cases": len(move.cases),
+                "of": move.of,
+                "device": move.device,
+                "small": move.small,
+                "ratio": move.ratio,
+                "text": move.sentence,
+                "most": case,
+                "most_ratio": step.ratio,
+                "most_address": addresses.of_case(one.machine, case),
+            }
+        )
+    return found
+
+
+def _tiles(book: Book, machine: Machine, say: Any) -> list[tuple[Markup, object]]:
+    few, many = machine.passes_of(machine.result)
+    tiles: list[tuple[Markup, object]] = [
+        (say("measured"), str(machine.ledger["started"])[:10]),
+        (say("releases"), len({release.version for one in machine.series for release in one.releases})),
+        (say("passes"), few if few == many else f"{few}–{many}"),
+    ]
+    for row in (book.card or {}).get("two_sides", ()):
+        if not row["change"]:
+            tiles.append((say("false_alarms"), say("of_many", some=row["slower"] + row["faster"], of=f"{row['comparisons']:,}")))
+        elif row["change"] == FOUND:
+            tiles.append((say("found", share=f"{100 * FOUND:g}"), f"{100 * row['slower'] / row['comparisons']:.0f} %"))
+    article = machine.result.article.get("cpu")
+    if article:
+        tiles.append((say("article_holds"), say("of_many", some=article["hold"], of=article["statements"])))
+    return tiles
+
+
+def _codes(machine: Machine, table: CostTable, rows: list[int], join: str) -> Markup:
+    return Markup(join).join(coded(machine.code(table.methods[row], table.device)) for row in rows)

@@ -1,0 +1,48 @@
+"""Time over size: a page for each result, with the article's two pictures for each group and device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from tensorcopy.sides import version
+from tensorcopy.site import addresses, answers, pictures
+from tensorcopy.site.answers import ACCELERATORS, GROUPS, CostTable
+from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.data import times
+from tensorcopy.site.series import Series
+
+
+def pages(book: Book) -> Iterator[Page | File]:
+    yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": book.machines})
+    for one in book.series:
+        for index in range(len(one.results)):
+            yield from _of_result(book, one, index)
+
+
+def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
+    result, machine = one.results[index], book.machine_of(one.results[index])
+    address = addresses.of_sizes(result)
+    csv = addresses.data(address, "csv")
+    tables = [
+        table for device in ("cpu", *ACCELERATORS) for group in GROUPS if (table := answers.costs(result, group, device, one.results)).methods
+    ]
+
+    def codes(table: CostTable) -> dict[str, str]:
+        return {method: machine.code(method, table.device) for method in table.methods}
+
+    around = [(other, one.results[other]) for other in (index - 1, index + 1) if 0 <= other < len(one.results)]
+    values = {
+        "result": result,
+        "release": version(result),
+        "tables": tables,
+        "names": lambda table: list(codes(table).values()),
+        "picture": lambda table, linear: Markup(pictures.of_sizes(table, codes(table), linear=linear)),  # noqa: S704 - our own SVG
+        "neighbours": [(f"torch {version(other)}", addresses.of_sizes(other)) for _, other in around],
+        "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
+        "csv": csv,
+    }
+    yield Page(address, "sizes.html", f"torch {version(result)}: time over size", values)
+    pictured = [answers.case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
+    yield File(csv, times([result], pictured))
