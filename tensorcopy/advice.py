@@ -99,7 +99,7 @@ def numels(result: Result, wish: Wish) -> list[int]:
 def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
     """By size, the methods that do as wished: the one to take first, then by time, then those without one.
 
-    The one to take does not warn, is not surely slower than any other there, and is so at the fewest of the other sizes.
+    The one to take does not warn, if there is such a one; and none that does not is surely faster, here or at more of the other sizes.
     beside : results of the same machine, Python and build, which know how far passes stray
     """
     fit = [name for name in _known(result) if _does(result.methods[name], wish)]
@@ -108,10 +108,10 @@ def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[i
     beaten = {name: sum(not row[name].contender for row in rows.values() if row[name].timing) for name in fit}
     times = {name: median([log(row[name].timing.median) for row in rows.values() if row[name].timing] or [inf]) for name in fit}  # type: ignore[union-attr]
 
-    def place(option: Option) -> tuple[bool, bool, float, float]:
+    def place(option: Option) -> tuple[bool, bool, bool, float, float]:
         warns = any(word == "warns" for word, _ in option.beware)
-        take = option.contender and not warns
-        return not take, option.timing is None, beaten[option.method] if take else _time(option), times[option.method]
+        surely = float(beaten[option.method]) if option.contender else _time(option)
+        return option.timing is None, warns, not option.contender, surely, times[option.method]
 
     return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
 
@@ -133,15 +133,16 @@ def code(row: Mapping[str, Any], device: str) -> str:
 
 
 def _known(result: Result) -> list[str]:
-    return sorted(result.methods, key=lambda name: GROUPS.index(group) if (group := result.methods[name].get("group")) in GROUPS else len(GROUPS))
+    return sorted(
+        result.methods, key=lambda name: GROUPS.index(group) if (group := result.methods[name].get("group")) in GROUPS else len(GROUPS)
+    )
 
 
 def _does(row: Mapping[str, Any], wish: Wish) -> bool:
     seen = (row.get("observed") or {}).get(wish.device)
-    outcome = seen and seen["with_grad" if wish.requires_grad else "plain"]
+    outcome = seen["with_grad" if wish.requires_grad else "plain"] if seen else {"raises": "nobody looked"}
     return (
-        bool(outcome)
-        and not outcome["raises"]
+        not outcome["raises"]
         and outcome["gives"] == wish.to
         and outcome["shares_storage"] is not wish.own
         and (wish.keeps_graph is None or outcome["keeps_graph"] is wish.keeps_graph)

@@ -26,7 +26,9 @@ MARGIN = 0.03  # the smallest change worth telling
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # passes on a side, of which a median holds when one goes wrong
 DRAWS = 2_000  # for an interval
+CLOSER = 0.02  # which so many draws know to a sixth; Holm asks for less wherever there are some cases
 AT_ALPHA = 5  # draws beyond the p that Holm asks of the first of all cases
+TAIL = 5 * CLOSER  # the part of the draws that is kept
 MOST_DRAWS = 100_000
 MANY = 50  # more passes than anybody takes: then it is said that they would not help
 
@@ -153,10 +155,7 @@ def _differs(name: str, before: Side, after: Side) -> bool:
 
 
 def _undecided(before: Side, after: Side, reason: str) -> Change:
-    times = [
-        median(median(samples) for samples in side.passes if samples) if any(side.passes) else None
-        for side in (before, after)
-    ]
+    times = [median(median(samples) for samples in side.passes if samples) if any(side.passes) else None for side in (before, after)]
     ratio = times[1] / times[0] if times[0] and times[1] else None
     return Change(Verdict.UNDECIDED, reason, ratio=ratio, before=times[0], after=times[1])
 
@@ -167,7 +166,7 @@ def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[f
     few, many = sorted((len(before), len(after)))
     null = _null(pool, degrees, few, many, DRAWS)
     p = null.chance(shift)
-    if p < 2 * ALPHA:  # worth a closer look: as fine as Holm will divide it
+    if p < CLOSER:  # worth a closer look: as fine as Holm will divide it
         p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).chance(shift)
     return _Measured(float(shift), null.half, p, few, exp(median(before)), exp(median(after)))
 
@@ -220,7 +219,7 @@ def _null(pool: tuple[float, ...], degrees: int, few: int, many: int, draws: int
     drawn = either_way[random.integers(0, len(either_way), (draws, few + many), dtype=np.int32)]
     drawn *= np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)[:, None]
     strayed = np.sort(np.abs(_shift(drawn[:, :few], drawn[:, few:])))
-    tail = strayed if draws <= DRAWS else strayed[-int(2 * ALPHA * draws) :]
+    tail = strayed if draws <= DRAWS else strayed[-int(TAIL * draws) :]
     return _Null(float(np.quantile(strayed, 1 - ALPHA)), tail, draws)
 
 

@@ -30,6 +30,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import Timing
 
 SCHEMA = Path(__file__).with_name("result.schema.json")
+MOST = 2**62  # elements that a tensor may have
+LONGEST = 1e6  # seconds: no call takes eleven days
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -193,7 +195,7 @@ def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual:
                 if value is None:  # failed or skipped
                     continue
                 if suites[suite].get("type", "time") == "time":
-                    samples = _column(row, "samples", index) or (value,)
+                    samples = [_seconds(sample) for sample in _column(row, "samples", index) or (value,)]
                     visits = passes.visits(records, suite, index, samples, usual.limit, usual.left_out)
                     timings[case] = passes.timing(visits)
                 else:
@@ -302,9 +304,24 @@ def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[
     """A suite's cases in asv's order, with what asv has for each; a suite without parameters is one case."""
     for index, parameters in enumerate(product(*row["params"])):
         yield (
-            Case(suite, tuple(zip(names, (text.strip("'") for text in parameters), strict=True))),
+            Case(suite, _sound(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))),
             _number(_column(row, "result", index)),
         )
+
+
+def _sound(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """A case's parameters. Raises ValueError for a number of elements that no tensor has."""
+    numel = dict(parameters).get("numel", "1")
+    if not numel.isdecimal() or not 0 < int(numel[:20]) <= MOST:
+        raise ValueError(f"numel {numel[:20]!r}")
+    return parameters
+
+
+def _seconds(sample: Any) -> float:
+    """A sample. Raises ValueError for what is no time."""
+    if not (isinstance(sample, (int, float)) and 0 < sample < LONGEST):
+        raise ValueError(f"a sample of {sample!r} seconds")
+    return float(sample)
 
 
 def _column(row: dict[str, Any], name: str, index: int) -> Any:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from tensorcopy import environments, uv
-from tensorcopy.passes import Timing
+from tensorcopy.passes import Visit, timing
 from tensorcopy.releases import Release
 from tensorcopy.results import Case, Result
 
@@ -146,7 +146,10 @@ SEEN = {
     "gives": "tensor",
     "shares_storage": False,
     "keeps_graph": False,
+    "is_leaf": True,
     "requires_grad": False,
+    "device": "same",
+    "dtype": "same",
     "layout": "same",
     "warns": "",
     "raises": "",
@@ -154,11 +157,12 @@ SEEN = {
 
 
 def measured(release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **ledger: str) -> Result:
-    """A result of `release` with times by (method, numel), each known to 1 %."""
+    """A result of `release` with times by (method, numel), each known to 1 % by five passes."""
     timings = {}
     for (method, numel), time in times.items():
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        timings[Case(suite, (("method", method), ("numel", str(numel))))] = Timing(time, time * 0.99, time * 1.01)
+        visits = [Visit((time * (1 + part / 200),)) for part in range(-2, 3)]
+        timings[Case(suite, (("method", method), ("numel", str(numel))))] = timing(visits)
     methods = {
         method: {
             "group": "copy",

@@ -31,6 +31,7 @@ ASV_HALF = [
     "progress",
     "server",
     "readme",
+    "advice",
     "site",
     "cli",
 ]

@@ -1,30 +1,45 @@
-"""The page as text: what it says, and that it asks nobody."""
+"""The pages as text: what they say, that they hold together, and that they ask nobody."""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from html.parser import HTMLParser
+from io import StringIO
+from pathlib import PurePosixPath
+from urllib.parse import unquote
 
+import feedparser
+import jsonschema
 import pytest
 
-from tensorcopy import results
-from tensorcopy.site import pages, pictures
+from tensorcopy import report_card, results
+from tensorcopy.sides import version
+from tensorcopy.site import addresses, pages, words
 from tests.conftest import NEW, OLD, ROOT, measured
+
+SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.14.1", "2.15.0")}
 
 
 @pytest.fixture(scope="module")
-def shipped() -> str:
-    return pages.index(results.load(ROOT / "results").found)
+def shipped() -> dict[str, str]:
+    """Every page and file, by address, of some of the shipped results."""
+    found = tuple(one for one in results.load(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
+    assert len(found) == sum(len(releases) for releases in SHOWN.values())
+    card = json.loads((ROOT / report_card.FILE).read_text())
+    glossary = {language: (ROOT / "docs" / name).read_text() for language, name in (("en", "glossary.md"), ("ja", "glossary.ja.md"))}
+    return dict(pages.files(pages.book(found, card, glossary)))
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, and tags that were not closed."""
+    """Every tag with its attributes, the text, and tags that were not closed."""
 
-    VOID = ("meta", "link", "br", "img", "wbr", "hr")
+    VOID = ("meta", "link", "br", "img", "wbr", "hr", "input")
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.tags, self.open = [], []
+        self.tags, self.open, self.text = [], [], ""
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
@@ -32,78 +47,255 @@ class Tags(HTMLParser):
         if tag not in self.VOID:
             self.open.append(tag)
 
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-
-def test_the_page_is_well_formed(shipped):
-    """Every tag is closed where it should be."""
-    assert Tags(shipped).open == []
+    def handle_data(self, data):
+        self.text += data
 
 
-def test_the_page_needs_no_script_and_no_other_host(shipped):
-    """It works from the disk, without a network."""
-    for tag, attributes in Tags(shipped).tags:
-        assert tag != "script"
-        for name in ("src", "href", "action"):
-            assert "//" not in (attributes.get(name) or ""), (tag, attributes)
+def html(site: dict[str, str]) -> dict[str, Tags]:
+    return {address: Tags(text) for address, text in site.items() if address.endswith(".html")}
+
+
+def test_every_page_is_well_formed_and_speaks_its_language(shipped):
+    """Every tag is closed where it should be; `lang` is set; a title and one heading of the first rank."""
+    for address, page in html(shipped).items():
+        assert page.open == [], address
+        names = [tag for tag, _ in page.tags]
+        assert names.count("h1") == 1, address
+        (language,) = [attributes["lang"] for tag, attributes in page.tags if tag == "html"]
+        assert language == ("ja" if address.startswith("ja/") else "en")
+
+
+def test_every_page_asks_its_own_site_only(shipped):
+    """Scripts, styles and pictures lie beside it; a strict policy says so to the browser; nothing is styled or scripted inline."""
+    for address, page in html(shipped).items():
+        policies = [attributes["content"] for tag, attributes in page.tags if attributes.get("http-equiv") == "Content-Security-Policy"]
+        assert policies == [
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+        ]
+        for tag, attributes in page.tags:
+            asked = attributes.get("src") or (attributes.get("href") if tag == "link" else "") or ""
+            assert "//" not in asked, (address, tag, attributes)
+            assert "style" not in attributes, (address, tag)
+            assert not [name for name in attributes if name.startswith("on")], (address, tag)
+            assert tag != "script" or attributes.get("src", "").endswith("tensorcopy.js")
     css = (ROOT / "tensorcopy/site/tensorcopy.css").read_text()
     assert "url(" not in css
     assert "@import" not in css
 
 
-def test_the_page_answers_for_the_newest_release(shipped):
-    """Which copy, which conversion, at each size, with what torch."""
-    answer = re.search(r'<p class="answer">(.*?)</p>', shipped, re.DOTALL)[1]
-    assert "With torch 2.15.0 on " in answer
-    assert answer.count("<code>") == 2
-    assert shipped.count("<svg") == 4
+def test_all_links_are_alive(shipped):
+    """Every link inside the site leads to a page or a file of it, or to a place on a page; another host's is one of PyTorch's notes."""
+    there = {*shipped, *pages.OURS, addresses.EXPLORER}
+    ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in html(shipped).items()}
+    for address, page in html(shipped).items():
+        for tag, attributes in page.tags:
+            link = attributes.get("href") if tag in ("a", "link") else attributes.get("src")
+            if not link or link.startswith("data:"):
+                continue
+            if link.startswith("https:"):
+                assert link.startswith("https://github.com/pytorch/pytorch/"), link
+                continue
+            path, _, place = link.partition("#")
+            target = resolved(address, unquote(path)) if path else address
+            assert target in there, (address, link)
+            assert not place or place in ids[target], (address, link)
+
+
+def resolved(address: str, link: str) -> str:
+    """Where a relative link of a page leads."""
+    parts: list[str] = list(PurePosixPath(address).parts[:-1])
+    for part in link.split("/"):
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def test_the_landing_page_answers_for_the_newest_release(shipped):
+    """Which copy, which conversion, with what torch, on what; how it stands to the release before; at each size."""
+    page = shipped["index.html"]
+    answer = Tags(re.search(r'<p class="answer">(.*?)</p>', page, re.DOTALL)[1]).text
+    assert answer.startswith("torch 2.15.0 on AMD EPYC: use x.detach().clone() for a tensor of its own, x.detach().numpy().copy() for")
+    assert "since 2.14.1" in page.lower()
+    assert "torch v2.15.0 against v2.14.1" in page
     for numel in ("2⁰", "2⁴", "2⁷", "2¹⁰", "2¹⁴", "2¹⁷", "2²⁰", "2²⁴"):
-        assert f'<th scope="row">{numel}<br>' in shipped
+        assert page.count(f'<th scope="row">{numel}<br>') == 2
+    assert "Not measured on cuda, mps, xpu yet" in page
 
 
-def test_everything_a_picture_says_stands_in_a_table(shipped):
-    """As many tables of history as pictures."""
-    assert shipped.count("<summary>The same as a table</summary>") == shipped.count("<svg")
+def test_the_landing_page_is_small(shipped):
+    """At most 100 kB with all it needs; and any page at most 400 kB."""
+    ours = sum((ROOT / "tensorcopy" / "site" / name).stat().st_size for name in pages.OURS)
+    for language in ("", "ja/"):
+        assert len(shipped[f"{language}index.html"].encode()) + ours <= 100_000
+    assert max(len(text.encode()) for address, text in shipped.items() if address.endswith(".html")) <= 400_000
 
 
-def test_no_results_is_a_page_too(monkeypatch):
-    """It says how to come by some."""
-    page = pages.index(())
-    assert "Nothing is measured yet" in page
-    assert "uv run tensorcopy dashboard" in page
-    assert Tags(page).open == []
+def test_addresses_stay(shipped):
+    """Others link to these."""
+    listed = [
+        "index.html",
+        "ja/index.html",
+        "choose/index.html",
+        "ja/choose/index.html",
+        "choose/cpu-tensor-own-cut-grad-131072.html",
+        "ja/choose/cpu-ndarray-own-plain-1024.html",
+        "history/index.html",
+        "history/epyc-2core/copies.BySize/detach_clone-1024.html",
+        "history/epyc-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html",
+        "compare/index.html",
+        "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
+        "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html",
+        "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.csv",
+        "sizes/index.html",
+        "sizes/epyc-2core/py3.11-cuda/2.15.0.html",
+        "sizes/epyc-2core/py3.11-cuda/2.15.0.csv",
+        "methods/detach_clone.html",
+        "semantics.html",
+        "memory.html",
+        "memory.csv",
+        "machines.html",
+        "report-card.html",
+        "report-card.json",
+        "glossary.html",
+        "ja/glossary.html",
+        "data.html",
+        "data/epyc-2core.csv",
+        "data/epyc-2core.json",
+        "data/result.schema.json",
+        "changes.xml",
+        "badge.svg",
+    ]
+    assert set(listed) <= set(shipped)
+
+
+def test_every_pair_of_a_series_has_a_page(shipped):
+    """Any two releases of one environment, from the earlier to the later."""
+    for pair in ("1.9.0..2.8.0", "2.8.0..2.14.1", "2.8.0..2.15.0", "2.14.1..2.15.0"):
+        python = "3.9" if pair.startswith("1") else "3.11"
+        assert f"compare/epyc-2core/py{python}-cuda/{pair}.html" in shipped
+
+
+def test_a_comparison_counts_and_shows_every_case(shipped):
+    """As many in the tiles as in the data; each changed case with interval and p, each other with its change."""
+    address = "compare/epyc-2core/py3.11-cuda/2.9.1..2.10.0"
+    rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
+    page = shipped[f"{address}.html"]
+    tiles = [int(number) for number in re.findall(r"<dd>(\d+)</dd>", page)]
+    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "same", "undecided")]
+    assert tiles == counts
+    assert sum(counts) > 150
+    assert sum(counts[:2]) > 0
+    assert page.count('<tr><th scope="row"><a href="../../../history/') == sum(counts[:2])
+    assert page.count("<svg") == 1
+
+
+def test_what_a_picture_says_stands_in_a_table_and_in_a_file(shipped):
+    """On every page with a picture there is a table, and a link to data, but for the overview, whose cases have theirs."""
+    for address, text in shipped.items():
+        if '<svg xmlns="http://www.w3.org/2000/svg" class="plot"' in text and address.endswith(".html"):
+            assert "<table" in text, address
+            assert re.search(r'href="[^"]+\.csv"', text) or address == addresses.HISTORIES, address
+
+
+def test_data_is_what_the_pages_say(shipped):
+    """A time in the CSV is the one on the page; JSON holds no NaN and ledgers that its schema describes."""
+    rows = list(csv.DictReader(StringIO(shipped["data/epyc-2core.csv"])))
+    (row,) = [
+        row
+        for row in rows
+        if row["torch"] == "2.15.0" and row["case"] == "conversions.BySize detach_numpy_copy numel=1024" and "3.11" in row["environment"]
+    ]
+    assert f"{float(row['median']) * 1e6:.2f} µs" in shipped["index.html"]
+    document = json.loads(shipped["data/epyc-2core.json"], parse_constant=pytest.fail)
+    schema = json.loads(shipped["data/result.schema.json"])
+    for result in document["results"]:
+        described = {"ledger": result["ledger"], "passes": [], "methods": result["methods"], "article": result["article"]}
+        jsonschema.Draft202012Validator(schema).validate(described)
+
+
+def test_the_feed_is_atom(shipped):
+    """It parses without a complaint; every entry has an id of its own, a date and a link that is alive."""
+    feed = feedparser.parse(shipped["changes.xml"].encode())
+    assert not feed.bozo, feed.get("bozo_exception")
+    assert feed.version == "atom10"
+    assert feed.feed.id
+    assert feed.feed.updated
+    assert feed.feed.author == "tensorcopy"
+    assert len({entry.id for entry in feed.entries}) == len(feed.entries) > 0
+    for entry in feed.entries:
+        assert entry.updated_parsed
+        assert entry.title.startswith("torch ")
+        assert entry.link in shipped
+
+
+def test_languages_have_the_same_words():
+    """Every text in both, with the same places."""
+    for name, texts in words.table().items():
+        assert set(texts) == set(words.LANGUAGES), name
+        places = [set(re.findall(r"{(\w+)}", text)) for text in texts.values()]
+        assert places[0] == places[1], name
+
+
+def test_the_japanese_pages_are_japanese(shipped):
+    """Landing, chooser and glossary; each leads to the English one and back."""
+    for address in pages.TRANSLATED:
+        page = shipped[addresses.translated(address, "ja")]
+        assert len(re.findall("[ぁ-んァ-ン一-龥]", page)) > 100, address
+        assert f'href="{addresses.relative(addresses.translated(address, "ja"), address)}"' in page
+        assert f'href="{addresses.relative(address, addresses.translated(address, "ja"))}"' in shipped[address]
+
+
+def test_both_glossaries_explain_the_same_words():
+    """A row each, in the same order."""
+    rows = [
+        re.findall(r"^\| ([a-z][a-z, ]+?)(?:（.*?)? \|", (ROOT / "docs" / name).read_text(), re.MULTILINE)
+        for name in ("glossary.md", "glossary.ja.md")
+    ]
+    assert [word.strip() for word in rows[0] if word != "word"] == [word.strip() for word in rows[1]]
+
+
+def test_no_results_is_a_site_too():
+    """Every page of the list is there and says how to come by some."""
+    empty = dict(pages.files(pages.book(())))
+    for address in ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html", "semantics.html"):
+        assert "Nothing is measured yet" in empty[address]
+        assert "uv run tensorcopy dashboard" in empty[address]
+    assert all(page.open == [] for page in html(empty).values())
+    assert not feedparser.parse(empty["changes.xml"].encode()).bozo
+
+
+def test_one_release_is_a_site_too(monkeypatch):
+    """There is nothing to compare it with, and the page says so."""
+    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    one = dict(pages.files(pages.book((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
+    assert "nothing is compared yet" in one["index.html"]
+    assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
+    assert all(page.open == [] for page in html(one).values())
 
 
 def test_text_from_results_is_escaped(monkeypatch):
-    """A machine's name is somebody's text."""
+    """A machine's name, its processor and a method are somebody's text; so is what no page may hold."""
     monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
-    hostile = '"><script>alert(1)</script>'
-    times = {("a", 2**10): 1e-6, ("<b>", 2**10): 2e-6}
-    page = pages.index((measured(NEW, times, machine=hostile, cpu="<i>cpu</i>"), measured(OLD, times, machine=hostile)))
-    assert "<script" not in page
-    assert "<i>" not in page
-    assert "<b>" not in page
-
-
-def test_a_picture_follows_light_and_dark_and_speaks():
-    """Colours are the stylesheet's tokens, text is text, a point says its number."""
-    from tensorcopy.site import answers
-
-    found = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
-    (machine,) = answers.machines(found, (OLD, NEW))
-    svg = pictures.history(machine.histories[0], {"a": "x.a()", "b": "x.b()"})
-    assert "var(--series-1)" in svg
-    assert ">x.a()</text>" in svg
-    assert "x.b(), torch 2.0.0, py3.11-cuda: 2.00 µs" in svg
-    assert not re.search(r'(fill|stroke)="(#|black|white)', svg)
-    alone = pictures.standalone(svg)
-    assert "prefers-color-scheme: dark" in alone
-    assert alone.startswith("<svg")
-
-
-def test_noise_does_not_look_like_drama():
-    """Two per cent do not fill the picture: its axis spans at least a quarter."""
-    low, high = 1.0e-6, 1.02e-6
-    ticks = pictures._ticks(low / pictures.LEAST_SPAN**0.5, high * pictures.LEAST_SPAN**0.5)
-    assert 3 <= len(ticks) <= 12
+    hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
+    times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
+    found = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
+    site = dict(pages.files(pages.book(found)))
+    assert len(site) > 20
+    for address, text in site.items():
+        assert not {"", ".", ".."} & set(address.split("/")), address
+        assert re.fullmatch(r"[A-Za-z0-9._/-]+", address), address
+        if address.endswith(".html"):
+            page = Tags(text)
+            assert page.open == []
+            assert "\x00" not in text
+            assert "\x1b" not in text
+            assert [attributes.get("src", "")[-13:] for tag, attributes in page.tags if tag == "script"] == ["tensorcopy.js"]
+            assert not [tag for tag, attributes in page.tags if tag == "i" or "onclick" in attributes]

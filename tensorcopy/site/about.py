@@ -16,12 +16,24 @@ from tensorcopy.site.words import LANGUAGES, speaker
 
 def pages(book: Book) -> Iterator[Page | File]:
     yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": book.machines, "ledgers": _ledgers(book)})
-    yield Page(addresses.REPORT_CARD, "report-card.html", "How often the judge is right", {"card": report_card.tables(book.card) if book.card else []})
+    yield Page(
+        addresses.REPORT_CARD,
+        "report-card.html",
+        "How often the judge is right",
+        {"card": report_card.tables(book.card) if book.card else []},
+    )
     if book.card:
         yield File(addresses.CARD_DATA, report_card.document(book.card))
     languages = {language: addresses.translated(addresses.GLOSSARY, language) for language in LANGUAGES}
     for language, address in languages.items():
-        yield Page(address, "glossary.html", str(speaker(language)("glossary")), {"text": written(book.glossary.get(language, ""))}, language, languages)
+        yield Page(
+            address,
+            "glossary.html",
+            str(speaker(language)("glossary")),
+            {"text": written(book.glossary.get(language, ""))},
+            language,
+            languages,
+        )
 
 
 def written(markdown: str) -> Markup:
@@ -35,7 +47,9 @@ def written(markdown: str) -> Markup:
             elif child.type == "link_close":
                 child.tag = "span"
     html = parser.renderer.render(tokens, parser.options, {})
-    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="glossary"><table>').replace("</table>", "</table></div>")
+    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="glossary"><table>').replace(
+        "</table>", "</table></div>"
+    )
     return Markup(html)  # noqa: S704 - the parser escapes HTML, and the text is our own
 
 

@@ -1,7 +1,7 @@
 """Where every page lies: addresses that stay, for others link to them. Pure.
 
-An address is relative to the site's root, with "/" between its parts. What comes from results (machines, environments, parameters) is cut to
-letters, digits, ".", "_" and "-"; where that loses something, a digest of the whole keeps two apart.
+An address is relative to the site's root, with "/" between its parts. What comes from results (machines, environments, parameters) is cut
+to letters, digits, ".", "_" and "-"; where that loses something, a digest of the whole keeps two apart.
 """
 
 from __future__ import annotations
@@ -83,4 +83,4 @@ def relative(here: str, there: str) -> str:
 def part(text: str) -> str:
     """A text as one part of an address."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip(".")[:LONGEST]
-    return safe if safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip("-")
+    return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip("-")

@@ -10,7 +10,7 @@ from tensorcopy.advice import Option, Wish
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, Page
-from tensorcopy.site.words import LANGUAGES, speaker
+from tensorcopy.site.words import LANGUAGES, Speaker, speaker
 from tensorcopy.units import count
 
 FIRST = Wish(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
@@ -56,7 +56,7 @@ def _pages(
         yield Page(translated, "choose.html", str(say("chooser")), told, language, languages)
 
 
-def _because(options: Sequence[Option], say: Any) -> Any:
+def _because(options: Sequence[Option], say: Speaker) -> Any:
     """Why the first of the options is the one to take."""
     measured = [option for option in options if option.timing]
     if not options:
@@ -65,6 +65,8 @@ def _because(options: Sequence[Option], say: Any) -> Any:
         return say("because_unmeasured")
     if len(options) == 1:
         return say("because_only")
+    if not options[0].contender:
+        return say("because_quiet")
     return say("because_least", measured=len(measured)) if options[0].change is None else say("because_contender")
 
 
@@ -93,7 +95,12 @@ def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: s
     if wish.keeps_graph is not None:
         found.append(asked("q_graph", ("cut", changed(keeps_graph=False)), ("kept", changed(keeps_graph=True))))
     devices = dict.fromkeys(other.device for other in sizes)
-    found.append((say("q_device"), [(device, link(changed(device=device)), device == wish.device) for device in devices if changed(device=device) in sizes]))
+    found.append(
+        (
+            say("q_device"),
+            [(device, link(changed(device=device)), device == wish.device) for device in devices if changed(device=device) in sizes],
+        )
+    )
     found.append((say("q_numel"), [(count(size), link(wish, size), size == numel) for size in sizes[wish]]))
     return found
 

@@ -23,7 +23,11 @@ ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
 
 
 def pages(book: Book) -> Iterator[Page | File]:
-    within = {address: found for address, found in book.comparisons.items() if found.before.environment == found.after.environment and found.before.machine == found.after.machine}
+    within = {
+        address: found
+        for address, found in book.comparisons.items()
+        if found.before.environment == found.after.environment and found.before.machine == found.after.machine
+    }
     across = [_counted(address, found) for address, found in book.comparisons.items() if address not in within]
     grids = [{"series": one, "rows": _grid(book, one)} for one in book.series]
     yield Page(addresses.COMPARISONS, "comparisons.html", "Compare any two", {"grids": grids, "across": across})

@@ -30,9 +30,14 @@ def pages(book: Book) -> Iterator[Page | File]:
     files = [(addresses.FEED, "Atom: every change in every history, slower and faster"), (addresses.BADGE, "what to use, as an SVG")]
     for machine in book.machines:
         name = f"data/{addresses.part(machine.name)}"
-        files += [(f"{name}.csv", f"every time on {machine.name}"), (f"{name}.json", f"the same with ledgers, observations and counts, on {machine.name}")]
+        files += [
+            (f"{name}.csv", f"every time on {machine.name}"),
+            (f"{name}.json", f"the same with ledgers, observations and counts, on {machine.name}"),
+        ]
         yield File(f"{name}.csv", times(machine.results))
-        yield File(f"{name}.json", json.dumps(_document(machine.results), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+        yield File(
+            f"{name}.json", json.dumps(_document(machine.results), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+        )
     if book.card:
         files.append((addresses.CARD_DATA, "the report card"))
     files.append((addresses.SCHEMA, "JSON schema of ledger, passes, methods and article in a result file, and so in the JSON above"))
@@ -52,7 +57,13 @@ def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str
             timing = result.timings.get(case)
             if timing:
                 floor = floors.timing(result, case)
-                numbers = [_six(timing.median), _six(timing.low), _six(timing.high), len(timing.judged), _six(floor.median) if floor else ""]
+                numbers = [
+                    _six(timing.median),
+                    _six(timing.low),
+                    _six(timing.high),
+                    len(timing.judged),
+                    _six(floor.median) if floor else "",
+                ]
                 writer.writerow([result.machine, result.environment, version(result), named(case), device_of(case), *numbers])
     return text.getvalue()
 
@@ -77,7 +88,11 @@ def feed(book: Book) -> str:
         _add(entry, "title", f"torch {move['release']}: {move['text']}")
         _add(entry, "updated", f"{move['date']}T00:00:00Z")
         _add(entry, "link", rel="alternate", href=move["address"])
-        _add(entry, "summary", f"{one.machine}, {one.environment}: {move['text']}; most of all {named(move['most'])}, {100 * (move['most_ratio'] - 1):+.1f} %")
+        _add(
+            entry,
+            "summary",
+            f"{one.machine}, {one.environment}: {move['text']}; most of all {named(move['most'])}, {100 * (move['most_ratio'] - 1):+.1f} %",
+        )
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -85,19 +100,25 @@ def feed(book: Book) -> str:
 def badge(text: str) -> str:
     """A label and what to use, as an SVG."""
     left, right = (round(len(part) * CHARACTER + 12) for part in (LABEL, text))
-    root = ElementTree.Element(
-        "svg", xmlns="http://www.w3.org/2000/svg", width=str(left + right), height="20", role="img", **{"aria-label": f"{LABEL}: {text}"}
-    )
-    for x, width, colour in ((0, left, "#44484f"), (left, right, "#0b6e4f")):
-        ElementTree.SubElement(root, "rect", x=str(x), width=str(width), height="20", fill=colour)
-    letters = {"fill": "#fff", "font-family": "Verdana,sans-serif", "font-size": "11", "text-anchor": "middle"}
-    for x, part in ((left / 2, LABEL), (left + right / 2, text)):
-        ElementTree.SubElement(root, "text", x=f"{x:g}", y="14", **letters).text = part
+    whole = {"width": str(left + right), "height": "20", "role": "img", "aria-label": f"{LABEL}: {text}"}
+    root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **whole})
+    for begin, width, colour in ((0, left, "#44484f"), (left, right, "#0b6e4f")):
+        ElementTree.SubElement(root, "rect", {"x": str(begin), "width": str(width), "height": "20", "fill": colour})
+    letters = {"y": "14", "fill": "#fff", "font-family": "Verdana,sans-serif", "font-size": "11", "text-anchor": "middle"}
+    for middle, part in ((left / 2, LABEL), (left + right / 2, text)):
+        ElementTree.SubElement(root, "text", {"x": f"{middle:g}", **letters}).text = part
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _name(move: dict[str, Any], one: Series) -> list[str]:
-    return [one.machine, one.environment, move["release"], "slower" if move["slower"] else "faster", move["device"], "small" if move["small"] else "large"]
+    return [
+        one.machine,
+        one.environment,
+        move["release"],
+        "slower" if move["slower"] else "faster",
+        move["device"],
+        "small" if move["small"] else "large",
+    ]
 
 
 def _advice(book: Book) -> str:

@@ -44,7 +44,11 @@ def _semantics(machine: Machine | None) -> Page:
             "devices": advice.devices(machine.result),
             "observed": observed,
             "code": advice.code,
-            "changed": sorted((change for name in methods for change in _changed(machine, name)), key=lambda change: Version(change["release"]), reverse=True),
+            "changed": sorted(
+                (change for name in methods for change in _changed(machine, name)),
+                key=lambda change: Version(change["release"]),
+                reverse=True,
+            ),
         }
     return Page(addresses.SEMANTICS, "semantics.html", "What each method does", values)
 
@@ -92,10 +96,15 @@ def _full(seen: dict[str, Any]) -> str:
 def _method(book: Book, machine: Machine, name: str) -> Page:
     row = machine.result.methods[name]
     seen = _said(machine.result, name, "with_grad")
-    lead = f"With torch {machine.newest.version}, of a leaf that requires grad: {outcome(seen)}." if seen else "Not observed with the newest torch."
-    releases, before = [], ("", "")
+    lead = (
+        f"With torch {machine.newest.version}, of a leaf that requires grad: {outcome(seen)}."
+        if seen
+        else "Not observed with the newest torch."
+    )
+    releases: list[dict[str, Any]] = []
+    before = ["", ""]
     for result in _every_release(machine):
-        outcomes = tuple(outcome(seen) if (seen := _said(result, name, kind)) else "not there" for kind in KINDS)
+        outcomes = [outcome(seen) if (seen := _said(result, name, kind)) else "not there" for kind in KINDS]
         host = result.counts.get(peak("Host", name, ("device", "cpu")))
         releases.append(
             {
@@ -144,7 +153,9 @@ def _memory(machine: Machine | None) -> Iterator[Page | File]:
         yield Page(addresses.MEMORY, "memory.html", "Memory, in bytes", {"machine": None})
         return
     result = machine.result
-    accelerators = [device for device in ACCELERATORS if any(peak("Device", name, ("device", device)) in result.counts for name in result.methods)]
+    accelerators = [
+        device for device in ACCELERATORS if any(peak("Device", name, ("device", device)) in result.counts for name in result.methods)
+    ]
     rows = [
         {"method": name, "row": row, "cells": [_amount(count, result.counts.get(case)) for count, case in _columns(name, accelerators)]}
         for name, row in result.methods.items()
@@ -182,13 +193,12 @@ def _answer(result: Result) -> str:
     for where, device, how in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted, not measured yet")):
         asked, other = (result.counts.get(peak(where, name, *device)) for name in QUESTION)
         if asked is not None and other is not None:
-            codes = [str(result.methods[name]["code_on_accelerator"]) if name in result.methods else name for name in QUESTION]
-            more = f"{size(int(asked - other))} more than" if asked > other else f"{size(int(other - asked))} less than" if asked < other else "the same as"
-            return (
-                f"On a CUDA device {codes[0]} holds {size(int(asked))} above a tensor of 4 MiB: {more} {codes[1]} with its {size(int(other))} "
-                f"({how}). So yes, cloning on the device wastes that memory there." if asked > other else
-                f"On a CUDA device {codes[0]} holds {size(int(asked))} above a tensor of 4 MiB, {more} {codes[1]} ({how})."
+            code, cheaper = (result.methods[name]["code_on_accelerator"] if name in result.methods else name for name in QUESTION)
+            held = (
+                f"Above a tensor of 4 MiB on a CUDA device, {code} holds {size(int(asked))} there and {cheaper} {size(int(other))} ({how})."
             )
+            wasted = f"Yes: cloning there first wastes {size(int(asked - other))} of the device’s memory."
+            return f"{held} {wasted}" if asked > other else f"{held} No: cloning there first wastes nothing."
     return "How much device memory x.detach().clone().numpy() takes is not measured yet."
 
 
@@ -211,5 +221,16 @@ def _csv(machine: Machine) -> str:
         for case, value in result.counts.items():
             if case.suite.startswith("memory."):
                 said = dict(case.parameters)
-                writer.writerow([result.machine, result.environment, version(result), case.suite, said.get("method"), said.get("numel"), said.get("device", ""), int(value)])
+                writer.writerow(
+                    [
+                        result.machine,
+                        result.environment,
+                        version(result),
+                        case.suite,
+                        said.get("method"),
+                        said.get("numel"),
+                        said.get("device", ""),
+                        int(value),
+                    ]
+                )
     return text.getvalue()

@@ -8,7 +8,6 @@ from tensorcopy.compare import Change
 from tensorcopy.results import Case
 from tensorcopy.units import count
 
-
 NARROW = "\u202f"  # a space that does not break
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy import floors
 from tensorcopy.courses import said
-from tensorcopy.results import Case
+from tensorcopy.results import Case, Result
 from tensorcopy.site import addresses, landing, pictures
 from tensorcopy.site.answers import History, Machine
 from tensorcopy.site.book import Book, File, Page
@@ -22,7 +22,9 @@ from tensorcopy.site.series import Series
 def pages(book: Book) -> Iterator[Page | File]:
     values = {
         "machines": book.machines,
-        "moved": lambda machine: sorted((move for one in machine.series for move in landing.moves(book, one)), key=lambda move: move["date"], reverse=True),
+        "moved": lambda machine: sorted(
+            (move for one in machine.series for move in landing.moves(book, one)), key=lambda move: move["date"], reverse=True
+        ),
         "cases": _cases,
         "picture": lambda machine, history: Markup(pictures.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
         "names": lambda machine, history: list(_codes(machine, history).values()),
@@ -44,15 +46,23 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         "case": case,
         "suite": case.suite.rpartition(".")[0],
         "shown": shown,
-        "ended": f"{len(steps)} step{'s' if len(steps) > 1 else ''}; the last with torch {names[-1]}: {said(steps[-1])}." if steps else "No step is seen.",
+        "ended": f"{len(steps)} step{'s' if len(steps) > 1 else ''}; the last with torch {names[-1]}: {said(steps[-1])}."
+        if steps
+        else "No step is seen.",
         "floored": pictures.reaches_floor(machine, case),
         "floor": floors.timing(machine.result, case),
-        "svg": Markup(pictures.of_case(machine, case, book.linked)),  # noqa: S704 - our own SVG
+        "svg": Markup(pictures.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
         "rows": partial(_rows, book, case),
         "csv": csv,
     }
     yield Page(address, "history.html", f"{machine.code(dict(case.parameters).get('method', case.suite))}, {circumstances(case)}", values)
     yield File(csv, times([result for one in shown for result in one.results], [case]))
+
+
+def _linked(book: Book, here: str, one: Result, other: Result) -> str:
+    """A link from the page at `here` to the comparison of two results; "" where there is none."""
+    address = book.linked(one, other)
+    return addresses.relative(here, address) if address else ""
 
 
 def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -14,7 +15,7 @@ from tensorcopy.site.answers import CostTable, Machine, by_method
 from tensorcopy.site.book import Book, Page
 from tensorcopy.site.formats import coded, percent
 from tensorcopy.site.series import Series
-from tensorcopy.site.words import LANGUAGES, speaker
+from tensorcopy.site.words import LANGUAGES, Speaker, speaker
 from tensorcopy.units import count
 
 CHANGES = 6  # of the last, so that the page stays short
@@ -33,12 +34,12 @@ def pages(book: Book) -> Iterator[Page]:
                 "latest": _latest(book.machine.series[0]),
                 "changes": _changes(book, book.machine, say),
                 "tiles": _tiles(book, book.machine, say),
-                "codes": lambda table, rows, join=say("and"), machine=book.machine: _codes(machine, table, rows, join),
+                "codes": partial(_codes, book.machine, say("and")),
             }
         yield Page(address, "landing.html", str(say("question")), values, language, languages)
 
 
-def _answer(machine: Machine, say: Any) -> Markup:
+def _answer(machine: Machine, say: Speaker) -> Markup:
     """The sentence that a reader came for."""
     device = "cpu" if any(table.device == "cpu" for table in machine.costs) else machine.devices[0] if machine.costs else "cpu"
     codes = {table.group: coded(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
@@ -48,7 +49,7 @@ def _answer(machine: Machine, say: Any) -> Markup:
     return say(name, torch=machine.newest.version, cpu=machine.ledger["cpu"], **codes)
 
 
-def _news(machine: Machine, say: Any) -> Markup:
+def _news(machine: Machine, say: Speaker) -> Markup:
     latest = machine.series[0].latest
     if latest is None:
         return say("news_first")
@@ -63,13 +64,15 @@ def _latest(one: Series) -> dict[str, Any] | None:
     if one.latest is None or one.before is None:
         return None
     devices = list(dict.fromkeys(dict(case.parameters).get("device", "cpu") for case in one.latest.changes))
-    methods = list(dict.fromkeys(dict(case.parameters).get("method", "") for case in one.latest.changes if case.suite.startswith(("copies", "conv"))))
+    methods = list(
+        dict.fromkeys(dict(case.parameters).get("method", "") for case in one.latest.changes if case.suite.startswith(("copies", "conv")))
+    )
     rows = [(method, [by_method(one.latest, method, device) for device in devices]) for method in methods if method]
     versions = (one.releases[-2].version, one.releases[-1].version)
     return {"versions": versions, "devices": devices, "rows": rows, "address": addresses.of_pair(one.before, one.newest)}
 
 
-def _changes(book: Book, machine: Machine, say: Any) -> list[dict[str, Any]]:
+def _changes(book: Book, machine: Machine, say: Speaker) -> list[dict[str, Any]]:
     """The last moves of the machine's first series."""
     return [
         {
@@ -116,7 +119,7 @@ def moves(book: Book, one: Series) -> list[dict[str, Any]]:
     return found
 
 
-def _tiles(book: Book, machine: Machine, say: Any) -> list[tuple[Markup, object]]:
+def _tiles(book: Book, machine: Machine, say: Speaker) -> list[tuple[Markup, object]]:
     few, many = machine.passes_of(machine.result)
     tiles: list[tuple[Markup, object]] = [
         (say("measured"), str(machine.ledger["started"])[:10]),
@@ -134,5 +137,5 @@ def _tiles(book: Book, machine: Machine, say: Any) -> list[tuple[Markup, object]
     return tiles
 
 
-def _codes(machine: Machine, table: CostTable, rows: list[int], join: str) -> Markup:
-    return Markup(join).join(coded(machine.code(table.methods[row], table.device)) for row in rows)
+def _codes(machine: Machine, joint: Markup, table: CostTable, rows: list[int]) -> Markup:
+    return joint.join(coded(machine.code(table.methods[row], table.device)) for row in rows)

@@ -134,6 +134,3 @@ def _templates(day: str) -> Environment:
 def _printable(value: Any) -> Any:
     """A value without characters that no page may hold: a machine's name is somebody's text."""
     return CONTROL.sub("\ufffd", value) if type(value) is str else value
-
-
-

@@ -20,7 +20,7 @@ STYLESHEET = Path(__file__).with_name("tensorcopy.css")
 COLOURS = 5
 MOST_ABOVE_FLOOR = 4.0
 ARTICLE = 2**14  # elements of the article's largest tensor
-Linked = Callable[[Result, Result], str]  # from a result and the one before it to the address of their comparison, "" without one
+Linked = Callable[[Result, Result], str]  # from a result and the one before it to a link to their comparison, "" without one
 
 
 def of_case(machine: Machine, case: Case, linked: Linked) -> str:
@@ -39,13 +39,18 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
         bands.append(Band(band, colour))
         shown += [edge for spot in band if spot for edge in spot[1:]]
         if number == 0:
-            rules = [Rule(place[course.releases[step.index]] - 0.5, said(step).split(" by ")[0] + f" {_percent(step.ratio)}") for step in course.steps]
+            rules = [
+                Rule(place[course.releases[step.index]] - 0.5, said(step).split(" by ")[0] + f" {_percent(step.ratio)}")
+                for step in course.steps
+            ]
         rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.turns]
     if reaches_floor(machine, case):
         floor = _floor(machine, case, names)
         lines.append(Line(floor, 1, -1, "floor"))
         shown += [point.y for point in floor if point]
-    return Plot(f"{_named(machine, case)} over torch releases", Names(tuple(names)), Seconds.around(shown), lines, bands, tuple(rules)).svg()
+    return Plot(
+        f"{_named(machine, case)} over torch releases", Names(tuple(names)), Seconds.around(shown), lines, bands, tuple(rules)
+    ).svg()
 
 
 def reaches_floor(machine: Machine, case: Case) -> bool:
@@ -70,12 +75,14 @@ def of_group(shown: History, names: Mapping[str, str]) -> str:
 
 
 def of_sizes(table: CostTable, names: Mapping[str, str], *, linear: bool) -> str:
-    """A group's methods over the number of elements, and their floor; both axes logarithmic, or both linear, up to the article's last size."""
-    numels = [numel for numel in table.numels if not linear or numel <= ARTICLE]
+    """A group's methods over the number of elements, and their floor: both axes logarithmic, or both linear up to the article's size."""
+    numels = [numel for numel in table.numels if not linear or numel <= ARTICLE] or list(table.numels)
     lines = [
         Line(
             [
-                Point(numel, cost.timing.median, f"{names[method]}, {count(numel)}: {duration(cost.timing.median)}") if cost.timing else None
+                Point(numel, cost.timing.median, f"{names[method]}, {count(numel)}: {duration(cost.timing.median)}")
+                if cost.timing
+                else None
                 for numel, cost in zip(numels, row)
             ],
             1 + index % COLOURS,
@@ -100,7 +107,11 @@ def of_changes(found: Comparison, widest: float) -> str:
     known = sorted((change for change in found.changes.values() if change.interval and change.ratio), key=lambda change: change.ratio or 1)
     whiskers = [
         Whiskers(
-            [(place, change.interval[0], change.ratio or 1, change.interval[1]) for place, change in enumerate(known) if change.verdict is verdict and change.interval],
+            [
+                (place, change.interval[0], change.ratio or 1, change.interval[1])
+                for place, change in enumerate(known)
+                if change.verdict is verdict and change.interval
+            ],
             verdict.value,
         )
         for verdict in Verdict

@@ -201,10 +201,8 @@ class Plot:
         parts += [_line(self, line) for line in self.lines]
         parts += [mark for line in self.lines for mark in _marks(self, line)]
         parts += [_whiskers(self, some) for some in self.whiskers]
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label={_quoted(self.label)}>'
-            f"{''.join(parts)}</svg>"
-        )
+        place = f'xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        return f'<svg {place} role="group" aria-label={_quoted(self.label)}>{"".join(parts)}</svg>'
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Where a value lies, in units of the picture."""
@@ -219,7 +217,9 @@ def _grid(plot: Plot) -> list[str]:
     parts = []
     for value, text in plot.y.ticks():
         y = _number(plot.at(plot.x.low if isinstance(plot.x, Numels) else 0, value)[1])
-        parts.append(f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 6}" y="{y}" dy=".32em" class="y">{escape(text)}</text>')
+        parts.append(
+            f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 6}" y="{y}" dy=".32em" class="y">{escape(text)}</text>'
+        )
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - RIGHT}"/>')
     slant = isinstance(plot.x, Names)
     last = -1e9
@@ -229,7 +229,9 @@ def _grid(plot: Plot) -> list[str]:
             continue  # it would stand on the one before
         last = x
         turned = f' transform="rotate(-55 {_number(x)} {bottom + 12})"' if slant else ""
-        parts.append(f'<text x="{_number(x)}" y="{bottom + (12 if slant else 18)}" class="{"n" if slant else "x"}"{turned}>{escape(text)}</text>')
+        parts.append(
+            f'<text x="{_number(x)}" y="{bottom + (12 if slant else 18)}" class="{"n" if slant else "x"}"{turned}>{escape(text)}</text>'
+        )
     return parts
 
 
@@ -253,8 +255,9 @@ def _marks(plot: Plot, line: Line) -> list[str]:
         if point is not None:
             x, y = plot.at(point.x, point.y)
             title = f"<title>{escape(point.tip)}</title>" if point.tip else ""
-            mark = f'<path class="mark s{line.colour}{_kind(line.kind)}" transform="translate({_number(x)} {_number(y)})" d="{SHAPES[line.shape % len(SHAPES)]}"'
-            found.append(f"<a href={_quoted(point.href)}>{title}{mark}/></a>" if point.href else f"{mark}>{title}</path>" if title else f"{mark}/>")
+            place = f'transform="translate({_number(x)} {_number(y)})" d="{SHAPES[line.shape % len(SHAPES)]}"'
+            mark = f'<path class="mark s{line.colour}{_kind(line.kind)}" {place}'
+            found.append(f"<a href={_quoted(point.href)}>{title}{mark}/></a>" if point.href else f"{mark}>{title}</path>")
     return found
 
 
@@ -293,10 +296,12 @@ def _stretches(points: Sequence[tuple[float, float, float] | None]) -> list[list
 
 
 def _rule(plot: Plot, rule: Rule) -> str:
-    x = _number(plot.at(rule.x, plot.y.low or 1)[0])
-    end = float(x) > WIDTH * 0.7
-    place = f'x="{_number(float(x) + (-4 if end else 4))}"' + (' class="rule end' if end else ' class="rule')
-    return f'<path class="rule{_kind(rule.kind)}" d="M{x} {TOP}V{HEIGHT - plot.x.below}"/><text {place}{_kind(rule.kind)}" y="{TOP + 8}">{escape(rule.word)}</text>'
+    """The line, and its word beside it: to its left where it stands far to the right."""
+    x = plot.at(rule.x, plot.y.low or 1)[0]
+    left = x > WIDTH * 0.7
+    line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {TOP}V{HEIGHT - plot.x.below}"/>'
+    kind = "rule end" if left else "rule"
+    return f'{line}<text class="{kind}" x="{_number(x - 4 if left else x + 4)}" y="{TOP + 8}">{escape(rule.word)}</text>'
 
 
 def _kind(kind: str) -> str:

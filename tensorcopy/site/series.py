@@ -75,7 +75,7 @@ class Series:
 
 
 def of_results(found: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
-    """Every series: the machine that measured last first, of one machine the newest Python first. Results of an unknown SHA are left out."""
+    """Every series: the machine that measured last first, and there the newest Python. Results of an unknown SHA are left out."""
     known = {release.sha: (index, release) for index, release in enumerate(releases)}
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in found:
@@ -83,7 +83,10 @@ def of_results(found: Sequence[Result], releases: Sequence[Release]) -> list[Ser
             groups.setdefault((result.machine, result.environment, result.build), []).append(result)
     ordered = [sorted(group, key=lambda one: known[one.sha][0]) for group in groups.values()]
     series = [Series(tuple(group), tuple(known[one.sha][1] for one in group)) for group in ordered]
-    last = {one.machine: max(str(result.ledger["started"]) for other in series if other.machine == one.machine for result in other.results) for one in series}
+    last = {
+        one.machine: max(str(result.ledger["started"]) for other in series if other.machine == one.machine for result in other.results)
+        for one in series
+    }
     series.sort(key=lambda one: (_newest(one, known), one.environment), reverse=True)
     series.sort(key=lambda one: (last[one.machine], one.machine), reverse=True)
     return series

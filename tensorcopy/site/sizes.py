@@ -26,7 +26,10 @@ def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
     address = addresses.of_sizes(result)
     csv = addresses.data(address, "csv")
     tables = [
-        table for device in ("cpu", *ACCELERATORS) for group in GROUPS if (table := answers.costs(result, group, device, one.results)).methods
+        table
+        for device in ("cpu", *ACCELERATORS)
+        for group in GROUPS
+        if (table := answers.costs(result, group, device, one.results)).methods
     ]
 
     def codes(table: CostTable) -> dict[str, str]:
@@ -44,5 +47,7 @@ def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
         "csv": csv,
     }
     yield Page(address, "sizes.html", f"torch {version(result)}: time over size", values)
-    pictured = [answers.case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
+    pictured = [
+        answers.case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels
+    ]
     yield File(csv, times([result], pictured))
