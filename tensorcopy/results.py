@@ -312,7 +312,7 @@ def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[
 def _sound(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """A case's parameters. Raises ValueError for a number of elements that no tensor has."""
     numel = dict(parameters).get("numel", "1")
-    if not numel.isdecimal() or not 0 < int(numel[:20]) <= MOST:
+    if not (numel.isascii() and numel.isdecimal()) or not 0 < int(numel[:20]) <= MOST:
         raise ValueError(f"numel {numel[:20]!r}")
     return parameters
 

@@ -35,12 +35,8 @@ def test_the_fastest_that_does_as_asked_comes_first():
 
 def test_what_shares_or_fails_is_no_answer():
     """To a wish for a tensor of its own; nor is an ndarray."""
-    others = {
-        "shares": {"shares_storage": True},
-        "fails": {"raises": "RuntimeError: no"},
-        "array": {"gives": "ndarray", "keeps_graph": None},
-    }
-    assert told({"a": 300, "shares": 1, "fails": 1, "array": 1}, **others) == ["a"]
+    shares, fails, array = {"shares_storage": True}, {"raises": "RuntimeError: no"}, {"gives": "ndarray", "keeps_graph": None}
+    assert told({"a": 300, "shares": 1, "fails": 1, "array": 1}, shares=shares, fails=fails, array=array) == ["a"]
 
 
 def test_what_warns_is_not_taken_where_another_does_as_well():

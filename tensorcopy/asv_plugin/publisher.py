@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,8 @@ def _explorer(directory: Path) -> None:
     shutil.copyfile(str(shipped / "index.html"), directory / "explorer.html")
     shutil.copyfile(str(shipped / "favicon.svg"), directory / "favicon.svg")
     shutil.copytree(str(shipped / "assets"), directory / "assets", dirs_exist_ok=True)
+    licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]
+    (directory / "assets" / "LICENSE-asv-tachyon.txt").write_text("\n".join(path.read_text() for path in licences), encoding="utf-8")
     feed = directory / "regressions.xml"  # written before: asv's own publishers have a lower order
     if feed.exists():
         feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")

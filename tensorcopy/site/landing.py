@@ -26,7 +26,7 @@ def pages(book: Book) -> Iterator[Page]:
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
     for language, address in languages.items():
         say = speaker(language)
-        values: dict[str, Any] = {"machine": book.machine}
+        values: dict[str, Any] = {"machine": book.machine, "machines": book.machines}
         if book.machine:
             values |= {
                 "answer": _answer(book.machine, say),

@@ -202,7 +202,7 @@ class Plot:
         parts += [mark for line in self.lines for mark in _marks(self, line)]
         parts += [_whiskers(self, some) for some in self.whiskers]
         place = f'xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH} {HEIGHT}"'
-        return f'<svg {place} role="group" aria-label={_quoted(self.label)}>{"".join(parts)}</svg>'
+        return f"<svg {place} aria-label={_quoted(self.label)}>{''.join(parts)}</svg>"
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Where a value lies, in units of the picture."""

@@ -23,8 +23,8 @@ function addSwitch(place) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "◐";
-  button.title = place.dataset.theme;
-  button.setAttribute("aria-label", place.dataset.theme);
+  button.title = place.dataset.label;
+  button.setAttribute("aria-label", place.dataset.label);
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     remembered(root.dataset.theme);
