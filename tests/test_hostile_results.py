@@ -130,6 +130,7 @@ def test_what_the_schema_does_not_describe_is_refused(folder):
     assert ["methods/detach_clone" in str(problem) for problem in problems] == [True]
 
 
+@pytest.mark.slow
 def test_ten_thousand_parameters_are_pages_like_others(folder):
     """Slow to read, but no page fails."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from statistics import median
 from typing import Any
@@ -98,7 +99,11 @@ class History:
     points: tuple[Point, ...]
 
     def at(self, release: str, environment: str, method: str) -> Timing | None:
-        return next((p.timing for p in self.points if (p.release, p.environment, p.method) == (release, environment, method)), None)
+        return self._timings.get((release, environment, method))
+
+    @cached_property
+    def _timings(self) -> dict[tuple[str, str, str], Timing]:
+        return {(point.release, point.environment, point.method): point.timing for point in self.points}
 
 
 @dataclass(frozen=True)
@@ -205,9 +210,12 @@ def summary(changes: Sequence[Change]) -> Summary | None:
     return Summary(word, median(known) if known else None, counts)
 
 
-def by_method(found: Comparison, method: str, device: str) -> Summary | None:
-    """What became of all cases of a method on a device."""
-    return summary([change for case, change in found.changes.items() if _is(case, method, device)])
+def by_method(found: Comparison) -> dict[tuple[str, str], Summary]:
+    """What became of all cases of each method on each device."""
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for case, change in found.changes.items():
+        groups.setdefault((dict(case.parameters).get("method", ""), sides.device_of(case)), []).append(change)
+    return {key: told for key, changes in groups.items() if (told := summary(changes))}
 
 
 def outcome(seen: dict[str, Any]) -> str:
@@ -241,10 +249,6 @@ def memory(result: Result, method: str) -> str:
 def peak(where: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
     """The case of a count of bytes or allocations, for an input of 4 MiB."""
     return Case(f"memory.{where}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
-
-
-def _is(case: Case, method: str, device: str) -> bool:
-    return dict(case.parameters).get("method") == method and sides.device_of(case) == device
 
 
 def _machine(mine: tuple[Series, ...]) -> Machine:

@@ -82,4 +82,8 @@ class Book:
         return address if address in self._paired else ""
 
     def machine_of(self, result: Result) -> Machine:
-        return next(machine for machine in self.machines if machine.name == result.machine)
+        return self._by_name[result.machine]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Machine]:
+        return {machine.name: machine for machine in self.machines}

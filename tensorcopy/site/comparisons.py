@@ -106,6 +106,7 @@ def _counted(address: str, found: Comparison) -> dict[str, Any]:
         "cases": len(changes),
         "slower": sum(change.verdict is Verdict.SLOWER for change in changes),
         "faster": sum(change.verdict is Verdict.FASTER for change in changes),
+        "judged": 2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
     }
 
 

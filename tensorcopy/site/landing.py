@@ -63,11 +63,11 @@ def _latest(one: Series) -> dict[str, Any] | None:
     """The newest release against the one before it, by method and device."""
     if one.latest is None or one.before is None:
         return None
-    devices = list(dict.fromkeys(dict(case.parameters).get("device", "cpu") for case in one.latest.changes))
-    methods = list(
-        dict.fromkeys(dict(case.parameters).get("method", "") for case in one.latest.changes if case.suite.startswith(("copies", "conv")))
-    )
-    rows = [(method, [by_method(one.latest, method, device) for device in devices]) for method in methods if method]
+    told = by_method(one.latest)
+    asked = {case["method"] for case in one.latest.changes if case.suite.startswith(("copies.", "conversions."))}
+    devices = list(dict.fromkeys(device for _, device in told))
+    methods = [method for method in dict.fromkeys(method for method, _ in told) if method in asked]
+    rows = [(method, [told.get((method, device)) for device in devices]) for method in methods]
     versions = (one.releases[-2].version, one.releases[-1].version)
     return {"versions": versions, "devices": devices, "rows": rows, "address": addresses.of_pair(one.before, one.newest)}
 

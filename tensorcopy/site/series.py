@@ -116,13 +116,14 @@ def _neighbours(series: Sequence[Series]) -> Iterator[tuple[Series, Result, Resu
 
 def _across(series: Sequence[Series]) -> Iterator[tuple[Series, Result, Result]]:
     """Of one machine all that two environments share; of two machines that follow on each other the newest that they share."""
-    for one, other in combinations(series, 2):
-        if one.machine == other.machine:
-            shared = _shared(one, other)
-            yield from ((other, mine, theirs) for theirs, mine in shared)
-    leading = list({one.machine: one for one in reversed(series)}.values())[::-1]
-    for one, other in pairwise(leading):
-        yield from ((one, mine, theirs) for mine, theirs in _shared(one, other)[-1:])
+    machines: dict[str, list[Series]] = {}
+    for one in series:
+        machines.setdefault(one.machine, []).append(one)
+    for mine in machines.values():
+        for one, other in combinations(mine, 2):
+            yield from ((other, theirs, its) for its, theirs in _shared(one, other))
+    for one, other in pairwise(mine[0] for mine in machines.values()):
+        yield from ((one, its, theirs) for its, theirs in _shared(one, other)[-1:])
 
 
 def _shared(one: Series, other: Series) -> list[tuple[Result, Result]]:
