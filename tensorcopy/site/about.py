@@ -47,7 +47,7 @@ def written(markdown: str) -> Markup:
             elif child.type == "link_close":
                 child.tag = "span"
     html = parser.renderer.render(tokens, parser.options, {})
-    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="glossary"><table>').replace(
+    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="glossary"><table class="words">').replace(
         "</table>", "</table></div>"
     )
     return Markup(html)  # noqa: S704 - the parser escapes HTML, and the text is our own

@@ -8,6 +8,7 @@ from tensorcopy.compare import Change
 from tensorcopy.results import Case
 from tensorcopy.units import count
 
+SHORT = 2  # characters
 NARROW = "\u202f"  # a space that does not break
 
 
@@ -23,8 +24,11 @@ def coded(code: str) -> Markup:
 
 
 def breakable(code: str) -> Markup:
-    """Code that may be broken before a call, where a phone is too narrow."""
-    return Markup("<wbr>.").join(code.split("."))
+    """Code that may be broken before a call, where a phone is too narrow; but not behind a name as short as x."""
+    head, *calls = code.split(".")
+    if calls and len(head) <= SHORT:
+        head, *calls = f"{head}.{calls[0]}", *calls[1:]
+    return Markup("<wbr>.").join([head, *calls])
 
 
 def circumstances(case: Case) -> str:

@@ -44,6 +44,8 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
                 for step in course.steps
             ]
         rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.turns]
+    measured = {name for one in mine for name, result in zip(_versions(one), one.results) if case in result.timings}
+    rules += [Rule(place[name], "not measured", "gap") for name in names if name not in measured]
     if reaches_floor(machine, case):
         floor = _floor(machine, case, names)
         lines.append(Line(floor, 1, -1, "floor"))
@@ -128,6 +130,10 @@ def standalone(svg: str) -> str:
     rules = sheet.split("/* plots", 1)[1].split("*/", 1)[1].split("/* end of plots */")[0]
     style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
     return svg.replace(">", f"><style>{style}</style>", 1)
+
+
+def _versions(one: Series) -> list[str]:
+    return [release.version for release in one.releases]
 
 
 def _points(one: Series, case: Case, names: list[str], linked: Linked) -> list[Point | None]:
