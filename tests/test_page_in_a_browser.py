@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tensorcopy import report_card, results, site
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.site import addresses
 from tests.conftest import ROOT
+from tests.test_site import follow_all_links
 
 pytestmark = pytest.mark.slow
 
@@ -50,8 +52,10 @@ def published(tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("site")
     card = json.loads((ROOT / report_card.FILE).read_text())
     glossary = {language: (ROOT / path).read_text() for language, path in publisher.GLOSSARY.items()}
+    begin = time.process_time()
     publisher._explorer(directory)
     site.write(results.load(ROOT / "results").found, card, glossary, directory)
+    (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
 
 
@@ -164,6 +168,18 @@ def test_it_can_be_walked_by_keyboard(watched, published):
     page.goto((published / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.locator("svg.plot a").last.click()
     assert page.url.endswith("/compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html") or "/compare/" in page.url
+
+
+def test_every_link_of_the_shipped_history_is_alive(published):
+    """On all its pages."""
+    there = {str(path.relative_to(published)): path for path in published.rglob("*") if path.is_file()}
+    site = {name: path.read_text() for name, path in there.items() if name.endswith(".html") and name != addresses.EXPLORER}
+    follow_all_links(site, set(there))
+
+
+def test_publishing_takes_less_than_a_minute(published):
+    """Of this processor's time; asv's own part is some five seconds more."""
+    assert float((published / "seconds").read_text()) < 55
 
 
 def test_the_site_is_small(published):
