@@ -1,7 +1,7 @@
 """Which method for which wish: what does as asked, fastest first, with what to beware of. From one result alone. Pure.
 
-What a method does is what it was observed to do when that result was measured; what it costs is what it cost there. The chooser's pages
-and `tensorcopy advise` say what this module says.
+What a method does is what it was observed to do when that result was measured; what it costs is what it cost there. The
+chooser's pages say what this module says.
 """
 
 from __future__ import annotations
@@ -99,18 +99,20 @@ def numels(result: Result, wish: Wish) -> list[int]:
 def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
     """By size, the methods that do as wished: the one to take first, then by time, then those without one.
 
-    The one to take does not warn, if there is such a one; and none that does not is surely faster, here or at more of the other sizes.
+    The one to take does not warn, if there is such a one; none is surely faster here, if that can be had too; and of several such
+    it is the one that is surely beaten at the smallest share of its sizes.
     beside : results of the same machine, Python and build, which know how far passes stray
     """
     fit = [name for name in _known(result) if _does(result.methods[name], wish)]
     there = list(beside)
     rows = {numel: _options(result, wish, fit, numel, there) for numel in numels(result, wish)}
-    beaten = {name: sum(not row[name].contender for row in rows.values() if row[name].timing) for name in fit}
+    judged = {name: [not row[name].contender for row in rows.values() if row[name].timing] for name in fit}
+    beaten = {name: sum(some) / len(some) if some else 1.0 for name, some in judged.items()}
     times = {name: median([log(row[name].timing.median) for row in rows.values() if row[name].timing] or [inf]) for name in fit}  # type: ignore[union-attr]
 
     def place(option: Option) -> tuple[bool, bool, bool, float, float]:
         warns = any(word == "warns" for word, _ in option.beware)
-        surely = float(beaten[option.method]) if option.contender else _time(option)
+        surely = beaten[option.method] if option.contender else _time(option)
         return option.timing is None, warns, not option.contender, surely, times[option.method]
 
     return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
@@ -144,6 +146,7 @@ def _does(row: Mapping[str, Any], wish: Wish) -> bool:
     return (
         not outcome["raises"]
         and outcome["gives"] == wish.to
+        and (wish.to != "tensor" or outcome["device"] == "same")
         and outcome["shares_storage"] is not wish.own
         and (wish.keeps_graph is None or outcome["keeps_graph"] is wish.keeps_graph)
     )
@@ -184,10 +187,8 @@ def _case(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
     group = row["group"] if row.get("group") in SUITES else "copy"
     if wish.device != "cpu":
         parameters.append(("device", wish.device))
-    elif wish.requires_grad and group in ON_DEVICE:
-        parameters.append(("requires_grad", "True"))
-    elif wish.requires_grad:
-        parameters.append(("requires_grad", "not measured"))  # primitives and alternatives are timed without
+    if wish.requires_grad:  # timed on the CPU only, and there copies and conversions only
+        parameters.append(("requires_grad", "True" if wish.device == "cpu" and group in ON_DEVICE else "not measured"))
     return Case(_suite(group, wish.device, wish.requires_grad), tuple(parameters))
 
 

@@ -49,12 +49,12 @@ def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dic
 
 
 def over(series: Sequence[Result]) -> dict[Case, Course]:
-    """Every case's course over the results of one machine, Python and build, in order of release: of the cases that the last one has."""
+    """Every case's course over the results of one machine, Python and build, in order of release; the newest result's cases first."""
     newest = series[-1]
-    versions = {row.sha: row.version for row in releases.load()}
-    cases = [case for case in newest.timings if not case.suite.startswith(sides.NOT_TORCHS)]
+    there = dict.fromkeys(case for one in reversed(series) for case in one.timings)
+    cases = [case for case in there if not case.suite.startswith(sides.NOT_TORCHS)]
     on = f"{newest.ledger['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
-    return {case: _course(case, on, tuple(versions[one.sha] for one in series), series, _usual(series, case)) for case in cases}
+    return {case: _course(case, on, tuple(map(sides.version, series)), series, _usual(series, case)) for case in cases}
 
 
 def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:

@@ -10,11 +10,12 @@ MOVES = ("copies", "conversions", "article")  # the suites whose methods all mov
 
 
 def nbytes(case: Case) -> int | None:
-    """The bytes that a case's tensor holds; None for a case that moves none, or that is a floor itself."""
+    """The bytes that a case's tensor holds; None for a case that moves none, that is a floor itself, or of which that is not known."""
     parameters = dict(case.parameters)
     if case.suite.split(".")[0] not in MOVES and parameters.get("method") != "clone":
         return None
-    return int(parameters["numel"]) * ITEMSIZE[parameters.get("dtype", "float32")]
+    itemsize = ITEMSIZE.get(parameters.get("dtype", "float32"))
+    return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
 
 
 def of(case: Case, *, kept: bool = False) -> Case | None:

@@ -33,9 +33,7 @@ def headline(found: Comparison) -> str:
     if not number[Verdict.SLOWER] and not number[Verdict.FASTER]:
         if number[Verdict.SAME] == 0:
             return f"Nothing could be said of {len(found.changes)} cases"
-        return (
-            f"No change is seen in {len(found.changes)} cases; {number[Verdict.SAME]} surely changed by less than {_percent(found.margin)}"
-        )
+        return f"No change is seen in {len(found.changes)} cases; {number[Verdict.SAME]} changed by less than {_percent(found.margin)}"
     said = [f"{number[verdict]} {verdict.value}" for verdict in CHANGED if number[verdict]]
     case, change = rows[0]
     return f"{' and '.join(said)} {of}; most of all {named(case)}, {change.sentence}"
@@ -68,7 +66,9 @@ def terminal(found: Comparison, *, every: bool = False) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{found.named[0]} → {found.named[1]}, on {found.on}"), Text(headline(found) + "\n")]
     if table.row_count:
         parts += [table, Text("")]
-    return Group(*parts, Text("\n".join(counted(found))))
+    undecided = any(change.verdict is Verdict.UNDECIDED for change in found.changes.values())
+    lines = [*counted(found), *(["--all says how many more passes would tell"] if undecided else [])]
+    return Group(*parts, Text("\n".join(lines)))
 
 
 def markdown(found: Comparison) -> str:
@@ -155,7 +155,7 @@ def counted(found: Comparison) -> list[str]:
     undecided = Counter(_why(change) for change in rows if change.verdict is Verdict.UNDECIDED)
     lines = [f"{same} same: no change larger than {_percent(found.margin)}"] if same else []
     lines += [f"{count} undecided: {why}" for why, count in undecided.most_common()]
-    return lines + (["--all says how many more passes would tell"] if undecided else [])
+    return lines
 
 
 def _why(change: Change) -> str:

@@ -31,7 +31,7 @@ from tensorcopy.passes import Timing
 
 SCHEMA = Path(__file__).with_name("result.schema.json")
 MOST = 2**62  # elements that a tensor may have
-LONGEST = 1e6  # seconds: no call takes eleven days
+SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -319,7 +319,7 @@ def _sound(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
 
 def _seconds(sample: Any) -> float:
     """A sample. Raises ValueError for what is no time."""
-    if not (isinstance(sample, (int, float)) and 0 < sample < LONGEST):
+    if not (isinstance(sample, (int, float)) and SHORTEST < sample < LONGEST):
         raise ValueError(f"a sample of {sample!r} seconds")
     return float(sample)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
 
-from tensorcopy import results
+from tensorcopy import releases, results
 from tensorcopy.compare import MARGIN, Change, Side, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case, Result
@@ -138,8 +138,9 @@ def named(case: Case) -> str:
 
 
 def version(result: Result) -> str:
-    """A result's release, without its build: "2.15.0"."""
-    return str(result.ledger["torch"]).partition("+")[0]
+    """A result's release, as the table calls it: "2.15.0"; of an unknown one what torch says of itself, without its build."""
+    known = {row.sha: row.version for row in releases.load()}
+    return known.get(result.sha) or str(result.ledger["torch"]).partition("+")[0]
 
 
 def device_of(case: Case) -> str:

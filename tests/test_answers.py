@@ -47,7 +47,7 @@ def test_a_machine_says_how_quiet_it_was():
     (case,) = result.timings
     result.timings[case] = timing([Visit((1e-6, 1e-6, 2e-6, 2e-6), (9e-6, 9e-6, 9e-6, 17e-6), limit=1e-5)])
     assert only(result).quiet == 0.75
-    assert only(result).passes == (1, 1)
+    assert only(result).passes_of(result) == (1, 1)
 
 
 def test_the_floor_stands_beside_the_methods():
@@ -56,17 +56,6 @@ def test_the_floor_stands_beside_the_methods():
     floor = Timing(1e-7, 1e-7, 1e-7)
     result.timings[Case("floors.ByBytes.time_memcpy", (("memory", "fresh"), ("nbytes", "64")))] = floor
     assert only(result).costs[0].floors == (None, floor)
-
-
-def test_memory_is_said_with_how_it_is_known():
-    """A device's is measured or counted; what nobody looked at is not measured yet."""
-    result = measured(NEW, {("a", 1): 1e-6})
-    assert answers.memory(result, "a") == "not measured yet"
-    result.counts[Case("memory.Host.track_peak", (("method", "a"), ("numel", "1048576"), ("device", "cpu")))] = 4194304.0
-    result.counts[Case("memory.Counted.track_peak", (("method", "a"), ("numel", "1048576")))] = 0.0
-    assert answers.memory(result, "a") == "4 MiB on the host; 0 B on a CUDA device (counted, not measured yet)"
-    result.counts[Case("memory.Device.track_peak", (("method", "a"), ("numel", "1048576"), ("device", "cuda")))] = 4194816.0
-    assert answers.memory(result, "a") == "4 MiB on the host; 4 MiB on a CUDA device"
 
 
 def test_the_newest_release_answers_and_history_is_in_order():
@@ -78,6 +67,27 @@ def test_the_newest_release_answers_and_history_is_in_order():
     assert history.releases == ("1.0.0", "2.0.0")
     assert history.environments == ("py3.11-cuda", "py3.9-cuda")
     assert history.at("1.0.0", "py3.11-cuda", "a") is None
+
+
+def test_a_release_of_which_a_part_was_measured_does_not_answer():
+    """Nor do its gaps take anything away: the cases and methods of the others stay."""
+    whole = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6})
+    part = measured(NEW, {("a", 16): 1e-6})
+    part.timings.clear()
+    part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = whole.timings[
+        next(iter(whole.timings))
+    ]
+    machine = only(whole, part)
+    assert machine.newest == OLD
+    assert {case["method"] for case in machine.cases} == {"a", "b"}
+    assert list(machine.methods) == ["a", "b"]
+
+
+def test_a_method_that_went_away_keeps_its_history():
+    """And its code."""
+    machine = only(measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6}))
+    assert {case["method"] for case in machine.cases} == {"a", "b"}
+    assert machine.code("b") == "code of b"
 
 
 def test_the_machine_that_measured_last_comes_first():

@@ -22,7 +22,7 @@ def book():
 
 @pytest.fixture(scope="module")
 def site(book) -> dict[str, str]:
-    templates = pages._templates(book.day)
+    templates = pages._templates(book)
     return {page.address: pages._page(templates, page) for page in chooser.pages(book)}
 
 

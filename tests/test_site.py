@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import PurePosixPath
@@ -14,7 +15,8 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy import report_card, results
+from tensorcopy import releases, report_card, results
+from tensorcopy.results import Case
 from tensorcopy.sides import version
 from tensorcopy.site import addresses, pages, words
 from tests.conftest import NEW, OLD, ROOT, measured
@@ -104,7 +106,7 @@ def follow_all_links(site: dict[str, str], there: set[str]) -> None:
             if not link or link.startswith("data:"):
                 continue
             if link.startswith("https:"):
-                assert link.startswith("https://github.com/pytorch/pytorch/"), link
+                assert link in {release.notes for release in releases.load()}, link
                 continue
             path, _, place = link.partition("#")
             target = resolved(address, unquote(path)) if path else address
@@ -174,7 +176,8 @@ def test_addresses_stay(shipped):
         "data.html",
         "data/epyc-2core.csv",
         "data/epyc-2core.json",
-        "data/result.schema.json",
+        "result.schema.json",
+        "data.schema.json",
         "changes.xml",
         "badge.svg",
     }
@@ -220,7 +223,8 @@ def test_data_is_what_the_pages_say(shipped):
     ]
     assert f"{float(row['median']) * 1e6:.2f} µs" in shipped["index.html"]
     document = json.loads(shipped["data/epyc-2core.json"], parse_constant=pytest.fail)
-    schema = json.loads(shipped["data/result.schema.json"])
+    jsonschema.Draft202012Validator(json.loads(shipped["data.schema.json"])).validate(document)
+    schema = json.loads(shipped["result.schema.json"])
     for result in document["results"]:
         described = {"ledger": result["ledger"], "passes": [], "methods": result["methods"], "article": result["article"]}
         jsonschema.Draft202012Validator(schema).validate(described)
@@ -284,6 +288,84 @@ def test_one_release_is_a_site_too(monkeypatch):
     assert "nothing is compared yet" in one["index.html"]
     assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
     assert all(page.open == [] for page in html(one).values())
+
+
+def on_cuda(release, times, **ledger):
+    """A result with times on a CUDA device alone, and what was seen there."""
+    result = measured(release, times, **ledger)
+    timings = dict(result.timings)
+    result.timings.clear()
+    for case, timing in timings.items():
+        suite = case.suite.replace("copies.BySize", "copies.Throughput").replace("conversions.BySize", "conversions.Latency")
+        result.timings[Case(suite, (*case.parameters, ("device", "cuda")))] = timing
+    for row in result.methods.values():
+        row["observed"] = {"cuda": row["observed"]["cpu"]}
+    result.ledger["accelerators"] = {"cuda": "Card 9000"}
+    return result
+
+
+def test_an_accelerator_speaks_for_itself(monkeypatch):
+    """Its name, its code, its history; a time without grad is not given for a tensor with."""
+    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
+    site = dict(pages.files(pages.book([on_cuda(OLD, times), on_cuda(NEW, times)])))
+    answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
+    assert answer == "torch 2.0.0 on Card 9000: use code of a there for a tensor of its own, code of a_numpy there for an ndarray."
+    assert "code of a there on torch 2.0.0" in site["badge.svg"]
+    history = site["history/box/copies.Throughput/a-1024-cuda.html"]
+    assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
+    assert "not measured yet" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
+    assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
+    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+
+
+def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
+    """Cases, methods and links of the others stay alive; a case may have no method."""
+    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
+    for result in (whole, part):
+        result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
+    site = dict(pages.files(pages.book([whole, part])))
+    assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
+    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+    part.timings.clear()
+    part.methods.clear()
+    part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
+        iter(whole.timings.values())
+    )
+    site = dict(pages.files(pages.book([part])))
+    assert "Nothing is measured yet" in site["choose/index.html"]
+    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+
+
+def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
+    """Neither on the landing page nor in the feed; the histories say what changed."""
+    table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
+    monkeypatch.setattr("tensorcopy.releases.load", lambda: table)
+    found = [
+        measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
+        for index, row in enumerate(table)
+    ]
+    site = dict(pages.files(pages.book(found)))
+    assert "<entry>" not in site["changes.xml"]
+    assert "No step is seen" in site["index.html"]
+    assert "The machine changed too: hugepages: never → always" in site["history/index.html"]
+    calm = dict(pages.files(pages.book([replace(one, ledger={**one.ledger, "hugepages": "never"}) for one in found])))
+    assert calm["changes.xml"].count("<entry>") == 1
+    assert "1 of 1 cpu cases of up to 2¹⁴ elements slower, median × 2" in calm["index.html"].replace("\u202f", " ")
+
+
+def test_a_build_of_its_own_at_a_releases_commit_is_that_release(monkeypatch):
+    """Whatever it calls itself."""
+    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    found = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
+    found[1].ledger["torch"] = "2.0.0a0+git1234"
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(pages.files(pages.book(found)))
+
+
+def test_the_command_for_more_evidence_names_the_machine(shipped):
+    """There may be several."""
+    assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in shipped["compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"]
 
 
 def test_text_from_results_is_escaped(monkeypatch):

@@ -27,7 +27,8 @@ DATA = "data.html"
 EXPLORER = "explorer.html"
 FEED = "changes.xml"
 BADGE = "badge.svg"
-SCHEMA = "data/result.schema.json"
+SCHEMA = "result.schema.json"
+DATA_SCHEMA = "data.schema.json"
 CARD_DATA = "report-card.json"
 
 LONGEST = 60  # characters of a part
@@ -82,5 +83,5 @@ def relative(here: str, there: str) -> str:
 
 def part(text: str) -> str:
     """A text as one part of an address."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip(".")[:LONGEST]
+    safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:LONGEST]
     return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip("-")

@@ -20,12 +20,10 @@ from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 from tensorcopy.site import series
 from tensorcopy.site.series import Series
-from tensorcopy.units import size
 
 GROUPS = ("copy", "conversion")
 ACCELERATORS = ("cuda", "mps", "xpu")
 PICTURED = (2**10, 2**20)  # the dispatcher's share, and the memory's
-FLOAT32 = 4  # bytes an element of the sizes shown
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class CostTable:
     floors: tuple[Timing | None, ...]
 
     def winner(self) -> int:
-        """The row of the method that is surely beaten at the fewest sizes; of several the one that is least most often, then as a whole."""
+        """The row of the method that may be the least at the most sizes; of several the one that is least most often, then as a whole."""
 
         def rank(row: int) -> tuple[int, int, float]:
             costs = self.costs[row]
@@ -101,6 +99,10 @@ class History:
     def at(self, release: str, environment: str, method: str) -> Timing | None:
         return self._timings.get((release, environment, method))
 
+    def has(self, release: str, environment: str) -> bool:
+        """Whether any of the methods was measured there."""
+        return any((release, environment, method) in self._timings for method in self.methods)
+
     @cached_property
     def _timings(self) -> dict[tuple[str, str, str], Timing]:
         return {(point.release, point.environment, point.method): point.timing for point in self.points}
@@ -118,20 +120,28 @@ class Machine:
     histories: tuple[History, ...]
     not_measured: tuple[str, ...]  # accelerators without a number
     quiet: float | None  # the share of its samples that were taken while it was quiet; None where no control was noted
-    passes: tuple[int, int]  # the fewest and the most that a case of these results has
 
     @property
     def name(self) -> str:
         return self.series[0].machine
 
-    @property
-    def newest(self) -> Release:
-        return self.series[0].releases[-1]
+    @cached_property
+    def result(self) -> Result:
+        """Of the newest release of which more than a part was measured."""
+        return _whole(self.series[0])
 
     @property
-    def result(self) -> Result:
-        """Of the newest release."""
-        return self.series[0].newest
+    def newest(self) -> Release:
+        """The release of that result."""
+        return next(release for release in self.series[0].releases if release.sha == self.result.sha)
+
+    @cached_property
+    def methods(self) -> dict[str, Any]:
+        """Every method's row, as the newest result that knows it has it; those of the newest result first."""
+        found = dict(self.result.methods)
+        for result in reversed(self.results):
+            found.update({name: row for name, row in result.methods.items() if name not in found})
+        return found
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -146,12 +156,18 @@ class Machine:
         return list(dict.fromkeys(table.device for table in self.costs))
 
     @property
+    def device(self) -> str:
+        """The one that is spoken of first: the CPU, where that was measured."""
+        return "cpu" if "cpu" in self.devices or not self.devices else self.devices[0]
+
+    def hardware(self, device: str) -> str:
+        """Where a tensor on `device` lies, as its maker calls it."""
+        return str(self.ledger["cpu"] if device == "cpu" else self.ledger["accelerators"].get(device, device))
+
+    @property
     def cases(self) -> list[Case]:
         """Every case that torch can change, in any of the results, those of the newest first."""
-        found = dict.fromkeys(self.result.timings)
-        for one in self.series:
-            found.update(dict.fromkeys(one.newest.timings))
-        return [case for case in found if not case.suite.startswith(sides.NOT_TORCHS)]
+        return list(dict.fromkeys(case for one in self.series for case in one.courses))
 
     def answer(self) -> list[tuple[str, str]]:
         """For copies and for conversions on the CPU: the winner's code, and what is true of it."""
@@ -163,12 +179,13 @@ class Machine:
 
     def code(self, method: str, device: str = "cpu") -> str:
         """The method's code as the registry had it when this machine measured."""
-        row = self.result.methods.get(method, {})
+        row = self.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
 
     def passes_of(self, result: Result) -> tuple[int, int]:
         """The fewest and the most passes that say something of torch, of the cases of one result."""
-        return _passes([timing for case, timing in result.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)])
+        counts = [len(timing.judged) for case, timing in result.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)] or [0]
+        return min(counts), max(counts)
 
 
 @dataclass(frozen=True)
@@ -234,25 +251,13 @@ def outcome(seen: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def memory(result: Result, method: str) -> str:
-    """The peak that a method holds above an input of 4 MiB: on the host, for a tensor on the CPU; and on a CUDA device."""
-    host = result.counts.get(peak("Host", method, ("device", "cpu")))
-    measured, counted = result.counts.get(peak("Device", method, ("device", "cuda"))), result.counts.get(peak("Counted", method))
-    words = [] if host is None else [f"{size(int(host))} on the host"]
-    if measured is not None:
-        words.append(f"{size(int(measured))} on a CUDA device")
-    elif counted is not None:
-        words.append(f"{size(int(counted))} on a CUDA device (counted, not measured yet)")
-    return "; ".join(words) or "not measured yet"
-
-
 def peak(where: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
     """The case of a count of bytes or allocations, for an input of 4 MiB."""
     return Case(f"memory.{where}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
 
 
 def _machine(mine: tuple[Series, ...]) -> Machine:
-    result, results = mine[0].newest, [result for one in mine for result in one.results]
+    result, results = _whole(mine[0]), [result for one in mine for result in one.results]
     devices = ["cpu", *(device for device in ACCELERATORS if _numels(result, "copy", device))]
     timings = [timing for result in results for timing in result.timings.values()]
     quiet = [reading <= visit.limit for timing in timings for visit in timing.visits for reading in visit.control]
@@ -262,13 +267,13 @@ def _machine(mine: tuple[Series, ...]) -> Machine:
         histories=tuple(history for group in GROUPS for numel in PICTURED if (history := _history(mine, group, numel)).points),
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
         quiet=sum(quiet) / len(quiet) if quiet else None,
-        passes=_passes(timings),
     )
 
 
-def _passes(timings: Sequence[Timing]) -> tuple[int, int]:
-    counts = [sum(not visit.left_out for visit in timing.visits) for timing in timings] or [0]
-    return min(counts), max(counts)
+def _whole(one: Series) -> Result:
+    """The newest result of a series that knows its methods and has copies; the newest of all where none does."""
+    whole = [result for result in one.results if result.methods and any(case.suite.startswith("copies.") for case in result.timings)]
+    return whole[-1] if whole else one.newest
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
@@ -303,7 +308,7 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
 
 
 def _costs(mine: Series, group: str, device: str) -> CostTable:
-    return costs(mine.newest, group, device, mine.results)
+    return costs(_whole(mine), group, device, mine.results)
 
 
 def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:

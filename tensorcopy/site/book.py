@@ -81,6 +81,18 @@ class Book:
         address = addresses.of_pair(one, other)
         return address if address in self._paired else ""
 
+    @cached_property
+    def methods(self) -> dict[str, Any]:
+        """Every method that any machine knows, those of the first machine first."""
+        found: dict[str, Any] = {}
+        for machine in self.machines:
+            found = {**found, **{name: row for name, row in machine.methods.items() if name not in found}}
+        return found
+
+    @property
+    def builds(self) -> set[str]:
+        return {result.build for machine in self.machines for result in machine.results}
+
     def machine_of(self, result: Result) -> Machine:
         return self._by_name[result.machine]
 

@@ -33,7 +33,9 @@ def pages(book: Book) -> Iterator[Page]:
         for numel, options in answers.items():
             yield from _asked(addresses.of_wish(wish, numel), machine, wish, numel, options, sizes)
     first = FIRST if FIRST in found else next(iter(found), None)
-    if first:
+    if first is None:  # nothing of what it asks was measured
+        yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
+    else:
         numel = _near(AT, sizes[first])
         yield from _asked(addresses.CHOOSER, machine, first, numel, found[first][numel], sizes)
 

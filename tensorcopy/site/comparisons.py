@@ -14,7 +14,7 @@ from tensorcopy import report
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison, device_of, named, version
-from tensorcopy.site import addresses, formats, pictures
+from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
@@ -31,9 +31,9 @@ def pages(book: Book) -> Iterator[Page | File]:
     across = [_counted(address, found) for address, found in book.comparisons.items() if address not in within]
     grids = [{"series": one, "rows": _grid(book, one)} for one in book.series]
     yield Page(addresses.COMPARISONS, "comparisons.html", "Compare any two", {"grids": grids, "across": across})
-    series = {(result.path): one for one in book.series for result in one.results}
+    its = {result.path: one for one in book.series for result in one.results}
     for address, found in book.comparisons.items():
-        yield from _pair(book, address, found, series[found.after.path])
+        yield from _pair(book, address, found, its[found.after.path])
 
 
 def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
@@ -45,20 +45,34 @@ def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[
         "machine": machine,
         "headline": report.headline(found),
         "counts": [(verdict.value, verdicts.count(verdict)) for verdict in ORDER],
-        "changed": [row for row in rows if row[1].verdict in report.CHANGED],
+        "changed": sorted((row for row in rows if row[1].verdict in report.CHANGED), key=_how_sure),
         "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in report.CHANGED]),
-        "why": report.counted(found)[:-1] if any(verdict is Verdict.UNDECIDED for verdict in verdicts) else report.counted(found),
+        "why": report.counted(found),
         "widest": widest,
         "svg": Markup(pictures.of_changes(found, widest)),  # noqa: S704 - our own SVG
         "case_page": lambda case: addresses.of_case(found.after.machine, case),
         "neighbours": _neighbours(book, found, one),
-        "turns": [turn for name, turns in one.turns.items() for turn in turns if name == version(found.after)],
+        "turns": series.turned(found.before, found.after) if found.before.machine == found.after.machine else [],
+        "notes": [release for release in one.releases if release.sha == found.after.sha],
         "ledgers": _ledgers(found.before, found.after),
-        "spoken": [f"{version(result)}@{result.python}" for result in (found.before, found.after)],
+        "spoken": [_spoken(book, result) for result in (found.before, found.after)],
         "csv": data,
     }
     yield Page(address, "compare.html", f"{found.named[0]} → {found.named[1]}", values)
     yield File(data, _csv(found))
+
+
+def _how_sure(row: tuple[Case, Change]) -> tuple[int, float, float]:
+    """Slower first; of each the surest, then the largest."""
+    change = row[1]
+    ratio = change.ratio or 1.0
+    return report.CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
+
+
+def _spoken(book: Book, result: Result) -> str:
+    """A side as `tensorcopy explain` takes it."""
+    words = [version(result), result.python, result.machine, *([result.build] if len(book.builds) > 1 else [])]
+    return "@".join(words)
 
 
 def _quiet(machine: Machine, rows: Sequence[tuple[Case, Change]]) -> list[tuple[str, str, str, list[tuple[Case, Change]]]]:

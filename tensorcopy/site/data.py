@@ -18,6 +18,7 @@ from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
 
 SCHEMA = Path(__file__).parent.parent / "result.schema.json"
+DATA_SCHEMA = Path(__file__).with_name("data.schema.json")
 COLUMNS = ("machine", "environment", "torch", "case", "device", "median", "low", "high", "passes", "floor")
 ATOM = "http://www.w3.org/2005/Atom"
 LABEL = "tensorcopy"
@@ -27,7 +28,10 @@ TIMES = "seconds per call"
 
 def pages(book: Book) -> Iterator[Page | File]:
     """The page of data and what it leads to."""
-    files = [(addresses.FEED, "Atom: every change in every history, slower and faster"), (addresses.BADGE, "what to use, as an SVG")]
+    files = [
+        (addresses.FEED, "Atom: every confirmed change in every history, slower and faster"),
+        (addresses.BADGE, "what to use, as an SVG"),
+    ]
     for machine in book.machines:
         name = f"data/{addresses.part(machine.name)}"
         files += [
@@ -40,8 +44,12 @@ def pages(book: Book) -> Iterator[Page | File]:
         )
     if book.card:
         files.append((addresses.CARD_DATA, "the report card"))
-    files.append((addresses.SCHEMA, "JSON schema of ledger, passes, methods and article in a result file, and so in the JSON above"))
-    yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
+    for address, schema, what in (
+        (addresses.DATA_SCHEMA, DATA_SCHEMA, "a machine’s JSON"),
+        (addresses.SCHEMA, SCHEMA, "a file of results/"),
+    ):
+        files.append((address, f"JSON schema of {what}"))
+        yield File(address, schema.read_text(encoding="utf-8"))
     yield File(addresses.FEED, feed(book))
     yield File(addresses.BADGE, badge(_advice(book)))
     yield Page(addresses.DATA, "data.html", "Data", {"files": files, "badge": f"{LABEL}: {_advice(book)}"})
@@ -69,10 +77,10 @@ def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str
 
 
 def feed(book: Book) -> str:
-    """Atom (RFC 4287): an entry for each move of each series, the newest first; without a date of its own it is dated by its release."""
+    """Atom (RFC 4287): an entry for each confirmed move of each series that is torch's, the newest first, dated by its release."""
     ElementTree.register_namespace("", ATOM)
     root = ElementTree.Element(f"{{{ATOM}}}feed")
-    entries = [(move, one) for one in book.series for move in landing.moves(book, one)]
+    entries = [(move, one) for one in book.series for move in landing.moves(book, one) if move["confirmed"] and not move["turns"]]
     entries.sort(key=lambda entry: entry[0]["date"], reverse=True)
     newest = max([book.day, *(move["date"] for move, _ in entries[:1])])
     _add(root, "id", "urn:tensorcopy:changes")
@@ -124,7 +132,8 @@ def _name(move: dict[str, Any], one: Series) -> list[str]:
 def _advice(book: Book) -> str:
     if book.machine is None:
         return "nothing measured yet"
-    codes = [book.machine.code(table.methods[row]) for table, row in book.machine.winners() if table.group == "copy"]
+    device = book.machine.device
+    codes = [book.machine.code(table.methods[row], device) for table, row in book.machine.winners(device) if table.group == "copy"]
     return f"{codes[0]} on torch {book.machine.newest.version}" if codes else "nothing measured yet"
 
 

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import Any
 
-from packaging.version import Version
-
 from tensorcopy import advice, floors
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import version
 from tensorcopy.site import addresses
-from tensorcopy.site.answers import ACCELERATORS, Machine, outcome, peak
+from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, outcome, peak
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
 from tensorcopy.units import size
@@ -28,25 +26,26 @@ def pages(book: Book) -> Iterator[Page | File]:
     yield _semantics(machine)
     yield from _memory(machine)
     if machine:
-        for name in machine.result.methods:
-            yield _method(book, machine, name)
+        for name in book.methods:
+            yield _method(book, next(one for one in book.machines if name in one.methods), name)
 
 
 def _semantics(machine: Machine | None) -> Page:
     values: dict[str, Any] = {"machine": machine}
     if machine:
-        methods = machine.result.methods
+        methods = machine.methods
 
         def observed(device: str, kind: str) -> list[tuple[str, Any, Any]]:
             return [(name, row, row["observed"][device][kind]) for name, row in methods.items() if device in (row.get("observed") or {})]
 
+        order = in_order(machine.series)
         values |= {
             "devices": advice.devices(machine.result),
             "observed": observed,
             "code": advice.code,
             "changed": sorted(
                 (change for name in methods for change in _changed(machine, name)),
-                key=lambda change: Version(change["release"]),
+                key=lambda change: order.index(change["release"]),
                 reverse=True,
             ),
         }
@@ -59,7 +58,7 @@ def _every_release(machine: Machine) -> list[Result]:
     for one in machine.series:
         for result in one.results:
             found.setdefault(version(result), result)
-    return [found[name] for name in sorted(found, key=Version)]
+    return [found[name] for name in in_order(machine.series)]
 
 
 def _said(result: Result, name: str, kind: str) -> dict[str, Any] | None:
@@ -82,19 +81,21 @@ def _changed(machine: Machine, name: str) -> Iterator[dict[str, Any]]:
                     "method": name,
                     "code": row["code"],
                     "of": words,
-                    "before": _full(before),
-                    "after": _full(seen),
+                    "before": _full(before, seen),
+                    "after": _full(seen, before),
                 }
             before = seen or before
 
 
-def _full(seen: dict[str, Any]) -> str:
-    """An outcome with its warning's text."""
-    return f"{outcome(seen)}: {seen['warns']}" if seen["warns"] else outcome(seen)
+def _full(seen: dict[str, Any], other: dict[str, Any]) -> str:
+    """An outcome with its warning's text; where that does not tell it from the other, with every field that differs."""
+    texts = [f"{outcome(one)}: {one['warns']}" if one["warns"] else outcome(one) for one in (seen, other)]
+    differing = ", ".join(f"{name}: {value}" for name, value in seen.items() if value != other.get(name))
+    return texts[0] if texts[0] != texts[1] else f"{texts[0]} ({differing})"
 
 
 def _method(book: Book, machine: Machine, name: str) -> Page:
-    row = machine.result.methods[name]
+    row = machine.methods[name]
     seen = _said(machine.result, name, "with_grad")
     lead = (
         f"With torch {machine.newest.version}, of a leaf that requires grad: {outcome(seen)}."
@@ -104,11 +105,12 @@ def _method(book: Book, machine: Machine, name: str) -> Page:
     releases: list[dict[str, Any]] = []
     before = ["", ""]
     for result in _every_release(machine):
-        outcomes = [outcome(seen) if (seen := _said(result, name, kind)) else "not there" for kind in KINDS]
+        outcomes = [outcome(seen) if (seen := _said(result, name, kind)) else "not there, or not looked at" for kind in KINDS]
         host = result.counts.get(peak("Host", name, ("device", "cpu")))
         releases.append(
             {
                 "release": version(result),
+                "environment": result.environment,
                 "outcomes": outcomes,
                 "changed": [bool(releases) and one != other for one, other in zip(outcomes, before)],
                 "peak": "" if host is None else size(int(host)),
@@ -122,7 +124,6 @@ def _method(book: Book, machine: Machine, name: str) -> Page:
         "lead": lead,
         "costs": [(one, cases) for one in book.machines if (cases := _costs(one, name))],
         "releases": releases[::-1],
-        "environment": machine.series[0].environment,
     }
     return Page(addresses.of_method(name), "method.html", row["code"], values)
 

@@ -49,7 +49,10 @@ def interval(ends: tuple[float, float]) -> str:
 def give_or_take(change: Change) -> str:
     """A change with half the width of its interval: "+1.2 ± 4.3 %"."""
     ratio, ends = change.ratio or 1.0, change.interval
-    return percent(ratio).replace(f"{NARROW}%", f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW}%") if ends else percent(ratio)
+    if not ends:
+        return percent(ratio)
+    half = f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW}%"
+    return f"{percent(ratio)}{half}" if ratio >= 2 else percent(ratio).replace(f"{NARROW}%", half)
 
 
 def widest(changes: list[Change]) -> float:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from tensorcopy import floors
 from tensorcopy.courses import said
 from tensorcopy.results import Case, Result
+from tensorcopy.sides import device_of
 from tensorcopy.site import addresses, landing, pictures
 from tensorcopy.site.answers import History, Machine
 from tensorcopy.site.book import Book, File, Page
@@ -50,12 +51,13 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         if steps
         else "No step is seen.",
         "floored": pictures.reaches_floor(machine, case),
-        "floor": floors.timing(machine.result, case),
+        "floor": floors.timing(machine.result, case) if floors.multiple(machine.result, case) else None,
         "svg": Markup(pictures.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
         "rows": partial(_rows, book, case),
         "csv": csv,
     }
-    yield Page(address, "history.html", f"{machine.code(dict(case.parameters).get('method', case.suite))}, {circumstances(case)}", values)
+    code = machine.code(dict(case.parameters).get("method", case.suite), device_of(case))
+    yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
     yield File(csv, times([result for one in shown for result in one.results], [case]))
 
 
@@ -100,7 +102,7 @@ def _cases(machine: Machine) -> list[dict[str, Any]]:
                     "case": case,
                     "suite": case.suite.rpartition(".")[0],
                     "address": addresses.of_case(machine.name, case),
-                    "timing": one.newest.timings[case],
+                    "timing": one.newest.timings.get(case),
                     "multiple": floors.multiple(one.newest, case),
                     "steps": course.steps,
                     "last": course.releases[course.steps[-1].index] if course.steps else "",

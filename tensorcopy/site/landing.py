@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.compare import Verdict
-from tensorcopy.courses import DISPATCHER
+from tensorcopy.courses import DISPATCHER, Move
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import CostTable, Machine, by_method
 from tensorcopy.site.book import Book, Page
@@ -34,6 +34,7 @@ def pages(book: Book) -> Iterator[Page]:
                 "latest": _latest(book.machine.series[0]),
                 "changes": _changes(book, book.machine, say),
                 "tiles": _tiles(book, book.machine, say),
+                "card": _card(book, say),
                 "codes": partial(_codes, book.machine, say("and")),
             }
         yield Page(address, "landing.html", str(say("question")), values, language, languages)
@@ -41,12 +42,12 @@ def pages(book: Book) -> Iterator[Page]:
 
 def _answer(machine: Machine, say: Speaker) -> Markup:
     """The sentence that a reader came for."""
-    device = "cpu" if any(table.device == "cpu" for table in machine.costs) else machine.devices[0] if machine.costs else "cpu"
+    device = machine.device
     codes = {table.group: coded(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
     if not codes.get("copy"):
         return Markup("")
     name = "answer" if "conversion" in codes else "answer_copy"
-    return say(name, torch=machine.newest.version, cpu=machine.ledger["cpu"], **codes)
+    return say(name, torch=machine.newest.version, where=machine.hardware(device), **codes)
 
 
 def _news(machine: Machine, say: Speaker) -> Markup:
@@ -64,7 +65,7 @@ def _latest(one: Series) -> dict[str, Any] | None:
     if one.latest is None or one.before is None:
         return None
     told = by_method(one.latest)
-    asked = {case["method"] for case in one.latest.changes if case.suite.startswith(("copies.", "conversions."))}
+    asked = {dict(case.parameters).get("method") for case in one.latest.changes if case.suite.startswith(("copies.", "conversions."))}
     devices = list(dict.fromkeys(device for _, device in told))
     methods = [method for method in dict.fromkeys(method for method, _ in told) if method in asked]
     rows = [(method, [told.get((method, device)) for device in devices]) for method in methods]
@@ -73,8 +74,8 @@ def _latest(one: Series) -> dict[str, Any] | None:
 
 
 def _changes(book: Book, machine: Machine, say: Speaker) -> list[dict[str, Any]]:
-    """The last moves of the machine's first series."""
-    return [
+    """The last moves of the machine's first series that are torch's."""
+    told = [
         {
             "date": move["date"],
             "release": move["release"],
@@ -87,8 +88,10 @@ def _changes(book: Book, machine: Machine, say: Speaker) -> list[dict[str, Any]]
                 ratio=percent(move["ratio"]),
             ),
         }
-        for move in moves(book, machine.series[0])[:CHANGES]
+        for move in moves(book, machine.series[0])
+        if not move["turns"]
     ]
+    return told[:CHANGES]
 
 
 def moves(book: Book, one: Series) -> list[dict[str, Any]]:
@@ -114,9 +117,18 @@ def moves(book: Book, one: Series) -> list[dict[str, Any]]:
                 "most": case,
                 "most_ratio": step.ratio,
                 "most_address": addresses.of_case(one.machine, case),
+                "turns": one.turns.get(move.release, []),
+                "confirmed": index < len(one.releases) - 1 or _confirmed(one, move),
             }
         )
     return found
+
+
+def _confirmed(one: Series, move: Move) -> bool:
+    """Whether the judge sees with the newest release, for any of the cases, what the history sees: no later one could contradict it yet."""
+    return one.latest is not None and any(
+        one.latest.changes[case].verdict.value == move.verdict for case in move.cases if case in one.latest.changes
+    )
 
 
 def _tiles(book: Book, machine: Machine, say: Speaker) -> list[tuple[Markup, object]]:
@@ -135,6 +147,11 @@ def _tiles(book: Book, machine: Machine, say: Speaker) -> list[tuple[Markup, obj
     if article:
         tiles.append((say("article_holds"), say("of_many", some=article["hold"], of=article["statements"])))
     return tiles
+
+
+def _card(book: Book, say: Speaker) -> Markup:
+    """On what the card's two tiles stand."""
+    return say("card_note", **{name: book.card[name] for name in ("passes", "torch", "cpu")}) if book.card else Markup("")
 
 
 def _codes(machine: Machine, joint: Markup, table: CostTable, rows: list[int]) -> Markup:

@@ -47,7 +47,8 @@ NAV = (
     ("explorer", addresses.EXPLORER),
 )
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # no character of a page
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # no character of a page, a feed or a table
+REPLACED = "\ufffd"
 
 
 def write(found: Sequence[Result], card: Mapping[str, Any] | None, glossary: Mapping[str, str], directory: Path) -> None:
@@ -73,10 +74,10 @@ def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, glossar
 
 def files(book: Book) -> Iterator[tuple[str, str]]:
     """Every page and every file of data, by its address."""
-    templates = _templates(book.day)
+    templates = _templates(book)
     for maker in MAKERS:
         for one in maker(book):
-            yield one.address, one.text if isinstance(one, File) else _page(templates, one)
+            yield one.address, CONTROL.sub(REPLACED, one.text if isinstance(one, File) else _page(templates, one))
 
 
 def _page(templates: Environment, page: Page) -> str:
@@ -96,14 +97,13 @@ def _page(templates: Environment, page: Page) -> str:
     )
 
 
-def _templates(day: str) -> Environment:
+def _templates(book: Book) -> Environment:
     environment = Environment(
         loader=PackageLoader("tensorcopy.site"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_printable,
     )
     environment.filters.update(
         duration=duration,
@@ -120,7 +120,8 @@ def _templates(day: str) -> Environment:
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
     environment.globals.update(
-        day=day,
+        day=book.day,
+        methods=book.methods,
         version=__version__,
         nav=NAV,
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
@@ -129,8 +130,3 @@ def _templates(day: str) -> Environment:
         sizes_page=addresses.of_sizes,
     )
     return environment
-
-
-def _printable(value: Any) -> Any:
-    """A value without characters that no page may hold: a machine's name is somebody's text."""
-    return CONTROL.sub("\ufffd", value) if type(value) is str else value

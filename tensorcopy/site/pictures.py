@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tensorcopy import floors, history
 from tensorcopy.compare import Verdict
-from tensorcopy.courses import said
 from tensorcopy.results import Case, Result
-from tensorcopy.sides import Comparison
+from tensorcopy.sides import Comparison, device_of
 from tensorcopy.site.answers import CostTable, History, Machine, in_order
+from tensorcopy.site.formats import percent
 from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
 from tensorcopy.site.series import Series
 from tensorcopy.units import count, duration
@@ -40,7 +40,7 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
         shown += [edge for spot in band if spot for edge in spot[1:]]
         if number == 0:
             rules = [
-                Rule(place[course.releases[step.index]] - 0.5, said(step).split(" by ")[0] + f" {_percent(step.ratio)}")
+                Rule(place[course.releases[step.index]] - 0.5, f"{'slower' if step.ratio > 1 else 'faster'} {percent(step.ratio)}")
                 for step in course.steps
             ]
         rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.turns]
@@ -166,9 +166,5 @@ def _level(value: float | None, place: int) -> Point | None:
     return None if value is None else Point(place, value)
 
 
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
-
-
 def _named(machine: Machine, case: Case) -> str:
-    return machine.code(dict(case.parameters).get("method", case.suite))
+    return machine.code(dict(case.parameters).get("method", case.suite), device_of(case))

@@ -319,5 +319,5 @@ def _number(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """An attribute's value, in quotes, without control characters."""
+    """An attribute's value, in quotes."""
     return quoteattr(text)

@@ -14,12 +14,13 @@ from tensorcopy.releases import Release
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import SAME_MACHINE, SAME_TIMER, Comparison
 
-MOST_PAIRS = 600  # pages that compare two results: a page is some 50 kB
+MOST_PAIRS = 2_000  # pages that compare two results: a page is some 50 kB
+TORCHS = ("cpu_capability", "threads")  # of what must be alike, what torch itself chose
 
 
 @dataclass(frozen=True)
 class Series:
-    """Results of one machine, Python and build, in order of release; there is at least one.
+    """The results of one machine, Python and build, in order of release: every case's series. There is at least one.
 
     releases : of each result
     """
@@ -65,13 +66,14 @@ class Series:
     @cached_property
     def turns(self) -> dict[str, list[str]]:
         """By release, what of the machine is not as it was at the release before; none where all is."""
-        found = {}
-        for one, other in pairwise(self.results):
-            names = (*SAME_MACHINE, *SAME_TIMER, "numpy", "python")
-            changed = [name for name in names if _said(one, name) and _said(other, name) and _said(one, name) != _said(other, name)]
-            if changed:
-                found[sides.version(other)] = [f"{name}: {_said(one, name)} → {_said(other, name)}" for name in changed]
-        return found
+        return {sides.version(other): changed for one, other in pairwise(self.results) if (changed := turned(one, other))}
+
+
+def turned(one: Result, other: Result) -> list[str]:
+    """What of the machine, or of what measured there, is not the same for two results of it."""
+    names = [name for name in (*SAME_MACHINE, *SAME_TIMER) if name not in TORCHS]
+    changed = [name for name in names if _said(one, name) and _said(other, name) and _said(one, name) != _said(other, name)]
+    return [f"{name}: {_said(one, name)} → {_said(other, name)}" for name in changed]
 
 
 def of_results(found: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
