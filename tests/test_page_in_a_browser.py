@@ -113,13 +113,14 @@ def test_each_kind_of_page_fits_and_can_be_used_by_everybody(watched, published,
     assert all(url.startswith(("file:", "data:")) for url in page.asked)
 
 
-def test_every_page_fits_a_phone(watched, published):
-    """All of them: 360 px wide, without a word in the console or a request that is not its own."""
-    page, faults = watched(360), []
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
+def test_every_page_fits(watched, published, width, scheme):
+    """All of them, on a phone and on a desk, without a word in the console or a request that is not its own."""
+    page, faults = watched(width, scheme), []
     for path in sorted(published.rglob("*.html")):
         if path.name != addresses.EXPLORER:
             page.goto(path.as_uri(), wait_until="domcontentloaded")
-            if page.evaluate("document.documentElement.scrollWidth") > 360:
+            if page.evaluate("document.documentElement.scrollWidth") > width:
                 faults.append(str(path.relative_to(published)))
     assert faults == []
     assert page.said == []
