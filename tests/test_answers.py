@@ -34,6 +34,15 @@ def test_the_winner_is_surely_beaten_least_often():
     assert machine.answer() == [("code of b", "takes the least time at 1 of 1 sizes, and no copy is surely faster at any")]
 
 
+def test_what_it_costs_with_grad_decides_between_equals():
+    """Of two that cannot be told apart without."""
+    result = measured(NEW, {("a", 16): 1.000e-6, ("b", 16): 1.001e-6})
+    for name, time in (("a", 2e-6), ("b", 1e-6)):
+        (timing_,) = measured(NEW, {(name, 16): time}).timings.values()
+        result.timings[Case("copies.ByGrad.time_copy", (("method", name), ("numel", "16"), ("requires_grad", "True")))] = timing_
+    assert only(result).answer()[0][0] == "code of b"
+
+
 def test_a_missing_time_is_never_the_least():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))

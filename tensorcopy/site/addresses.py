@@ -84,4 +84,4 @@ def relative(here: str, there: str) -> str:
 def part(text: str) -> str:
     """A text as one part of an address."""
     safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:LONGEST]
-    return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip("-")
+    return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip(".-")

@@ -37,7 +37,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostTable:
-    """The methods of one group on one device: `costs[i][j]` is method i at size j, `floors[j]` what the same bytes cost at least."""
+    """The methods of one group on one device: `costs[i][j]` is method i at size j, `floors[j]` what the same bytes cost at least.
+
+    with_grad : at how many sizes method i may be the least for a tensor that requires grad
+    """
 
     group: str
     device: str
@@ -45,14 +48,17 @@ class CostTable:
     methods: tuple[str, ...]
     costs: tuple[tuple[Cost, ...], ...]
     floors: tuple[Timing | None, ...]
+    with_grad: tuple[int, ...]
 
     def winner(self) -> int:
-        """The row of the method that may be the least at the most sizes; of several the one that is least most often, then as a whole."""
+        """The row of the method that may be the least at the most sizes, without grad and with; of several the one that is least
+        most often, then as a whole.
+        """
 
         def rank(row: int) -> tuple[int, int, float]:
             costs = self.costs[row]
             whole = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
-            return sum(cost.contender for cost in costs), sum(cost.least for cost in costs), -whole
+            return sum(cost.contender for cost in costs) + self.with_grad[row], sum(cost.least for cost in costs), -whole
 
         return max(range(len(self.methods)), key=rank)
 
@@ -304,7 +310,20 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
     least_possible = tuple(floors.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), rows, least_possible)
+    return CostTable(group, device, tuple(numels), tuple(methods), rows, least_possible, _with_grad(result, group, device, methods, beside))
+
+
+def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], beside: Sequence[Result]) -> tuple[int, ...]:
+    """At how many sizes each method may be the least for a tensor that requires grad; that is measured on the CPU only."""
+    suite = SUITES[group].format("ByGrad")
+    cases = [case for case in result.timings if case.suite == suite and case["requires_grad"] == "True" and device == "cpu"]
+    found = dict.fromkeys(methods, 0)
+    for numel in dict.fromkeys(case["numel"] for case in cases):
+        changes = advice.against_least(result, [case for case in cases if case["numel"] == numel], beside)
+        for case, change in changes.items():
+            if case["method"] in found and (change is None or change.verdict is not Verdict.SLOWER):
+                found[case["method"]] += 1
+    return tuple(found.values())
 
 
 def _costs(mine: Series, group: str, device: str) -> CostTable:
