@@ -19,7 +19,7 @@ BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
 SAMPLES = 10  # of a full measurement: the suites' rounds times their repeat
 
-INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 6.0  # seconds on two cores, until the pace is known
+INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # seconds on two cores, until the pace is known
 
 Tell = Callable[[Progress], None]
 
