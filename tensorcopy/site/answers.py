@@ -315,14 +315,16 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
 
 def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], beside: Sequence[Result]) -> tuple[int, ...]:
     """At how many sizes each method may be the least for a tensor that requires grad; that is measured on the CPU only."""
-    suite = SUITES[group].format("ByGrad")
-    cases = [case for case in result.timings if case.suite == suite and case["requires_grad"] == "True" and device == "cpu"]
     found = dict.fromkeys(methods, 0)
-    for numel in dict.fromkeys(case["numel"] for case in cases):
-        changes = advice.against_least(result, [case for case in cases if case["numel"] == numel], beside)
-        for case, change in changes.items():
-            if case["method"] in found and (change is None or change.verdict is not Verdict.SLOWER):
-                found[case["method"]] += 1
+    suite = SUITES[group].format("ByGrad")
+    sizes: dict[str, list[Case]] = {}
+    for case in result.timings if device == "cpu" else ():
+        asked = dict(case.parameters)
+        if case.suite == suite and asked.get("requires_grad") == "True" and asked.get("method") in found:
+            sizes.setdefault(asked.get("numel", ""), []).append(case)
+    for cases in sizes.values():
+        for case, change in advice.against_least(result, cases, beside).items():
+            found[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
     return tuple(found.values())
 
 
