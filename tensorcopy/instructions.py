@@ -2,8 +2,8 @@
 
 `python -m tensorcopy.instructions` is the worker: under callgrind it runs every method on a small tensor, and has the counter on only
 around its loops, by torch's own toggles. Nothing is counted while torch is imported, which takes half a minute there. Two runs differ by
-0.05 % in the median and by 0.4 % at most: memory lies elsewhere. The counter sees every thread of the process, so each loop is counted
-several times, and the median counts: what a thread of torch's does meanwhile is then nobody's cost.
+about 1 % at most, since finding memory takes more instructions in one place than in another; of several counts of a loop the median
+counts. The process has but one thread that runs meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 
 WARM_UP, CALLS = 100, 100  # Python 3.11 specializes its bytecode within some dozens of calls
-TIMES = 3  # of which one may go wrong
+TIMES = 3  # of which one may go wrong: malloc tidies up now and then
 NUMEL = 16  # dispatch, not memory
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no")
 TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)

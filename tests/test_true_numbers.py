@@ -208,7 +208,7 @@ def test_the_articles_question_has_an_answer_in_bytes(counted):
 
 
 def test_instructions_repeat_and_tell_the_graph(counted, checkout):
-    """A second count differs by less than a percent; where clone comes before detach, autograd is entered for nothing."""
+    """A second count differs by less than 3 %; where clone comes before detach, autograd is entered for nothing."""
     if instructions.missing():
         pytest.skip(instructions.missing())
     name = "instructions.ByMethod.track_instructions"
@@ -219,4 +219,4 @@ def test_instructions_repeat_and_tell_the_graph(counted, checkout):
     (again,) = (one.counts for one in results.load(checkout.root / "results").found if one.machine == "again")
     second = {(case.suite, *(value for _, value in case.parameters)): value for case, value in again.items()}
     assert first.keys() == second.keys()
-    assert all(abs(second[key] / value - 1) < 0.01 for key, value in first.items())
+    assert {key: (value, second[key]) for key, value in first.items() if abs(second[key] / value - 1) >= 0.03} == {}
