@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from tensorcopy import __version__, cli_judge, environments, progress, releases, results
+from tensorcopy import __version__, cli_judge, documents, environments, progress, releases, results
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
 from tensorcopy.releases import Release, minor
@@ -399,7 +399,7 @@ def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
     if not report_card.FILE.exists():
         raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
     known = {release.sha: release for release in releases.load()}
-    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, results.SCHEMA, report_card.FILE))
+    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, documents.SCHEMA, report_card.FILE))
     return {
         "card": report_card.markdown(card),
         "agreement": methodology.agreement(kept),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tensorcopy import measure, results, sides
+from tensorcopy import documents, measure, results, sides
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import Change, Verdict, judge
@@ -137,7 +137,7 @@ def _measure(
 
 
 def _alternating(pair: tuple[Measurement, Measurement], places: Places, machine: str, passes: int) -> Iterator[Measurement]:
-    there = [len(results.records(one.file(places, machine))) if one.file(places, machine).exists() else 0 for one in pair]
+    there = [len(documents.records(one.file(places, machine))) if one.file(places, machine).exists() else 0 for one in pair]
     for number in range(passes):
         for index in ((0, 1), (1, 0))[number % 2]:
             if there[index] <= number:

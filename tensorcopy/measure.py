@@ -19,7 +19,7 @@ from random import Random
 from statistics import median
 from time import monotonic
 
-from tensorcopy import environments, releases, results, uv
+from tensorcopy import documents, environments, releases, uv
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places, aside
 from tensorcopy.asv_plugin.program import Tell
@@ -108,12 +108,12 @@ def passes_of(path: Path, suites: str) -> int:
     """
     if not path.exists():
         return 0
-    versions = results.versions(path.parents[1])
+    versions = documents.versions(path.parents[1])
     return sum(
         record["selection"] == suites
         and not record.get("left_out")
         and any(row["version"] == versions.get(suite) for suite, row in record["suites"].items())
-        for record in results.records(path)
+        for record in documents.records(path)
     )
 
 
@@ -227,16 +227,16 @@ def _one_pass(
     for path in (target, target.with_name("machine.json")):
         if path.exists():
             shutil.copyfile(path, draft.with_name(path.name))
-    known = results.records(target) if target.exists() else []
+    known = documents.records(target) if target.exists() else []
     cases = suites + (_without(known[-1]["ledger"]["accelerators"]) if known else "")
     try:
         program.measure(one.release.tag, f"release:{one.python}", suites, cases, attributes, machine, config, installing, measuring)
     finally:
-        if draft.exists() and len(results.records(draft)) > len(known):
+        if draft.exists() and len(documents.records(draft)) > len(known):
             _put(draft.parents[1] / "benchmarks.json", places.results / "benchmarks.json")
             _put(draft.with_name("machine.json"), target.with_name("machine.json"))
             _put(draft, target)  # last: it says that the pass is there
-    if not draft.exists() or len(results.records(draft)) == len(known):
+    if not draft.exists() or len(documents.records(draft)) == len(known):
         raise TensorcopyError(
             f"nothing was stored of torch {one.release.version} on Python {one.python}",
             got="a run of asv without a number",
@@ -254,10 +254,6 @@ def _without(accelerators: Mapping[str, str]) -> str:
 
 def _put(source: Path, target: Path) -> None:
     """Move a JSON file into its place at once, over what is there."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    document = json.loads(source.read_text(encoding="utf-8"))
-    if target.exists() and json.loads(target.read_text(encoding="utf-8")) == document:
-        return
-    beside = target.with_suffix(".json.new")  # on the same file system, so that the rename is one act
-    shutil.copyfile(source, beside)
-    beside.replace(target)
+    text = source.read_text(encoding="utf-8")
+    if not target.exists() or json.loads(target.read_text(encoding="utf-8")) != json.loads(text):
+        documents.put(target, text)

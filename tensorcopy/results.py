@@ -1,38 +1,21 @@
-"""asv's result files, read and stamped: the only code that knows their format.
-
-A file is asv's own JSON, version 2, with four keys more at its top level, which asv ignores; result.schema.json describes them, and what
-it does not describe is neither written nor read:
-
-ledger : what was there when it was last measured (`tensorcopy.ledger`), with asv's version and the start as ISO 8601 in UTC
-passes : which samples came from which pass, and what the control read beside each (`tensorcopy.passes`)
-methods : every method's code, and what it was observed to do there
-article : how many of the article's statements held there
-"""
+"""What asv's result files say: releases on machines, cases and their times. `tensorcopy.documents` reads the files themselves."""
 
 from __future__ import annotations
 
-import json
-import math
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from itertools import product, zip_longest
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
-from tensorcopy import pace, passes, releases
+from tensorcopy import documents, pace, passes, releases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import Timing
 
-SCHEMA = Path(__file__).with_name("result.schema.json")
 MOST = 2**62  # elements that a tensor may have
 SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
-NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
 @dataclass(frozen=True)
@@ -79,26 +62,26 @@ def load(directory: Path) -> Results:
     """
     found, problems = [], list(_deleted(directory))
     try:
-        suites = _document(directory / "benchmarks.json")
+        suites = documents.read(directory / "benchmarks.json")
     except TensorcopyError as error:
         return Results((), (error, *problems), (error,))
     machines, unpublishable = [], []
     for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
         try:
-            _machine(folder)
+            documents.machine(folder)
             machines.append(folder)
         except TensorcopyError as error:
             problems.append(error)
             unpublishable += [error] if (folder / "machine.json").exists() else []  # asv leaves a folder without one out
-    documents = {}
+    read_in = {}
     for path in sorted(path for folder in machines for path in folder.glob("*.json")):
-        if path.name not in NOT_RESULTS:
+        if path.name not in documents.NOT_RESULTS:
             try:
-                documents[path] = _document(path)
+                read_in[path] = documents.read(path)
             except TensorcopyError as error:
                 problems.append(error)
-    usual = _usual(documents)
-    for path, document in documents.items():
+    usual = _usual(read_in)
+    for path, document in read_in.items():
         try:
             result = _result(path, document, suites, usual[_where(path, document)])
             if result.ledger.get("torch_sha") != result.sha:
@@ -122,11 +105,11 @@ def _where(path: Path, document: dict[str, Any]) -> tuple[str, str]:
     return path.parent.name, str(document.get("python"))
 
 
-def _usual(documents: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], _Usual]:
+def _usual(read_in: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], _Usual]:
     """By machine and Python. A record that is not one counts for nothing here; reading its file will say so."""
     records: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path, document in documents.items():
-        sound = document.get("passes", ()) if not _fault(document) else ()
+    for path, document in read_in.items():
+        sound = document.get("passes", ()) if not documents.fault(document) else ()
         records.setdefault(_where(path, document), []).extend(sound)
     return {where: _Usual(passes.limits(some), passes.left_out(some)) for where, some in records.items()}
 
@@ -176,14 +159,14 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     Numbers of a suite that is no longer there, or of an earlier version of it, are left out. Raises TensorcopyError, naming the file,
     for one that is cut off or not asv's.
     """
-    document = _document(path)
+    document = documents.read(path)
     return _result(path, document, suites, _usual({path: document})[_where(path, document)])
 
 
 def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual: _Usual) -> Result:
-    fault = _fault(document) if document.get("ledger") else ""
+    fault = documents.fault(document) if document.get("ledger") else ""
     if fault:
-        raise _damaged(path, fault)
+        raise documents.damaged(path, fault)
     try:
         columns, records = document["result_columns"], document.get("passes", ())
         timings, counts = {}, {}
@@ -215,89 +198,7 @@ def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual:
             article=document.get("article", {}),
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise _damaged(path, f"{type(error).__name__}: {error}") from error
-
-
-def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str, Any] | None = None, journal: Iterable[str] = ()) -> None:
-    """Write the ledger, the observations and a pass's record into a result file that asv has written.
-
-    before : the file's text before this run; asv has dropped what it does not know
-    record : the pass without its suites
-    journal : what the control read, see `tensorcopy.passes.added`
-
-    Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
-    """
-    document, earlier = {**_document(path), **report}, json.loads(before) if before else {}
-    if earlier:
-        _keep_measured(document, earlier)
-    if record is not None:
-        then, now = _samples(earlier), _samples(document)
-        records = passes.kept(earlier.get("passes", ()), then, now)
-        versions = {suite: dict(zip(document["result_columns"], values))["version"] for suite, values in document["results"].items()}
-        document["passes"] = [*records, {**record, "suites": passes.added(then, now, versions, journal)}]
-    document["version"] = document.pop("version")  # last, as asv writes it
-    fault = _fault(document)
-    if fault:
-        raise _damaged(path, fault)
-    write(path, document)
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
-def _fault(document: dict[str, Any]) -> str:
-    """Where a document is not as result.schema.json describes it, and what is wrong there; "" where it is."""
-    error = best_match(_validator().iter_errors(document))
-    return "" if error is None else f"{'/'.join(str(part) for part in error.absolute_path) or 'top level'}: {error.message}"
-
-
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Put a JSON file in its place as a whole: it is there as it was, or as it will be."""
-    draft = path.with_suffix(".json.new")
-    draft.write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
-    draft.replace(path)
-
-
-def _samples(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
-    """Every suite's samples by case, of the suite's version that the document has."""
-    rows = {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
-    return {suite: row["samples"] for suite, row in rows.items() if row.get("samples")}
-
-
-def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
-    columns = document["result_columns"]
-    by_case = [column for column in columns if column in ("result", "samples") or column.startswith("stats_")]
-    for suite, values in document["results"].items():
-        now = dict(zip_longest(columns, values))
-        then = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
-        if not then["result"] or (now["params"], now["version"]) != (then["params"], then["version"]):
-            continue
-        count = len(then["result"])
-        results = now["result"] or [None] * count
-        lost = [index for index in range(count) if _number(results[index]) is None and _number(then["result"][index]) is not None]
-        for column in by_case if lost else ():
-            cells = now[column] or [None] * count
-            now[column] = [(then[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
-        document["results"][suite] = [now[column] for column in columns]
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    """The passes of a result file, see `tensorcopy.passes`. Raises TensorcopyError for a damaged one."""
-    found = _document(path).get("passes", [])
-    return list(found)
-
-
-def versions(directory: Path) -> dict[str, str]:
-    """Every suite's version, as results/ knows it. Raises TensorcopyError for a damaged benchmarks.json; none where there is none."""
-    path = directory / "benchmarks.json"
-    return {suite: row["version"] for suite, row in _document(path).items() if suite != "version"} if path.exists() else {}
-
-
-def holds_nothing(path: Path) -> bool:
-    """Whether a result file has no number in it: everything was skipped."""
-    return not any(_number(value) is not None for row in _document(path)["results"].values() for value in row[0] or ())
+        raise documents.damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[Case, float | None]]:
@@ -305,7 +206,7 @@ def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[
     for index, parameters in enumerate(product(*row["params"])):
         yield (
             Case(suite, _sound(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))),
-            _number(_column(row, "result", index)),
+            documents.number(_column(row, "result", index)),
         )
 
 
@@ -329,49 +230,12 @@ def _column(row: dict[str, Any], name: str, index: int) -> Any:
     return values[index] if values else None
 
 
-def _number(value: Any) -> float | None:
-    """asv's NaN is a skipped case, its null a failed one, its infinity an interval that too few samples give."""
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
-    if not isinstance(document, dict):
-        raise _damaged(path, type(document).__name__)
-    return document
-
-
-def _machine(directory: Path) -> dict[str, Any]:
-    path = directory / "machine.json"
-    document = _document(path)
-    if document.get("machine") != directory.name:
-        raise _damaged(path, f"machine {document.get('machine')!r}")
-    return document
-
-
 def _without_ledger(result: Result) -> TensorcopyError:
     return TensorcopyError(
-        f"the result file {_name(result.path)} is refused, its ledger is not its label's",
+        f"the result file {documents.name(result.path)} is refused, its ledger is not its label's",
         got=result.ledger.get("torch_sha", "no ledger, as after a run that was killed"),
         allowed=f"the ledger of torch {result.sha[:8]}",
         next="remove the file and measure again",
-    )
-
-
-def _name(path: Path) -> Path:
-    return path.relative_to(path.parents[1] if path.name == "benchmarks.json" else path.parents[2])
-
-
-def _damaged(path: Path, got: str) -> TensorcopyError:
-    name = _name(path)
-    return TensorcopyError(
-        f"the result file {name} cannot be read",
-        got=got,
-        allowed="what asv has written, whole",
-        next=f"git checkout {name}, or measure again",
     )
 
 

@@ -14,7 +14,7 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
-from tensorcopy import results
+from tensorcopy import documents
 from tensorcopy.methods import ALTERNATIVES, COPIES
 
 
@@ -137,7 +137,7 @@ def test_a_method_of_a_later_torch_is_skipped(monkeypatch):
 
 def test_the_shipped_results_know_the_suites_versions():
     """`tensorcopy measure` counts passes by them: raise both, and it measures anew."""
-    known = results.versions(ROOT / "results")
+    known = documents.versions(ROOT / "results")
     found = {benchmark.name: benchmark.version for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
     assert {suite: known[suite] for suite in found} == found
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tensorcopy import results
+from tensorcopy import documents, results
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import Case
 from tests.conftest import LEDGER, ROOT
@@ -82,7 +82,7 @@ def test_a_ledger_is_stamped_into_asvs_file(results_dir):
     """Nothing of asv's is lost, and asv's version key stays."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
-    results.stamp(path, {"ledger": {**LEDGER, "threads": 8}, "methods": {}, "article": {}})
+    documents.stamp(path, {"ledger": {**LEDGER, "threads": 8}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
     assert after["ledger"]["threads"] == 8
     asvs = [key for key in before if key not in ("results", "ledger")]  # in results there are NaN, which equal nothing
@@ -99,7 +99,7 @@ def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
     row[0] = [float("nan"), 5e-6, 6e-6]
     row[-1] = None
     path.write_text(json.dumps(document))
-    results.stamp(path, {"passes": []}, before)
+    documents.stamp(path, {"passes": []}, before)
     (result,) = results.load(results_dir).found
     by_method = {case["method"]: timing for case, timing in result.timings.items()}
     assert {method: timing.median for method, timing in by_method.items()} == pytest.approx(
@@ -138,11 +138,11 @@ def test_few_samples_have_a_range_for_an_interval(results_dir):
 def test_a_file_of_skipped_cases_holds_nothing(results_dir):
     """asv writes one for a release that cannot be on a Python."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
-    assert not results.holds_nothing(path)
+    assert not documents.holds_nothing(path)
     document = json.loads(path.read_text())
     document["results"]["copies.BySize.time_copy"][0] = [float("nan")] * 3
     path.write_text(json.dumps(document))
-    assert results.holds_nothing(path)
+    assert documents.holds_nothing(path)
 
 
 def test_a_suite_of_another_version_is_left_out(results_dir):
@@ -181,7 +181,7 @@ def test_what_the_schema_does_not_describe_is_neither_read_nor_written(results_d
     path.write_text(json.dumps(document))
     before = path.read_text()
     with pytest.raises(TensorcopyError, match="cannot be read"):
-        results.stamp(path, {"ledger": {**LEDGER, **change}}, before)
+        documents.stamp(path, {"ledger": {**LEDGER, **change}}, before)
     assert path.read_text() == before
 
 
@@ -195,7 +195,7 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     path.write_text(json.dumps(document))
     record = {"id": "one", "started": LEDGER["started"], "selection": "", "ledger": LEDGER}
     journal = ["copies.BySize 0 8.5e-06", "copies.BySize 0 1.7e-05", "copies.BySize 1 8.5e-06"]
-    results.stamp(path, {"ledger": LEDGER}, before, record, journal)
+    documents.stamp(path, {"ledger": LEDGER}, before, record, journal)
     (row,) = json.loads(path.read_text())["passes"]
     assert row["suites"] == {
         "copies.BySize.time_copy": {"version": "1", "samples": [2, 0, 0], "control_ns": [[8500, 17000], [], []]},

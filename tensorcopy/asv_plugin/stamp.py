@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import results
+from tensorcopy import documents
 from tensorcopy.errors import TensorcopyError
 
 SELECTION = "TENSORCOPY_SELECTION"  # the environment's variable by which whoever runs asv names the suites it asks for
@@ -68,10 +68,10 @@ def _stamp(results_dir: Path, pending: dict[tuple[str, str], _Pending]) -> None:
             if path.read_text(encoding="utf-8") == before:
                 continue  # another machine's
             try:
-                if not before and results.holds_nothing(path):
+                if not before and documents.holds_nothing(path):
                     path.unlink()  # this release cannot be on this Python: asv has noted so for every case
                 else:
-                    results.stamp(path, one.report, before, one.record, _lines(one, sha))
+                    documents.stamp(path, one.report, before, one.record, _lines(one, sha))
             except TensorcopyError as error:
                 print(error)
 
