@@ -102,7 +102,8 @@ def measured_in_passes(
     """
     suite = "copies.BySize.time_copy"
     (folder / machine).mkdir(parents=True, exist_ok=True)
-    known = {suite: {"version": "3", "param_names": ["method", "numel"], "type": "time"}, "version": 2}
+    params = [[f"'{method}'" for method in times], ["16"]]
+    known = {suite: {"version": "3", "param_names": ["method", "numel"], "params": params, "type": "time"}, "version": 2}
     (folder / "benchmarks.json").write_text(json.dumps(known))
     (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
     samples = [[1e-6 * factor * (1 + part / 1000) for factor in factors for part in (-1, 0, 1)] for factors in times.values()]
@@ -117,7 +118,7 @@ def measured_in_passes(
         }
         for number in range(max(len(factors) for factors in times.values()))
     ]
-    row = [[median(some) for some in samples], [[f"'{method}'" for method in times], ["16"]], "3", 0, 1.0, samples]
+    row = [[median(some) for some in samples], params, "3", 0, 1.0, samples]
     document = {
         "commit_hash": release.sha,
         "env_name": f"py{python}-cuda",
