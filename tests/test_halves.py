@@ -13,7 +13,9 @@ TORCH_HALF = ["methods", "semantics", "devices", "article", "ledger", "memory", 
 BOTH = ["errors", "control"]
 ASV_HALF = [
     "releases",
+    "documents",
     "results",
+    "merging",
     "compare",
     "history",
     "sides",

@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 
 from tensorcopy import results
+from tensorcopy.cli.shared import RESULTS, bar, expression, positive
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
 
-RESULTS = Path("results")
 NOTHING_COMPARED = 3
 SIDE = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
@@ -88,7 +88,6 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if options.confirm:
         from tensorcopy import confirm
         from tensorcopy.asv_plugin import configuration
-        from tensorcopy.cli import bar
 
         with bar(Console(stderr=True, highlight=False)) as tell:
             found = confirm.confirmed(found, configuration.places(), tell)
@@ -147,7 +146,6 @@ def _report_card(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy import grading, known, measure, report_card
     from tensorcopy.asv_plugin import configuration
-    from tensorcopy.cli import bar
     from tensorcopy.progress import Progress
 
     annotated = grading.annotated(_json(options.dataset)) if options.dataset else None
@@ -171,23 +169,6 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TensorcopyError("the file cannot be read", got=f"{path}: {error}", allowed="a JSON file", next="check the path") from error
-
-
-def expression(text: str) -> str:
-    """A regular expression, as it was typed."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}: {error}; allowed: a regular expression") from error
-    return text
-
-
-def positive(text: str) -> int:
-    """A count of one or more."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")
-    return number
 
 
 def _share(text: str) -> float:

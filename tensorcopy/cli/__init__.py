@@ -1,0 +1,35 @@
+"""The command line: arguments, printing, exit codes. 0 done; 1 it does not hold; 2 something could not be done, said in one line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from tensorcopy import __version__
+from tensorcopy.cli import judging, listing, measuring
+from tensorcopy.errors import TensorcopyError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    options = _parser().parse_args(arguments)
+    console = Console(highlight=False)
+    try:
+        return int(options.command(options, console))
+    except TensorcopyError as error:
+        print(f"tensorcopy: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("tensorcopy: interrupted; what was finished is kept, the same command goes on with the rest", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
+    parser.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for family in (measuring, judging, listing):
+        family.add(commands)
+    return parser

@@ -1,0 +1,7 @@
+"""python -m tensorcopy.cli"""
+
+import sys
+
+from tensorcopy.cli import main
+
+sys.exit(main())

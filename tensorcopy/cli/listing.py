@@ -1,0 +1,187 @@
+"""Lists and documents on the command line: releases, times, methods and readme. Arguments, printing, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tensorcopy import documents, environments, releases, results
+from tensorcopy.cli.measuring import AGREEMENT
+from tensorcopy.cli.shared import RESULTS, expression, say
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import Release, minor
+
+
+def add(commands: Any) -> None:
+    """These commands, beside the others'."""
+    table = commands.add_parser("releases", help="list the torch releases and what this machine can install; add one")
+    actions = table.add_subparsers(metavar="ACTION")
+    table.set_defaults(command=_releases)
+    add = actions.add_parser("add", help="make the row of a release or nightly from its wheel")
+    add.add_argument("version", help="such as 2.16.0")
+    add.set_defaults(command=_add_release)
+
+    times = commands.add_parser("times", help="what each case takes, as time, as multiple of its floor and as bytes a second")
+    times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that was measured by default")
+    times.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
+    times.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
+    times.add_argument("--bench", type=expression, default=r"\.BySize\.", metavar="REGEX", help="suites; those by size by default")
+    times.set_defaults(command=_times)
+
+    methods = commands.add_parser("methods", help="list the ways of copying and what each was seen to do")
+    methods.add_argument("name", nargs="?", help="one of them, on every release that was measured")
+    methods.set_defaults(command=_methods)
+
+    page = commands.add_parser("readme", help="write the produced parts of README.md and docs/ anew from results/")
+    page.set_defaults(command=_readme)
+
+
+def _releases(options: argparse.Namespace, console: Console) -> int:
+    read = results.load(RESULTS) if RESULTS.exists() else results.Results((), ())
+    table = Table(box=None, pad_edge=False)
+    for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
+        table.add_column(title, overflow="fold")
+    for release in releases.load():
+        machines = dict.fromkeys(result.machine for result in read.found if result.sha == release.sha)
+        kind = "" if release.kind == "release" else f" ({release.kind})"
+        table.add_row(
+            f"{release.version}{kind}", str(release.date), "{} to {}".format(*release.pythons), _here(release), ", ".join(machines) or "–"
+        )
+    console.print(table)
+    say(read.problems)
+    return 2 if read.problems else 0
+
+
+def _here(release: Release) -> str:
+    found = environments.pythons_for(release, [])
+    return ", ".join(sorted(found, key=minor)) or f"nothing: uv python install {release.pythons[1]}"
+
+
+def _add_release(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import wheels
+
+    release = wheels.release(options.version.removeprefix("v"))
+    releases.add(release)
+    console.print(
+        f"torch {release.version} of {release.date}, {release.sha}, Python {release.pythons[0]} to {release.pythons[1]}: in the table"
+    )
+    return 0
+
+
+def _methods(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.site.answers import outcome
+
+    order = {release.sha: index for index, release in enumerate(releases.load())}
+    read = results.load(RESULTS)
+    observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
+    if not observed and read.problems:
+        raise read.problems[0]
+    if not observed:
+        raise TensorcopyError("nothing was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
+    rows = observed[-1].methods
+    if options.name is not None and options.name not in rows:
+        raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(rows), next="tensorcopy methods lists them")
+    table = Table(box=None, pad_edge=False)
+    if options.name is None:
+        console.print(f"Observed with torch {observed[-1].ledger['torch']} on the CPU, for a leaf that requires grad.\n")
+        for title in ("method", "code", "result"):
+            table.add_column(title, overflow="fold")
+        for name, row in rows.items():
+            seen = row["observed"].get("cpu")
+            table.add_row(name, row["code"], outcome(seen["with_grad"]) if seen else f"exists from torch {row['since']} on")
+    else:
+        console.print(f"{options.name}: {rows[options.name]['code']}\n")
+        for title in ("torch", "Python", "of a plain tensor", "of one that requires grad"):
+            table.add_column(title, overflow="fold")
+        for result in observed:
+            seen = result.methods.get(options.name, {}).get("observed", {}).get("cpu")
+            of = (outcome(seen["plain"]), outcome(seen["with_grad"])) if seen else ("not there, or not observed yet", "")
+            table.add_row(result.ledger["torch"], result.python, *of)
+    console.print(table)
+    say(read.problems)
+    return 2 if read.problems else 0
+
+
+def _times(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import floors
+    from tensorcopy.units import duration
+
+    read = results.load(RESULTS)
+    result = results.newest(read.found, options.release, options.machine, options.python)
+    wanted = re.compile(options.bench)
+    cases = [case for case in result.timings if wanted.search(case.suite)]
+    if not cases:
+        suites = sorted({case.suite for case in result.timings})
+        raise TensorcopyError("no such suite was measured", got=options.bench, allowed=", ".join(suites), next="another --bench")
+    for suite in dict.fromkeys(case.suite for case in cases):
+        rows = [case for case in cases if case.suite == suite]
+        table = Table(box=None, pad_edge=False, title=suite, title_justify="left")
+        for name, _ in rows[0].parameters:
+            table.add_column(name)
+        for title in ("time", "of passes", "× floor", "GB/s", "passes"):
+            table.add_column(title, justify="right")
+        for case in rows:
+            timing, multiple, speed = result.timings[case], floors.multiple(result, case), floors.bandwidth(result, case)
+            table.add_row(
+                *(value for _, value in case.parameters),
+                duration(timing.median),
+                f"{duration(timing.low)} … {duration(timing.high)}",
+                f"{multiple:.2f}" if multiple else "",
+                f"{speed / 1e9:.3g}" if speed else "",
+                f"{len(timing.judged)} of {len(timing.visits)}",
+            )
+        console.print(table)
+        console.print("")
+    ledger = result.ledger
+    console.print(
+        f"torch {ledger['torch']}, Python {ledger['python']}, {result.machine} ({ledger['cpu']}), {ledger['started'][:10]}. "
+        "The floor is the same bytes copied by the machine alone into fresh memory; GB/s counts each byte once.",
+        soft_wrap=True,
+    )
+    say(read.problems)
+    return 2 if read.problems else 0
+
+
+def _readme(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import readme
+
+    read = results.load(RESULTS)
+    if read.problems:
+        raise read.problems[0]  # a README from fewer results would be a wrong one
+    machine = readme.best_known(read.found)
+    for name, parts in (("README.md", readme.parts(machine)), ("docs/methodology.md", _methodology(machine.results))):
+        page = Path(name)
+        page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
+    Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
+    console.print(f"README.md, docs/methodology.md and docs/history.svg: from {len(machine.results)} results of {machine.name}")
+    return 0
+
+
+def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
+    """The produced parts of docs/methodology.md by name."""
+    from tensorcopy import known as changes
+    from tensorcopy import methodology, report_card
+
+    if not AGREEMENT.exists():
+        raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")
+    if not report_card.FILE.exists():
+        raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
+    known = {release.sha: release for release in releases.load()}
+    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, documents.SCHEMA, report_card.FILE))
+    return {
+        "card": report_card.markdown(card),
+        "agreement": methodology.agreement(kept),
+        "quiet": methodology.quiet(found),
+        "repeated": methodology.repeated(found, known),
+        "sets": methodology.sets(found, results.load(changes.FOLDER).found),
+        "memory": methodology.memory(found, known),
+        "seen": methodology.seen(found, known),
+        "ledger": methodology.ledger(schema),
+    }

@@ -1,0 +1,184 @@
+"""Measuring on the command line: dashboard, measure and verify. Arguments, printing, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import webbrowser
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import median
+from time import monotonic
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tensorcopy import environments, progress, results
+from tensorcopy.cli.shared import bar, expression, positive, say
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.passes import PASSES
+
+AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
+
+
+def add(commands: Any) -> None:
+    """The measuring commands, beside the others'."""
+    board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site, show it")
+    board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; the newest by default")
+    board.add_argument("--quick", action="store_true", help="copies and conversions by size only, with few samples")
+    board.add_argument("--again", action="store_true", help="measure also what this machine has measured, and add the samples")
+    board.add_argument(
+        "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; its host name by default"
+    )
+    board.add_argument("--no-serve", action="store_true", help="write site/ and stop there")
+    board.add_argument("--port", type=int, metavar="N", help="serve on this port of the loopback; 8080 or the next free one by default")
+    board.add_argument("--open", action="store_true", help="open the served page in a browser")
+    board.set_defaults(command=_dashboard)
+
+    passes = commands.add_parser("measure", help="fill the history: several passes of each release, in random order; resumes where it was")
+    passes.add_argument(
+        "releases", nargs="*", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); every release by default"
+    )
+    passes.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"so many of each release; {PASSES} by default")
+    passes.add_argument(
+        "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; its host name by default"
+    )
+    passes.add_argument(
+        "--bench", type=expression, default="", metavar="REGEX", help="suites; by default all that are timed, but the article's"
+    )
+    passes.add_argument(
+        "--environments", type=_several, metavar="N", help="at most so many on the disk together: groups that share the newest release"
+    )
+    passes.set_defaults(command=_measure)
+
+    agreement = commands.add_parser("verify", help="compare asv's figures with torch's own Timer, by turns; exit 1 where they disagree")
+    agreement.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that can be installed by default")
+    agreement.add_argument("--device", default="cpu", help="cpu by default; on cuda the references are the Timer and the device's events")
+    agreement.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; every one that times a method by default")
+    agreement.add_argument("--keep", action="store_true", help="write the figures into docs/agreement.json, where all agree")
+    agreement.set_defaults(command=_verify)
+
+
+def _dashboard(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import dashboard, server
+    from tensorcopy.asv_plugin import configuration
+
+    places = configuration.places()
+    if not options.no_serve:
+        server.bound(places.html, options.port).server_close()  # a port that cannot be had is said before minutes of measuring
+    choice = dashboard.choose(options.releases, places.pythons)
+    for line in choice.left_out:
+        console.print(line)
+    found = results.load(places.results).found
+    wanted = []
+    for measurement in choice.measurements:
+        result = None if options.again else dashboard.already_measured(found, measurement, options.machine, options.quick)
+        if result is None:
+            wanted.append(measurement)
+        else:
+            day = result.ledger["started"][:10]
+            console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
+    configuration.register(options.machine)
+    with bar(console) as tell:
+        problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
+    say(problems)
+    console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
+    if not options.no_serve:
+        _serve(options, places.html, console)
+    return 2 if problems else 0
+
+
+def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
+    from tensorcopy import server
+
+    with server.bound(directory, options.port) as bound:
+        address = f"http://127.0.0.1:{bound.server_address[1]}/"
+        console.print(f"Served at {address} until Ctrl-C", soft_wrap=True)
+        if options.open:
+            webbrowser.open(address)
+        try:
+            bound.serve_forever()
+        except KeyboardInterrupt:
+            console.print("")
+
+
+def _measure(options: argparse.Namespace, console: Console) -> int:
+    from random import SystemRandom
+
+    from tensorcopy import measure
+    from tensorcopy.asv_plugin import configuration
+
+    places = configuration.places()
+    measurements, left_out = measure.selected(options.releases, places.pythons)
+    for line in left_out:
+        console.print(line)
+    configuration.register(options.machine)
+    suites = options.bench or measure.TIMED
+    with bar(console) as tell:
+        problems = measure.run(
+            measurements,
+            places,
+            options.machine,
+            passes=options.passes,
+            suites=suites,
+            room=options.environments or len(measurements),
+            random=SystemRandom(),
+            tell=tell,
+        )
+    say(problems)
+    counts = [measure.passes_of(one.file(places, options.machine), suites) for one in measurements]
+    console.print(f"{len(measurements)} releases with {min(counts)} to {max(counts)} passes each, in results/{options.machine}")
+    return 2 if problems else 0
+
+
+def _verify(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import measure, verify
+    from tensorcopy.asv_plugin import configuration
+
+    places = configuration.places()
+    (one, *_), _left_out = measure.selected([options.release] if options.release else [], places.pythons, newest_first=True)
+    with bar(console) as tell:
+        tell(progress.Progress(f"torch {one.release.version} on Python {one.python}", 0.0, 0.0))
+        environment = environments.build(places.environments, one.release, one.python, environments.expected_build())
+        begun = monotonic()
+
+        def told(share: float, doing: str) -> None:
+            elapsed = monotonic() - begun
+            tell(progress.Progress(f"torch {one.release.version}: {doing}", share, elapsed / share * (1 - share) if share else 0.0))
+
+        found = verify.run(environment, told, device=options.device, suites=options.bench)
+    table = Table(box=None, pad_edge=False)
+    for title in ("asv over the reference", "cases", "median", "least", "greatest"):
+        table.add_column(title, justify="left" if title.startswith("asv") else "right")
+    for name, ratios in verify.by_suite(found.ratios).items():
+        values = sorted(ratio.ratio for ratio in ratios)
+        table.add_row(name, str(len(values)), f"{median(values):.3f}", f"{values[0]:.3f}", f"{values[-1]:.3f}")
+    console.print(table)
+    for ratio in found.outside:
+        console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
+    word = "agree" if found.holds else "DISAGREE"
+    console.print(
+        f"asv and its reference {word} with torch {found.torch} on {found.on}: the median of {len(found.ratios)} cases "
+        f"is {found.median:.3f} (allowed 1 ± {verify.WITHIN}), {len(found.outside)} outside 1 ± {verify.NONE_OUTSIDE}",
+        soft_wrap=True,
+    )
+    if options.keep and (options.bench or options.device != "cpu" or not found.holds):
+        raise TensorcopyError(
+            "these figures are not kept",
+            got="a part of the cases, another device, or a disagreement",
+            allowed="every case on the CPU, in agreement",
+            next="tensorcopy verify --keep on a machine with nothing else to do",
+        )
+    if options.keep:
+        day = datetime.now(timezone.utc).date().isoformat()
+        AGREEMENT.write_text(json.dumps(verify.document(found, day), indent=2) + "\n", encoding="utf-8")
+    return 0 if found.holds else 1
+
+
+def _several(text: str) -> int:
+    number = int(text)
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
+    return number
