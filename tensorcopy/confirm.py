@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tensorcopy import documents, measure, results, sides
+from tensorcopy import documents, measure, plan, results, sides
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import Change, Verdict, judge
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import Measurement
+from tensorcopy.measure import Job
+from tensorcopy.plan import Measurement
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.results import Case
 from tensorcopy.sides import Comparison
@@ -109,7 +110,7 @@ def _measurements(found: Comparison) -> tuple[Measurement, Measurement]:
             next="leave --confirm out",
         )
     one, other = (
-        measure.selected([f"{result.ledger['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0]
+        plan.selected([f"{result.ledger['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0]
         for result in (found.before, found.after)
     )
     return one, other
@@ -133,7 +134,7 @@ def _measure(
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
             tell(progress(steps, number, share, elapsed, f", {title}"))
 
-        measure.one_pass(one, places, machine, suites, measure.ONE_ROUND, told, told)
+        measure.one_pass(one, Job(places, machine, suites), told, told)
 
 
 def _alternating(pair: tuple[Measurement, Measurement], places: Places, machine: str, passes: int) -> Iterator[Measurement]:

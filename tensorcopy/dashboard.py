@@ -10,7 +10,8 @@ from tensorcopy import environments, releases, results
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import TIMED, Measurement, one_pass
+from tensorcopy.measure import Job, one_pass
+from tensorcopy.plan import TIMED, Measurement
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.results import Result
 
@@ -87,10 +88,7 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
         try:
             one_pass(
                 measurement,
-                places,
-                machine,
-                QUICKLY if quick else TIMED,
-                FEW_SAMPLES if quick else {},
+                Job(places, machine, QUICKLY if quick else TIMED, FEW_SAMPLES if quick else {}),
                 installing=partial(waited, 2 * number),
                 measuring=partial(told, 2 * number + 1),
             )

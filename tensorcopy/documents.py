@@ -126,10 +126,10 @@ def records(path: Path) -> list[dict[str, Any]]:
     return list(found)
 
 
-def versions(directory: Path) -> dict[str, str]:
-    """Every suite's version, as results/ knows it. Raises TensorcopyError for a damaged benchmarks.json; none where there is none."""
+def suites(directory: Path) -> dict[str, Any]:
+    """Every suite as asv describes it in benchmarks.json. Raises TensorcopyError for a damaged one; none where there is none."""
     path = directory / "benchmarks.json"
-    return {suite: row["version"] for suite, row in read(path).items() if suite != "version"} if path.exists() else {}
+    return {suite: row for suite, row in read(path).items() if suite != "version"} if path.exists() else {}
 
 
 def holds_nothing(path: Path) -> bool:

@@ -121,6 +121,16 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
+def executable(python: str) -> Path:
+    """The interpreter of this name: "same" is the running one, others are programs or paths. Raises TensorcopyError where there is none."""
+    found = sys.executable if python == "same" else shutil.which(python)
+    if found is None:
+        raise TensorcopyError(
+            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="look at the name again"
+        )
+    return Path(found)
+
+
 def inspected(python: Path) -> Environment:
     """The environment of an interpreter that has torch, whichever that is. Raises TensorcopyError where it has none."""
     return Environment(python, _report(python))

@@ -13,10 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from tensorcopy import measure
+from tensorcopy import measure, plan
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
-from tensorcopy.measure import Measurement
+from tensorcopy.measure import Job
+from tensorcopy.plan import Measurement
 from tensorcopy.progress import Progress, Step, progress
 
 FOLDER = Path("docs/known_changes")
@@ -33,12 +34,7 @@ def run(one: Measurement, places: Places, passes: int, random: Random, tell: Cal
     aside = replace(places, results=places.results.parent / FOLDER)
     for name in VARIANTS:
         configuration.register(name)
-    there = {name: measure.passes_of(one.file(aside, name), SUITES) for name in VARIANTS}
-    order = []
-    for number in range(passes):
-        lacking = [name for name in VARIANTS if there[name] <= number]
-        random.shuffle(lacking)
-        order += lacking
+    order = plan.missing({name: plan.lacking(one.file(aside, name), SUITES, passes) for name in VARIANTS}, random)
     steps = [Step(f"torch {one.release.version}, {name}", measure.PASS) for name in order]
     for number, name in enumerate(order):
 
@@ -46,7 +42,7 @@ def run(one: Measurement, places: Places, passes: int, random: Random, tell: Cal
             tell(progress(steps, number, share, elapsed, f", pass {number + 1} of {len(steps)}{detail and ': '}{detail}"))
 
         with _extra(VARIANTS[name]):
-            measure.one_pass(one, aside, name, SUITES, measure.ONE_ROUND, told, told)
+            measure.one_pass(one, Job(aside, name, SUITES), told, told)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ A pass is one run of the suites in one process tree: one draw of memory layout a
 in order, beside asv's own samples, which asv only ever appends to:
 
 id, started, selection : a name of its own, ISO 8601 in UTC, and which suites were asked for
+shard : which part of a run over several machines it belongs to, where it is one
 left_out : why it is kept but not judged, where somebody has said so
 ledger : what was there (`tensorcopy.ledger`)
 suites : per suite its version, and per case, in asv's order, how many samples were added and the control beside each in whole nanoseconds

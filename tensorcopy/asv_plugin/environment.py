@@ -6,7 +6,6 @@ asv asks an environment to install a "commit", which here means: be the place wh
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
@@ -156,7 +155,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         with clearly():
-            executable = Path(sys.executable) if python == "same" else _executable(python)
+            executable = environments.executable(python)
             self._place = environments.inspected(executable)
             ledger = self._place.report["ledger"]
             self._release = environments.released_as(ledger)
@@ -196,15 +195,6 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         link.unlink(missing_ok=True)  # it may lead to an asv that is no longer there
         link.symlink_to(Path(asv_runner.__file__).parent)
         return folder
-
-
-def _executable(python: str) -> Path:
-    try:
-        return Path(util.which(python))
-    except OSError as error:
-        raise TensorcopyError(
-            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="look at -E interpreter:…"
-        ) from error
 
 
 __all__ = ["InterpreterEnvironment", "ReleaseEnvironment"]

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
-from tensorcopy.asv_plugin.stamp import SELECTION
+from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
 from tensorcopy.errors import Relayed, TensorcopyError
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
@@ -21,24 +22,30 @@ SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 Tell = Callable[[float, float, str], None]  # share done (0 to 1), seconds since the start of the phase, what is being done
 
 
-def measure(
-    release: str,
-    environment: str,
-    selection: str,
-    cases: str,
-    attributes: dict[str, int],
-    machine: str,
-    config: Path,
-    installing: Tell,
-    measuring: Tell,
-) -> None:
-    """`asv run` of one release in one environment, samples added to what is there. Raises TensorcopyError where a case failed or nothing
-    could run.
+@dataclass(frozen=True)
+class Run:
+    """An `asv run` of one release in one environment.
 
     release : its tag
+    environment : as -E takes it
     selection : what was asked for, as the pass's record has it
     cases : a regular expression on names and parameters
     attributes : of asv's benchmarks, such as {"rounds": 1}
+    shard : the part of a greater run that it belongs to, as the pass's record has it
+    """
+
+    release: str
+    environment: str
+    selection: str
+    cases: str
+    attributes: Mapping[str, int]
+    machine: str
+    shard: str = ""
+
+
+def measure(run: Run, config: Path, installing: Tell, measuring: Tell) -> None:
+    """Measure, and add the samples to what is there. Raises TensorcopyError where a case failed or nothing could run.
+
     config : the asv.conf.json that says where results are
     installing, measuring : told as it goes
     """
@@ -55,15 +62,15 @@ def measure(
             suite = SUITE.match(percent[2])
             measuring(float(percent[1]) / 100, time.monotonic() - benchmarking, suite[1] if suite else "")
 
-    arguments = ["run", f"{release}^!", "--config", str(config), "-E", environment]
-    arguments += ["--bench", cases, "--append-samples", "--machine", machine]
-    for name, value in attributes.items():
+    arguments = ["run", f"{run.release}^!", "--config", str(config), "-E", run.environment]
+    arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine]
+    for name, value in run.attributes.items():
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
-    code, lines = _run(arguments, read, {SELECTION: selection})
+    code, lines = _run(arguments, read, {SELECTION: run.selection, SHARD: run.shard})
     if code != 0:
-        raise _failure(f"asv run {release}^! failed", lines, next="the same asv run with --show-stderr tells why")
+        raise _failure(f"asv run {run.release}^! failed", lines, next="the same asv run with --show-stderr tells why")
 
 
 def publish() -> None:

@@ -19,7 +19,8 @@ from typing import Any
 from tensorcopy import documents
 from tensorcopy.errors import TensorcopyError
 
-SELECTION = "TENSORCOPY_SELECTION"  # the environment's variable by which whoever runs asv names the suites it asks for
+# the environment's variables by which whoever runs asv says what it asks for, and of what it is a part
+SELECTION, SHARD = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str
         "id": f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
         "started": ledger["started"],
         "selection": os.environ.get(SELECTION, ""),
+        **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
         "ledger": ledger,
     }
     before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}

@@ -144,7 +144,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 def _report_card(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import grading, known, measure, report_card
+    from tensorcopy import grading, known, plan, report_card
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.progress import Progress
 
@@ -152,7 +152,7 @@ def _report_card(options: argparse.Namespace, console: Console) -> int:
     with bar(Console(stderr=True, highlight=False)) as tell:
         if options.measure:
             places = configuration.places()
-            (one, *_), _left_out = measure.selected([], places.pythons, newest_first=True)
+            (one, *_), _left_out = plan.selected([], places.pythons, newest_first=True)
             known.run(one, places, options.passes, SystemRandom(), tell)
         found = grading.card(
             results.load(known.FOLDER), results.load(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))

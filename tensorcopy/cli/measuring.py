@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +19,10 @@ from tensorcopy import environments, progress, results
 from tensorcopy.cli.shared import bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
+
+if TYPE_CHECKING:  # asv takes a second to import
+    from tensorcopy.asv_plugin.configuration import Places
+    from tensorcopy.plan import Measurement, Shard
 
 AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 
@@ -39,7 +43,10 @@ def add(commands: Any) -> None:
 
     passes = commands.add_parser("measure", help="fill the history: several passes of each release, in random order; resumes where it was")
     passes.add_argument(
-        "releases", nargs="*", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); every release by default"
+        "releases",
+        nargs="*",
+        metavar="RANGE",
+        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: the last one measured here and all since; every release by default",
     )
     passes.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"so many of each release; {PASSES} by default")
     passes.add_argument(
@@ -47,6 +54,12 @@ def add(commands: Any) -> None:
     )
     passes.add_argument(
         "--bench", type=expression, default="", metavar="REGEX", help="suites; by default all that are timed, but the article's"
+    )
+    passes.add_argument(
+        "--interpreter", metavar="PYTHON", help='measure the torch that an interpreter has and install none: "same", or a program'
+    )
+    passes.add_argument(
+        "--shard", type=_shard, metavar="K/N", help="only this machine's share of the passes, of N machines of one kind; then merge"
     )
     passes.add_argument(
         "--environments", type=_several, metavar="N", help="at most so many on the disk together: groups that share the newest release"
@@ -107,38 +120,57 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console) -> No
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import measure
+    from tensorcopy import measure, plan
     from tensorcopy.asv_plugin import configuration
 
     places = configuration.places()
-    measurements, left_out = measure.selected(options.releases, places.pythons)
+    measurements, left_out = _asked_for(options, places)
     for line in left_out:
         console.print(line)
     configuration.register(options.machine)
-    suites = options.bench or measure.TIMED
+    suites = options.bench or plan.TIMED
     with bar(console) as tell:
         problems = measure.run(
             measurements,
-            places,
-            options.machine,
+            measure.Job(places, options.machine, suites, shard=options.shard),
             passes=options.passes,
-            suites=suites,
             room=options.environments or len(measurements),
             random=SystemRandom(),
             tell=tell,
         )
     say(problems)
-    counts = [measure.passes_of(one.file(places, options.machine), suites) for one in measurements]
-    console.print(f"{len(measurements)} releases with {min(counts)} to {max(counts)} passes each, in results/{options.machine}")
+    counts = sorted({plan.passes_of(one.file(places, options.machine), suites) for one in measurements})
+    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    part = f" after part {options.shard}" if options.shard else ""
+    several = "releases" if len(measurements) > 1 else "release"
+    console.print(f"{len(measurements)} {several} with {number} passes each{part}, in results/{options.machine}")
     return 2 if problems else 0
 
 
+def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measurement], list[str]]:
+    from tensorcopy import plan
+
+    if options.interpreter is None:
+        measured = {one.sha for one in results.load(places.results).found if one.machine == options.machine}
+        return plan.selected(options.releases, places.pythons, measured)
+    one = plan.in_interpreter(options.interpreter)
+    others = [text for text in options.releases if text not in (plan.NEW, one.release.version, one.release.tag)]
+    if others:
+        raise TensorcopyError(
+            "this interpreter has another torch",
+            got=", ".join(others),
+            allowed=one.release.version,
+            next="leave --interpreter out, and the release is installed",
+        )
+    return [one], []
+
+
 def _verify(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import measure, verify
+    from tensorcopy import plan, verify
     from tensorcopy.asv_plugin import configuration
 
     places = configuration.places()
-    (one, *_), _left_out = measure.selected([options.release] if options.release else [], places.pythons, newest_first=True)
+    (one, *_), _left_out = plan.selected([options.release] if options.release else [], places.pythons, newest_first=True)
     with bar(console) as tell:
         tell(progress.Progress(f"torch {one.release.version} on Python {one.python}", 0.0, 0.0))
         environment = environments.build(places.environments, one.release, one.python, environments.expected_build())
@@ -182,3 +214,12 @@ def _several(text: str) -> int:
     if number < 2:
         raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
     return number
+
+
+def _shard(text: str) -> Shard:
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
+    from tensorcopy.plan import Shard
+
+    return Shard(int(number), int(of))
