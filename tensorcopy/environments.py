@@ -8,7 +8,8 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,16 @@ class Environment:
 
     python : its interpreter
     report : what `python -m tensorcopy.ledger --observe` printed there: "ledger", "methods", "article"
+    own : variables of its processes
     """
 
     python: Path
     report: dict[str, Any]
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def variables(self) -> dict[str, str]:
+        """A process's variables in which something of this checkout is measured or observed."""
+        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": str(CHECKOUT)}
 
 
 def name(python: str, build: str) -> str:
@@ -82,7 +89,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         complete.write_text(wanted, encoding="utf-8")
     # not part of `complete`: a checkout that moved is found again
     (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
-    environment = inspected(uv.interpreter(path))
+    environment = inspected(uv.interpreter(path), _bytecode_of(path))
     verify(environment, release, build=build, numpy=numpy_for(release, python))
     return environment
 
@@ -131,23 +138,24 @@ def executable(python: str) -> Path:
     return Path(found)
 
 
-def inspected(python: Path) -> Environment:
+def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
     """The environment of an interpreter that has torch, whichever that is. Raises TensorcopyError where it has none."""
-    return Environment(python, _report(python))
+    unseen = Environment(python, {}, own or {})
+    return replace(unseen, report=_report(unseen))
 
 
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
     """Refuse an environment that is not what its label says: TensorcopyError with what was wanted, what came and what to do."""
     ledger = environment.report["ledger"]
     wanted = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": RUNNER}
-    for field, value in wanted.items():
-        came = ledger[field].split("+")[0] if field == "torch" else ledger[field]
+    for name, value in wanted.items():
+        came = ledger[name].split("+")[0] if name == "torch" else ledger[name]
         if came != value:
             raise TensorcopyError(
-                f"the environment of torch {release.version} is refused, its {field} is not the table's",
+                f"the environment of torch {release.version} is refused, its {name} is not the table's",
                 got=f"{came} in {ledger['torch']}",
                 allowed=value,
-                next=_remedy(field, release, environment),
+                next=_remedy(name, release, environment),
             )
 
 
@@ -172,13 +180,14 @@ def _remedy(field: str, release: Release, environment: Environment) -> str:
     return f"remove {environment.python.parent.parent} and repeat"
 
 
-def _report(python: Path) -> dict[str, Any]:
-    """What the ledger prints in `python`."""
+def _report(environment: Environment) -> dict[str, Any]:
+    """What the ledger prints there."""
+    python = environment.python
     done = subprocess.run(
         [str(python), "-m", "tensorcopy.ledger", "--observe"],
         capture_output=True,
         text=True,
-        env=variables(),
+        env=environment.variables(),
         cwd=CHECKOUT,
         check=False,
     )
@@ -194,9 +203,11 @@ def _report(python: Path) -> dict[str, Any]:
     return report
 
 
-def variables() -> dict[str, str]:
-    """A process's environment in which something of this checkout is measured or observed."""
-    return {**STEADY, **os.environ, "PYTHONPATH": str(CHECKOUT)}
+def _bytecode_of(path: Path) -> dict[str, str]:
+    """Python keeps the bytecode of an environment of ours with it, whatever the caller's Python does: torch takes twice as long to import
+    without, and that in every process of a pass.
+    """
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(path / "bytecode")}
 
 
 def this_python() -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tensorcopy import environments
 from tensorcopy.environments import CHECKOUT, Environment
 from tensorcopy.errors import TensorcopyError
 
@@ -74,7 +73,7 @@ def run(
     ratios: list[Ratio] = []
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environments.variables(), cwd=CHECKOUT) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment.variables(), cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
         head: dict[str, Any] = {}

@@ -6,6 +6,7 @@ asv asks an environment to install a "commit", which here means: be the place wh
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
@@ -30,6 +31,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
         self._interpreter: Path | None = None
+        self._own: Mapping[str, str] = {}  # variables of what is installed
         self._commit: str | None = None
         super().__init__(conf, python, self._requirements, tagged_env_vars)
         self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of the control, which knows no release
@@ -70,6 +72,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
             **environments.STEADY,
             **(given or os.environ),
             **self._global_env_vars,
+            **self._own,
             JOURNAL: str(self._journal),
             COMMIT: (self._commit or "-")[:8],
         }
@@ -77,7 +80,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return variables
 
     def _ready(self, release: Release, built: environments.Environment, conf: Any) -> None:
-        self._interpreter, self._commit = built.python, release.sha
+        self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         self._journal.parent.mkdir(parents=True, exist_ok=True)
         stamp_at_exit(conf.results_dir, release.sha, self.name, built.report, self._journal)
