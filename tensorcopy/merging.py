@@ -66,10 +66,10 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
         before[name] = versions[0] if (into / name).exists() else None
         if before[name] is not None and name.name != "machine.json":
             before[name] = merged(versions[0], versions[0])  # as we would write it: asv does so in two ways
-    documents.put(into / "benchmarks.json", _as_asv_writes(known))
+    _put(into / "benchmarks.json", known)
     for name, draft in drafts.items():
         if name.name == "machine.json":
-            documents.put(into / name, _as_asv_writes(draft))
+            _put(into / name, draft)
         elif not same(draft, before[name]):
             documents.write(into / name, draft)
     files = [name for name in names if name.name != "machine.json"]
@@ -90,8 +90,10 @@ def _merged_at(name: Path, versions: Sequence[Document], sources: Sequence[Path]
         raise documents.damaged(paths[-1], f"{type(error).__name__}: {error}") from error
 
 
-def _as_asv_writes(document: Document) -> str:
-    return json.dumps(document, indent=4, sort_keys=True) + "\n"
+def _put(path: Path, document: Document) -> None:
+    """Write what asv writes for people to read, unless it is there."""
+    if not path.exists() or not same(documents.read(path), document):
+        documents.put(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
 
 
 def same(one: Any, other: Any) -> bool:

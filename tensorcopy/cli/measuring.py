@@ -1,10 +1,11 @@
-"""Measuring on the command line: dashboard, measure and verify. Arguments, printing, exit codes."""
+"""Measuring on the command line: dashboard, measure, machine, merge and verify. Arguments, printing, exit codes."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import platform
+import sys
 import webbrowser
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,10 +14,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tensorcopy import environments, progress, results
-from tensorcopy.cli.shared import bar, expression, positive, say
+from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
 
@@ -65,6 +67,16 @@ def add(commands: Any) -> None:
         "--environments", type=_several, metavar="N", help="at most so many on the disk together: groups that share the newest release"
     )
     passes.set_defaults(command=_measure)
+
+    fit = commands.add_parser("machine", help="is this machine fit to be measured? driver, clocks, other load, memory; exit 1 where not")
+    fit.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cpu by default; on cuda the GPUs are looked at too")
+    fit.add_argument("--strict", action="store_true", help="what is warned of is refused too")
+    fit.set_defaults(command=_machine)
+
+    join = commands.add_parser("merge", help="put folders of results together: every pass of each, once, in whatever order")
+    join.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="as measure writes it, with benchmarks.json in it")
+    join.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"{RESULTS}/ by default")
+    join.set_defaults(command=_merge)
 
     agreement = commands.add_parser("verify", help="compare asv's figures with torch's own Timer, by turns; exit 1 where they disagree")
     agreement.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that can be installed by default")
@@ -163,6 +175,30 @@ def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measur
             next="leave --interpreter out, and the release is installed",
         )
     return [one], []
+
+
+def _machine(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import probe, readiness
+    from tensorcopy.readiness import Level
+
+    found = readiness.findings(probe.host(Path(".asv")), *probe.gpus(), options.device)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    signs = {Level.FINE: "ok", Level.WARNED: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
+    for one in found:
+        table.add_row(signs[one.level], escape(one.what), escape(one.seen), escape(one.next))
+    console.print(table, soft_wrap=not console.is_terminal)
+    grave = [one for one in found if one.level is Level.REFUSED or (options.strict and one.level is Level.WARNED)]
+    for one in grave:
+        print(f"tensorcopy: this machine is not fit to be measured, {one.what}: {one.seen}; next: {one.next}", file=sys.stderr)
+    return 1 if grave else 0
+
+
+def _merge(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import merging
+
+    done = merging.merge(options.folders, options.into)
+    console.print(f"{options.into}: {done.new} results are new, {done.grown} have grown, {done.unchanged} are as they were", soft_wrap=True)
+    return 0
 
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
