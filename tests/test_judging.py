@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import releases, report, sides
+from tensorcopy import markdown, releases, report, sides
 from tensorcopy.cli import main
 from tests.conftest import ROOT, measured_in_passes
 
@@ -153,19 +153,18 @@ def test_explain_wants_one_case(folder, capsys, case):
         assert "copies.BySize new_tensor numel=16" in capsys.readouterr().err
 
 
-def test_a_comment_is_cut_between_lines_and_says_so(folder, monkeypatch):
+def test_a_comment_is_cut_between_lines_and_says_so(folder):
     """GitHub refuses a longer one; its folds are closed."""
     found = sides.compared(*NAMES, folder, margin=0.03)
     whole = report.markdown(found)
-    monkeypatch.setattr(report, "LONGEST", len(whole) - 40)
-    cut = report.markdown(found)
+    cut = markdown.comparison(found.named, found.on, found.margin, report.rows(found), len(whole) - 40)
     assert cut.count("<details>") == cut.count("</details>")
     assert "--format json has all" in cut
 
 
 def test_text_from_results_stays_text_in_a_comment():
-    """A machine's name is somebody else's."""
-    assert report._escaped("<img src=x> `a` |b| [c](d) @someone\n# e") == (
-        r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) &#64;someone \# e"
+    """A machine's name is somebody else's: no tag, no link, nobody called, no control of a terminal."""
+    assert markdown.escaped("<img src=x> `a` |b| [c](d) @someone\n# e \x1b[31m\u202e http://a www.b") == (
+        r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) @&#8203;someone \#&#8203; e \[31m http:&#8203;//a www&#8203;.b"
     )
-    assert report._code("a`b|c\nd_e") == r"`a'b\|c d_e`"
+    assert markdown.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"

@@ -18,6 +18,7 @@ from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
+from tensorcopy.wording import CHANGED, headline, ordered
 
 ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
 
@@ -39,14 +40,14 @@ def pages(book: Book) -> Iterator[Page | File]:
 def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
     data = addresses.data(address, "csv")
     verdicts = [change.verdict for change in found.changes.values()]
-    rows, machine, widest = report.ordered(found), book.machine_of(found.after), formats.widest(list(found.changes.values()))
+    rows, machine, widest = ordered(found.changes.items()), book.machine_of(found.after), formats.widest(list(found.changes.values()))
     values = {
         "found": found,
         "machine": machine,
-        "headline": report.headline(found),
+        "headline": headline(report.rows(found)),
         "counts": [(verdict.value, verdicts.count(verdict)) for verdict in ORDER],
-        "changed": sorted((row for row in rows if row[1].verdict in report.CHANGED), key=_how_sure),
-        "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in report.CHANGED]),
+        "changed": sorted((row for row in rows if row[1].verdict in CHANGED), key=_how_sure),
+        "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in CHANGED]),
         "why": report.counted(found),
         "widest": widest,
         "svg": Markup(pictures.of_changes(found, widest)),  # noqa: S704 - our own SVG
@@ -66,7 +67,7 @@ def _how_sure(row: tuple[Case, Change]) -> tuple[int, float, float]:
     """Slower first; of each the surest, then the largest."""
     change = row[1]
     ratio = change.ratio or 1.0
-    return report.CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
+    return CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
 
 
 def _spoken(book: Book, result: Result) -> str:
@@ -89,7 +90,7 @@ def _csv(found: Comparison) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["case", "verdict", "ratio", "low", "high", "p", "before", "after"])
-    for case, change in report.ordered(found):
+    for case, change in ordered(found.changes.items()):
         numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
         writer.writerow([named(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
     return text.getvalue()

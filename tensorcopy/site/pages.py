@@ -13,13 +13,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__, releases
-from tensorcopy.report import SIGNS
 from tensorcopy.results import Result
 from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, sizes
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.plot import SHAPES
 from tensorcopy.site.words import speaker
 from tensorcopy.units import count, duration, size
+from tensorcopy.wording import SIGNS
 
 HERE = Path(__file__).parent
 OURS = ("tensorcopy.css", "tensorcopy.js")

@@ -1,0 +1,57 @@
+"""Verdicts in words: what was found in one sentence, in which order the changes are told, and their signs. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from tensorcopy.compare import Change, Verdict
+from tensorcopy.units import duration
+
+SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.SAME: "⚪", Verdict.UNDECIDED: "❓"}
+SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
+CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+
+T = TypeVar("T")
+
+
+def headline(rows: Sequence[tuple[str, Change]]) -> str:
+    """What was found, in one sentence. rows : every case's name and change"""
+    number = Counter(change.verdict for _, change in rows)
+    if number[Verdict.SLOWER] or number[Verdict.FASTER]:
+        said = [f"{number[verdict]} {verdict.value}" for verdict in CHANGED if number[verdict]]
+        name, change = ordered(rows)[0]
+        return f"{' and '.join(said)} of {len(rows)} cases; most of all {name}, {change.sentence}"
+    known = [change.interval for _, change in rows if change.interval]
+    if not known:
+        return f"Nothing could be said of {len(rows)} cases"
+    largest = max(max(high - 1, 1 - low) for low, high in known)
+    rest = f"; {len(rows) - len(known)} could not be compared" if len(known) < len(rows) else ""
+    return f"No change larger than {100 * largest:.1f} % in {len(known)} cases{rest}"
+
+
+def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
+    """Slower, faster, undecided, same; within each the largest change first."""
+    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED, Verdict.SAME)
+
+    def place(row: tuple[T, Change]) -> tuple[int, float]:
+        ratio = row[1].ratio or 1.0
+        return order.index(row[1].verdict), -max(ratio, 1 / ratio)
+
+    return sorted(rows, key=place)
+
+
+def percent(share: float) -> str:
+    """ "3 %" of 0.03."""
+    return f"{100 * share:g} %"
+
+
+def seconds(value: float | None) -> str:
+    """A time, or nothing where there is none."""
+    return duration(value) if value is not None else ""
+
+
+def times(ratio: float | None) -> str:
+    """ "1.25×", or nothing where there is no ratio."""
+    return f"{ratio:.2f}×" if ratio is not None else ""
