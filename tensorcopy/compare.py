@@ -226,16 +226,25 @@ def _null(pool: tuple[float, ...], degrees: int, few: int, many: int, draws: int
 
 
 def _verdict(one: _Measured, p: float, margin: float, cases: int) -> Change:
-    low, high = exp(one.shift - one.half), exp(one.shift + one.half)
+    ratio, interval = exp(one.shift), (exp(one.shift - one.half), exp(one.shift + one.half))
     told = log(1 + margin)
-    change = Change(Verdict.UNDECIDED, "", exp(one.shift), (low, high), p, one.before, one.after)
+    change = Change(Verdict.UNDECIDED, "", ratio, interval, p, one.before, one.after)
     if p <= ALPHA and abs(one.shift) >= told:
         verdict = Verdict.SLOWER if one.shift > 0 else Verdict.FASTER
-        return replace(change, verdict=verdict, reason=f"by {_share(one.shift)}, {_between(low, high)}")
+        return replace(change, verdict=verdict, reason=worded(verdict, ratio, interval))
     if abs(one.shift) + one.half <= told:
-        return replace(change, verdict=Verdict.SAME, reason=f"no change larger than {_share(abs(one.shift) + one.half)}")
-    way = " slower" if low > 1 else " faster" if high < 1 else ""
-    return replace(change, reason=f"{_between(low, high)}{way}; {_more(one, told, cases)}")
+        return replace(change, verdict=Verdict.SAME, reason=worded(Verdict.SAME, ratio, interval))
+    return replace(change, reason=f"{worded(Verdict.UNDECIDED, ratio, interval)}; {_more(one, told, cases)}")
+
+
+def worded(verdict: Verdict, ratio: float, interval: tuple[float, float]) -> str:
+    """A verdict's reason as far as its numbers tell it: "by 18.4 %, between 15.9 and 20.8 %"."""
+    low, high = interval
+    if verdict in (Verdict.SLOWER, Verdict.FASTER):
+        return f"by {_share(log(ratio))}, {_between(low, high)}"
+    if verdict is Verdict.SAME:
+        return f"no change larger than {_share(max(abs(log(low)), abs(log(high))))}"
+    return _between(low, high) + (" slower" if low > 1 else " faster" if high < 1 else "")
 
 
 def _more(one: _Measured, told: float, cases: int) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tensorcopy import documents, measure, plan, results, sides
 from tensorcopy.asv_plugin import configuration
@@ -20,12 +21,15 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import Job
 from tensorcopy.plan import Measurement
 from tensorcopy.progress import Progress, Step, progress
-from tensorcopy.results import Case
+from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 
 TIMES = 2  # confirmations that a change must hold in: each squares the chance of a false alarm
 PASSES = 6  # of either side in one
 MOST = 18  # passes of either side, after which an undecided confirmation is given up
+
+# Brings both sides of the confirmation with this number up to so many passes of these cases, interleaved, and returns their results
+Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
 
 
 def flagged(found: Comparison) -> dict[Case, Verdict]:
@@ -48,43 +52,29 @@ def _expected(change: Change, margin: float) -> Verdict | None:
     return Verdict.SLOWER if change.ratio > 1 else Verdict.FASTER
 
 
-def confirmed(found: Comparison, places: Places, tell: Callable[[Progress], None]) -> Comparison:
-    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is undecided.
-
-    Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
-    """
+def confirmed(found: Comparison, again: Again) -> Comparison:
+    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is undecided."""
     expected = flagged(found)
     if not expected:
         return found
-    pair = _measurements(found)
-    configuration.register(found.before.machine)
-    aside = replace(places, results=places.environments.parent / "confirmation")
     changes = dict(found.changes)
     held = dict.fromkeys(expected, 0)
-    tried = dict.fromkeys(expected, 0)
     last = dict(found.changes)
-    noise = {case: found.noise[case] for case in expected}
-    for time in range(TIMES):
-        shutil.rmtree(aside.results, ignore_errors=True)
+    noise = {case: found.noise[case] for case in expected if case in found.noise}
+    for time in range(1, TIMES + 1):
         open_cases, passes = list(expected), 0
         while open_cases and passes < MOST:
             passes += PASSES
-            _measure(pair, aside, found.before.machine, open_cases, passes, tell, f"confirmation {time + 1} of {TIMES}")
-            again = _judged(pair, aside, found, open_cases, noise)
-            for case, change in again.items():
+            one, other = again(time, open_cases, passes)
+            pairs = {case: (sides.side(one, case, other), sides.side(other, case, one)) for case in open_cases}
+            for case, change in judge(pairs, margin=found.margin, noise=noise).items():
                 if change.verdict is not Verdict.UNDECIDED:
-                    tried[case] += 1
                     held[case] += change.verdict is expected[case]
                     last[case] = change
                     open_cases.remove(case)
-        for case in open_cases:
-            tried[case] += 1
     for case, verdict in expected.items():
-        change = replace(changes[case], confirmed=(held[case], tried[case]))
-        if held[case] == tried[case]:
-            changes[case] = _held(change, verdict, last[case])
-        else:
-            changes[case] = _fallen(change)
+        change = replace(changes[case], confirmed=(held[case], TIMES))
+        changes[case] = _held(change, verdict, last[case]) if held[case] == TIMES else _fallen(change)
     return replace(found, changes=changes)
 
 
@@ -99,6 +89,26 @@ def _fallen(change: Change) -> Change:
     if change.verdict is Verdict.UNDECIDED:
         return change
     return replace(change, verdict=Verdict.UNDECIDED, reason=f"{change.verdict.value} {change.reason}, but not when measured again")
+
+
+def releases_again(found: Comparison, places: Places, tell: Callable[[Progress], None]) -> Again:
+    """How the two releases or Pythons of a comparison are measured again on this machine.
+
+    Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
+    """
+    pair, machine = _measurements(found), found.before.machine
+    configuration.register(machine)
+    aside = replace(places, results=places.environments.parent / "confirmation")
+    begun: set[int] = set()
+
+    def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
+        if time not in begun:
+            begun.add(time)
+            shutil.rmtree(aside.results, ignore_errors=True)
+        _measure(pair, Job(aside, machine, expression(cases)), passes, tell, f"confirmation {time} of {TIMES}")
+        return _measured(pair, aside, found)
+
+    return again
 
 
 def _measurements(found: Comparison) -> tuple[Measurement, Measurement]:
@@ -116,33 +126,32 @@ def _measurements(found: Comparison) -> tuple[Measurement, Measurement]:
     return one, other
 
 
-def _measure(
-    pair: tuple[Measurement, Measurement],
-    places: Places,
-    machine: str,
-    cases: Sequence[Case],
-    passes: int,
-    tell: Callable[[Progress], None],
-    title: str,
-) -> None:
-    """Bring both sides up to so many passes of these cases, A B B A. Raises TensorcopyError."""
-    suites = expression(cases)
-    order = list(_alternating(pair, places, machine, passes))
+def _measure(pair: tuple[Measurement, Measurement], job: Job, passes: int, tell: Callable[[Progress], None], title: str) -> None:
+    """Bring both sides up to so many passes, A B B A. Raises TensorcopyError."""
+    there = [len(records) for records in (_records(one.file(job.places, job.machine)) for one in pair)]
+    order = [pair[index] for index in alternating(there, passes)]
     steps = [Step(one.release.version, measure.PASS / 4) for one in order]
     for number, one in enumerate(order):
 
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
             tell(progress(steps, number, share, elapsed, f", {title}"))
 
-        measure.one_pass(one, Job(places, machine, suites), told, told)
+        measure.one_pass(one, job, told, told)
 
 
-def _alternating(pair: tuple[Measurement, Measurement], places: Places, machine: str, passes: int) -> Iterator[Measurement]:
-    there = [len(documents.records(one.file(places, machine))) if one.file(places, machine).exists() else 0 for one in pair]
+def _records(path: Path) -> list[dict[str, Any]]:
+    return documents.records(path) if path.exists() else []
+
+
+def alternating(there: Sequence[int], passes: int) -> Iterator[int]:
+    """Which of two sides is next, A B B A, until both have so many passes.
+
+    there : how many each has
+    """
     for number in range(passes):
         for index in ((0, 1), (1, 0))[number % 2]:
             if there[index] <= number:
-                yield pair[index]
+                yield index
 
 
 def expression(cases: Sequence[Case]) -> str:
@@ -154,17 +163,11 @@ def expression(cases: Sequence[Case]) -> str:
     return f"^({'|'.join(names)})$"
 
 
-def _judged(
-    pair: tuple[Measurement, Measurement],
-    places: Places,
-    found: Comparison,
-    cases: Sequence[Case],
-    noise: Mapping[Case, Sequence[Sequence[float]]],
-) -> dict[Case, Change]:
-    suites = results.load(places.results)
-    if suites.problems:
-        raise suites.problems[0]
-    one, other = (next(r for r in suites.found if r.path == Path(m.file(places, found.before.machine))) for m in pair)
+def _measured(pair: tuple[Measurement, Measurement], places: Places, found: Comparison) -> tuple[Result, Result]:
+    read = results.load(places.results)
+    if read.problems:
+        raise read.problems[0]
+    one, other = (next(r for r in read.found if r.path == Path(m.file(places, found.before.machine))) for m in pair)
     here = one.ledger["cpu"]
     if here != found.before.ledger["cpu"]:
         raise TensorcopyError(
@@ -173,4 +176,4 @@ def _judged(
             allowed=f"{found.before.machine}, {found.before.ledger['cpu']}",
             next="leave --confirm out, or measure both sides here",
         )
-    return judge({case: (sides.side(one, case, other), sides.side(other, case, one)) for case in cases}, margin=found.margin, noise=noise)
+    return one, other

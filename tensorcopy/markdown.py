@@ -41,7 +41,7 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
     for verdict, title in ((Verdict.UNDECIDED, "undecided"), (Verdict.SAME, f"no change larger than {percent(margin)}")):
         some = [row for row in rows if row[1].verdict is verdict]
         lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
-    return _cut("\n".join(lines), longest) + "\n"
+    return cut("\n".join(lines), longest) + "\n"
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
@@ -52,7 +52,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
     """No longer than a comment may be: whole lines, folds closed, and a line that says so."""
     if len(text) <= longest:
         return text

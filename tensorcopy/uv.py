@@ -79,6 +79,21 @@ def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
     return entry
 
 
+def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False) -> str | None:
+    """The lowest or the highest version that the index has for a requirement such as "torch>2.14.1" on Python `python`; None where it has
+    none. Raises UvFailed where it cannot be asked.
+    """
+    options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "allow" if prereleases else "disallow"]
+    try:
+        said = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python, "-",
+                    given=requirement)  # fmt: skip
+    except UvFailed as error:
+        if "No solution found" in str(error):
+            return None
+        raise
+    return said.strip().partition("==")[2]
+
+
 def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         project = Path(directory)
@@ -91,9 +106,9 @@ def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
     return next(entry for entry in lock["package"] if entry["name"] == package)
 
 
-def _run(*arguments: str) -> str:
+def _run(*arguments: str, given: str = "") -> str:
     environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
-    done = subprocess.run([_program(), *arguments], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([_program(), *arguments], input=given, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise UvFailed(_last_words(done.stderr))
     return done.stdout

@@ -90,7 +90,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         from tensorcopy.asv_plugin import configuration
 
         with bar(Console(stderr=True, highlight=False)) as tell:
-            found = confirm.confirmed(found, configuration.places(), tell)
+            if confirm.flagged(found):
+                found = confirm.confirmed(found, confirm.releases_again(found, configuration.places(), tell))
     if options.format == "text":
         console.print(report.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
     else:

@@ -28,6 +28,10 @@ def add(commands: Any) -> None:
     add.add_argument("version", help="such as 2.16.0")
     add.set_defaults(command=_add_release)
 
+    new = actions.add_parser("new", help="make the rows of all releases that the index has and the table has not")
+    new.add_argument("--nightly", action="store_true", help="also of the newest nightly, where the index has some (UV_INDEX)")
+    new.set_defaults(command=_new_releases)
+
     times = commands.add_parser("times", help="what each case takes, as time, as multiple of its floor and as bytes a second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="2.15.0; the newest that was measured by default")
     times.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
@@ -72,6 +76,19 @@ def _add_release(options: argparse.Namespace, console: Console) -> int:
     console.print(
         f"torch {release.version} of {release.date}, {release.sha}, Python {release.pythons[0]} to {release.pythons[1]}: in the table"
     )
+    return 0
+
+
+def _new_releases(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import wheels
+
+    found = wheels.unknown(nightly=options.nightly)
+    for version in found:
+        release = wheels.release(version)
+        releases.add(release)
+        console.print(f"torch {release.version} of {release.date}: new in the table")
+    if not found:
+        console.print(f"The index has no torch that the table has not; {releases.load()[-1].version} is the newest")
     return 0
 
 

@@ -1,0 +1,156 @@
+"""What is said under a pull request, from what its measurement left behind: somebody else's file, written by whatever code the pull request
+has. Pure but for reading it.
+
+Nothing of it is taken over but numbers, names that a case may have, and short lines that stand as code: the sentences are ours. A file that
+is too large, or not as comparison.schema.json has it, is not shown at all, and that is said. There is one comment, with a section for each
+device; a section is replaced in place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jsonschema import Draft202012Validator
+
+from tensorcopy import markdown
+from tensorcopy.compare import Change, Verdict, worded
+from tensorcopy.markdown import code
+
+SCHEMA = Path(__file__).with_name("comparison.schema.json")
+FILE = "comparison.json"
+LARGEST = 4 * 2**20  # bytes of such a file
+MOST_FILES = 8
+LINE = 300  # characters of a line that is quoted
+SECTION = 28_000  # characters; two devices fit into a comment
+MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
+BEGIN, END = "<!-- tensorcopy: {} -->", "<!-- /tensorcopy: {} -->"
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+# what the judge says where there is nothing to compare, without what it quotes
+REASONS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        "no result (before|after): (not measured, skipped or failed there|the machine was never quiet)",
+        "no result (before|after)",
+        "a sample (before|after) is no time",
+        "what was measured on differs",
+        r"too few quiet passes, \d{1,4} before and \d{1,4} after: about \d{1,4} more pass(es)? would tell",
+    )
+)
+
+
+def sections(artifact: Path, run: str) -> dict[str, str]:
+    """By device, what is to be said of what lies in a folder. Raises nothing: what cannot be read is said to be so.
+
+    artifact : the folder, or one with a folder for each device
+    run : address of the run that left it, where whoever reads the comment finds the rest; "" where there is none
+    """
+    paths = sorted([*artifact.glob(FILE), *artifact.glob(f"*/{FILE}")])[:MOST_FILES]
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            document = _read(path)
+            found[document["device"]] = markdown.cut(_section(document, run), SECTION)
+        except _Refused as refused:
+            device = next((one for one in DEVICES if path.parent.name.endswith(f"-{one}")), DEVICES[0])
+            found[device] = f"### ⚠️ The measurement cannot be shown\n\nIts file {refused}.{_see(run)}\n"
+    return found or {"cpu": f"### ⚠️ Nothing was measured\n\nThe run ended without a result.{_see(run)}\n"}
+
+
+def body(found: Mapping[str, str], before: str = "") -> str:
+    """The whole comment: these sections, and those of other devices that stood in the comment before."""
+    kept = {device: match[1] for device in DEVICES if (match := _part(device).search(before))}
+    parts = {**kept, **found}
+    return "\n\n".join(
+        [MARKER, *(f"{BEGIN.format(device)}\n{parts[device].strip()}\n{END.format(device)}" for device in DEVICES if device in parts)]
+    )
+
+
+def _part(device: str) -> re.Pattern[str]:
+    return re.compile(f"{re.escape(BEGIN.format(device))}\n(.*?)\n{re.escape(END.format(device))}", re.DOTALL)
+
+
+class _Refused(Exception):
+    """Why a file is not shown, as the rest of a sentence that begins with "Its file"."""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.is_symlink() or not path.is_file():
+        raise _Refused("is no file")
+    if path.stat().st_size > LARGEST:
+        raise _Refused(f"has {path.stat().st_size / 2**20:.0f} MiB, more than {LARGEST // 2**20}")
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise _Refused("is no JSON") from None
+    if not _validator().is_valid(document):
+        raise _Refused(f"is not as {SCHEMA.name} has it")
+    return dict(document)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def _section(document: Mapping[str, Any], run: str) -> str:
+    parts = [_contest(document, one) for one in document["contests"]]
+    if not parts:
+        parts = ["### ⚠️ Nothing was compared\n"]
+    how = (
+        f"{document['passes']} passes of either side, by turns, on {document['device']}; what changed was measured again twice. "
+        f"The same here: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}`."
+    )
+    return "\n".join([*parts, f"<sub>{how}{_see(run)}</sub>\n"])
+
+
+def _contest(document: Mapping[str, Any], contest: Mapping[str, Any]) -> str:
+    if contest["kind"] == "code":
+        named = f"base {document['base'][:8]}", f"head {document['head'][:8]}"
+    else:
+        named = f"torch {contest['torch'][0]}", f"torch {contest['torch'][1]}"
+    comparison = contest["comparison"]
+    failures = [_failed(named[0 if first else 1], lines) for first, lines in contest["failures"]]
+    if comparison is None:
+        return "\n".join([f"### ⚠️ {named[0]} and {named[1]} could not be compared", *failures, ""])
+    ledger = comparison["after"]["ledger"]
+    where = [ledger["cpu"], *ledger["accelerators"].values()] if document["device"] != "cpu" else [ledger["cpu"]]
+    torch = [f"torch {contest['torch'][0]}"] if contest["kind"] == "code" else []
+    on = ", ".join([*torch, *where, f"Python {comparison['after']['python']}"])
+    rows = [(row["case"], _change(row)) for row in comparison["changes"]]
+    return "\n".join([markdown.comparison(named, on, comparison["margin"], rows), *failures])
+
+
+def _failed(side: str, lines: Sequence[str]) -> str:
+    return "\n".join(
+        [f"\n**⚠️ {side} failed**, so what it did not measure is not known:\n", *(f"- {code(line[:LINE])}" for line in lines), ""]
+    )
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    """A change with a reason in our words."""
+    verdict, interval, held = Verdict(row["verdict"]), row["interval"], row["confirmed"]
+    if interval is None or row["ratio"] is None:
+        matches = (pattern.match(row["reason"]) for pattern in REASONS)
+        reason = next((match[0] for match in matches if match), "not compared")
+        verdict, interval = Verdict.UNDECIDED, None
+    else:
+        low, high = sorted(interval)
+        interval = (low, high)
+        reason = worded(verdict, row["ratio"], interval)
+        fell = verdict is Verdict.UNDECIDED and held is not None and held[0] < held[1]
+        reason += ", which did not hold when measured again" if fell else ""
+    return Change(verdict, reason, row["ratio"], interval, row["p"], row["before"], row["after"], tuple(held) if held else None)
+
+
+def _see(run: str) -> str:
+    return f" [All of it]({run})" if run else ""
