@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,14 +53,13 @@ def measured() -> Measured:
         ) from error
 
 
-def comment(run: Measured, marker: str, write: Any) -> str:
+def comment(run: Measured, marker: str, write: Callable[[str], str]) -> str:
     """Put a comment under the pull request whose head was measured, in the place of ours where there is one. What was done, in a sentence.
 
     marker : what our comment begins with
     write : from the comment's text before, "" for none, to its text
     """
-    with _clearly():
-        repository = _repository()
+    with _repository() as repository:
         open_ones = repository.get_pulls(state="open", head=f"{run.owner}:{run.branch}")
         found = [pull for pull in open_ones if pull.head.sha == run.sha]
         if not found:
@@ -78,8 +79,7 @@ def propose(branch: str, title: str, text: str, start: str) -> str:
 
     start : the workflow's file; "" for none
     """
-    with _clearly():
-        repository = _repository()
+    with _repository() as repository:
         owner = repository.full_name.split("/")[0]
         there = list(repository.get_pulls(state="open", head=f"{owner}:{branch}"))
         pull = there[0] if there else repository.create_pull(base=repository.default_branch, head=branch, title=title, body=text)
@@ -88,7 +88,9 @@ def propose(branch: str, title: str, text: str, start: str) -> str:
         return f"pull request {pull.number} {'has grown' if there else 'is open'}"
 
 
-def _repository() -> Any:
+@contextmanager
+def _repository() -> Iterator[Any]:
+    """This repository on GitHub. GitHub's refusals become errors of ours."""
     name, token = os.environ.get("GITHUB_REPOSITORY"), os.environ.get("GITHUB_TOKEN")
     if not name or not token:
         raise TensorcopyError(
@@ -97,22 +99,12 @@ def _repository() -> Any:
             allowed="a workflow that hands its token on",
             next="look at .github/workflows",
         )
-    hub = github.Github(auth=github.Auth.Token(token), base_url=os.environ.get("GITHUB_API_URL", "https://api.github.com"))
-    return hub.get_repo(name)
-
-
-class _clearly:
-    """GitHub's refusals as errors of ours."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, github.GithubException):
+    address = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    with github.Github(auth=github.Auth.Token(token), base_url=address) as hub:
+        try:
+            yield hub.get_repo(name)
+        except github.GithubException as error:
             said = error.data.get("message", "") if isinstance(error.data, dict) else ""
             raise TensorcopyError(
-                "GitHub refused",
-                got=f"{error.status} {said}",
-                allowed="a token with the job's permissions",
-                next="look at the job's permissions",
+                "GitHub refused", got=f"{error.status} {said}", allowed="a token that may do this", next="look at the job's permissions"
             ) from error

@@ -38,8 +38,12 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
         lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {times(_middle(ratios))} | {spread} |")
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", *_table(changed)] if changed else []
-    for verdict, title in ((Verdict.UNDECIDED, "undecided"), (Verdict.SAME, f"no change larger than {percent(margin)}")):
-        some = [row for row in rows if row[1].verdict is verdict]
+    undecided = [row for row in rows if row[1].verdict is Verdict.UNDECIDED]
+    for some, title in (
+        ([row for row in undecided if not row[1].interval], "not compared"),
+        ([row for row in undecided if row[1].interval], "undecided"),
+        ([row for row in rows if row[1].verdict is Verdict.SAME], f"no change larger than {percent(margin)}"),
+    ):
         lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
     return cut("\n".join(lines), longest) + "\n"
 

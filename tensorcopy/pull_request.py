@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
+from time import monotonic
 from typing import Any
 
 from tensorcopy import confirm, documents, environments, git, plan, releases, report, results, sides
@@ -253,10 +255,14 @@ def _stands(contest: Contest, request: Request, places: Places, stage: str, outc
 
 def _measured(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> tuple[Result, Result]:
     order = list(confirm.alternating([stand.passes for stand in stands], passes))
-    steps = [Step(stands[index].side.name, PASS) for index in order]
+    paces: list[float] = []
     for number, index in enumerate(order):
+        steps = [Step(stands[one].side.name, median(paces) if paces else PASS) for one in order]
         tell(progress(steps, number, 0.0, 0.0, f", {title}, pass {number + 1} of {len(order)}"))
+        begun = monotonic()
         stands[index].take(suites)
+        paces.append(monotonic() - begun)
+    tell(Progress(f"{title}: judged", 1.0, 0.0))
     one, other = (stand.result() for stand in stands)
     return one, other
 

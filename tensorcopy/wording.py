@@ -22,13 +22,13 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     if number[Verdict.SLOWER] or number[Verdict.FASTER]:
         said = [f"{number[verdict]} {verdict.value}" for verdict in CHANGED if number[verdict]]
         name, change = ordered(rows)[0]
-        return f"{' and '.join(said)} of {len(rows)} cases; most of all {name}, {change.sentence}"
+        return f"{' and '.join(said)} of {cases(len(rows))}; most of all {name}, {change.sentence}"
     known = [change.interval for _, change in rows if change.interval]
     if not known:
-        return f"Nothing could be said of {len(rows)} cases"
+        return f"Nothing could be said of {cases(len(rows))}"
     largest = max(max(high - 1, 1 - low) for low, high in known)
     rest = f"; {len(rows) - len(known)} could not be compared" if len(known) < len(rows) else ""
-    return f"No change larger than {100 * largest:.1f} % in {len(known)} cases{rest}"
+    return f"No change larger than {100 * largest:.1f} % in {cases(len(known))}{rest}"
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
@@ -40,6 +40,11 @@ def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
         return order.index(row[1].verdict), -max(ratio, 1 / ratio)
 
     return sorted(rows, key=place)
+
+
+def cases(count: int) -> str:
+    """ "1 case", "2 cases"."""
+    return f"{count} case{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:

@@ -1,0 +1,183 @@
+"""Our comment and our pull request on GitHub. What answers is a small server that does what GitHub's API is documented to do."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tensorcopy import comment
+from tensorcopy.cli import main
+from tests.conftest import ROOT
+from tests.test_comment import document, left_behind, outcome
+
+HEAD, MOVED = "f" * 40, "e" * 40
+
+
+class Forge(BaseHTTPRequestHandler):
+    """The part of GitHub's REST API that is used; what it holds lies in its server's `state`."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def answer(self, value: object, status: int = 200) -> None:
+        text = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def given(self) -> dict[str, object]:
+        return json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+
+    def pull(self, pull: dict[str, object]) -> dict[str, object]:
+        return {**pull, "issue_url": f"{self.server.address}/repos/o/r/issues/{pull['number']}"}
+
+    def respond(self) -> None:
+        state, path = self.server.state, urlsplit(self.path)
+        state["asked"].append((self.command, self.path))
+        if self.headers.get("Authorization") != "token secret":
+            self.answer({"message": "Bad credentials"}, 401)
+        elif path.path == "/repos/o/r":
+            self.answer({"full_name": "o/r", "default_branch": "main", "url": f"{self.server.address}/repos/o/r"})
+        elif path.path == "/repos/o/r/pulls" and self.command == "GET":
+            head = parse_qs(path.query)["head"][0]
+            self.answer([self.pull(pull) for pull in state["pulls"] if pull["head"]["label"] == head])
+        elif path.path == "/repos/o/r/pulls":
+            new = self.given()
+            state["pulls"].append({"number": 9, "head": {"label": f"o:{new['head']}", "sha": HEAD}, **{"title": new["title"]}})
+            self.answer(self.pull(state["pulls"][-1]), 201)
+        elif found := re.fullmatch(r"/repos/o/r/issues/(\d+)/comments", path.path):
+            if self.command == "POST":
+                one = {"id": len(state["comments"]) + 1, "issue": int(found[1]), "user": {"login": "github-actions[bot]", "type": "Bot"}}
+                state["comments"].append({**one, "body": self.given()["body"], "url": f"{self.server.address}/comments/{one['id']}"})
+                self.answer(state["comments"][-1], 201)
+            else:
+                self.answer([one for one in state["comments"] if one["issue"] == int(found[1])])
+        elif found := re.fullmatch(r"/comments/(\d+)", path.path):
+            state["comments"][int(found[1]) - 1]["body"] = self.given()["body"]
+            self.answer(state["comments"][int(found[1]) - 1])
+        elif path.path == "/repos/o/r/actions/workflows/pull-request.yml":
+            self.answer({"id": 1, "url": f"{self.server.address}/repos/o/r/actions/workflows/1"})
+        elif path.path == "/repos/o/r/actions/workflows/1/dispatches":
+            state["started"].append(self.given())
+            self.answer({}, 204)
+        else:
+            self.answer({"message": "Not Found"}, 404)
+
+    do_GET = do_POST = do_PATCH = respond
+
+
+@pytest.fixture
+def forge(tmp_path, monkeypatch):
+    """A forge with two pull requests from a fork, of which one was measured; somebody has written our marker under it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
+    server.address = f"http://127.0.0.1:{server.server_address[1]}"
+    someone = {"id": 1, "issue": 7, "user": {"login": "someone", "type": "User"}, "body": f"{comment.MARKER} me", "url": "/comments/1"}
+    pulls = [{"number": number, "head": {"label": "fork:change", "sha": sha}} for number, sha in ((6, MOVED), (7, HEAD))]
+    server.state = {"pulls": pulls, "comments": [someone], "started": [], "asked": []}
+    Thread(target=server.serve_forever, daemon=True).start()
+    event = {"head_repository": {"owner": {"login": "fork"}}, "head_branch": "change", "head_sha": HEAD, "html_url": "https://x/runs/1"}
+    (tmp_path / "event.json").write_text(json.dumps({"workflow_run": event}))
+    for name, value in {
+        "GITHUB_API_URL": server.address,
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_TOKEN": "secret",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_one_comment_is_updated_in_place(forge, tmp_path, capsys):
+    """Under the pull request that GitHub names, and not over somebody who writes as we do."""
+    first = left_behind(tmp_path / "out", document(outcome(None, head=["first"])))
+    assert main(["ci", "comment", str(first), "--post"]) == 0
+    assert "said under pull request 7" in capsys.readouterr().out
+    left_behind(tmp_path / "out", document(outcome(None, head=["second"])))
+    assert main(["ci", "comment", str(first), "--post"]) == 0
+    someone, ours = forge.state["comments"]
+    assert someone["body"] == f"{comment.MARKER} me"
+    assert ours["issue"] == 7
+    assert "second" in ours["body"]
+    assert "first" not in ours["body"]
+    assert "[All of it](https://x/runs/1)" in ours["body"]
+
+
+def test_an_artifact_does_not_say_which_pull_request_it_is_about(forge, tmp_path):
+    """One that tries is not shown, and goes where GitHub says."""
+    left_behind(tmp_path / "out", {**document(outcome(None)), "pull_request": 6})
+    assert main(["ci", "comment", str(tmp_path / "out"), "--post"]) == 0
+    ours = forge.state["comments"][-1]
+    assert ours["issue"] == 7
+    assert "cannot be shown" in ours["body"]
+
+
+def test_a_head_that_moved_on_is_left_alone(forge, tmp_path, capsys):
+    """The next run speaks for it."""
+    forge.state["pulls"] = forge.state["pulls"][:1]
+    assert main(["ci", "comment", str(tmp_path), "--post"]) == 0
+    assert "no open pull request has ffffffff as its head any more" in capsys.readouterr().out
+    assert len(forge.state["comments"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("GITHUB_TOKEN", "wrong", "GitHub refused: got 401 Bad credentials"),
+        ("GITHUB_TOKEN", "", "this is not a run on GitHub"),
+        ("GITHUB_EVENT_PATH", "no such file", "this is not a run of comment.yml"),
+    ],
+)
+def test_what_is_missing_is_one_line(forge, tmp_path, monkeypatch, capsys, name, value, said):
+    monkeypatch.setenv(name, value)
+    assert main(["ci", "comment", str(tmp_path), "--post"]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A clone of a repository with one file."""
+    for command in (["init", "-q", "--bare", "-b", "main", "origin"], ["clone", "-q", "origin", "work"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
+    work = tmp_path / "work"
+    (work / "table.toml").write_text("one")
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["checkout", "-q", "-B", "main"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "main"]):
+        subprocess.run(["git", *command], cwd=work, check=True, capture_output=True)
+    monkeypatch.chdir(work)
+    return work
+
+
+def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
+    """The second time it grows; where nothing changed nothing is opened. Workflows are started by name: GitHub starts none by itself."""
+    command = ["ci", "propose", "--branch", "releases", "--title", "torch 2.16.0", "--start", "pull-request.yml", "table.toml"]
+    assert main(command) == 0
+    assert "Nothing changed in table.toml" in capsys.readouterr().out
+    forge.state["pulls"] = []
+    for text in ("two", "three"):
+        subprocess.run(["git", "checkout", "-q", "main"], check=True, capture_output=True)
+        (repository / "table.toml").write_text(text)
+        assert main(command) == 0
+    assert capsys.readouterr().out.splitlines() == ["pull request 9 is open", "pull request 9 has grown"]
+    assert [pull["title"] for pull in forge.state["pulls"]] == ["torch 2.16.0"]
+    assert forge.state["started"] == [{"ref": "releases", "inputs": {"base": "main"}}] * 2
+    pushed = subprocess.run(["git", "show", "origin/releases:table.toml"], cwd=repository, capture_output=True, text=True, check=True)
+    assert pushed.stdout == "three"
+    log = subprocess.run(["git", "log", "--format=%s", "main..origin/releases"], capture_output=True, text=True, check=True)
+    assert log.stdout.splitlines() == ["torch 2.16.0"]
+
+
+def test_what_may_not_be_pushed_is_one_line(forge, repository, capsys):
+    (repository / "table.toml").write_text("two")
+    subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)
+    assert main(["ci", "propose", "--branch", "b", "--title", "t", "table.toml"]) == 2
+    assert "git does not give the branch b at its origin" in capsys.readouterr().err
