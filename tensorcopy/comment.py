@@ -24,7 +24,6 @@ from tensorcopy.markdown import code
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"
 LARGEST = 4 * 2**20  # bytes of such a file
-MOST_FILES = 8
 LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
@@ -44,31 +43,29 @@ REASONS = tuple(
 )
 
 
-def sections(artifact: Path, run: str) -> dict[str, str]:
-    """By device, what is to be said of what lies in a folder. Raises nothing: what cannot be read is said to be so.
+def section(artifact: Path, run: str, device: str) -> str:
+    """What is to be said of what lies in a folder. Raises nothing: what cannot be read is said to be so.
 
-    artifact : the folder, or one with a folder for each device
+    artifact : the folder, or one with that folder in it
     run : address of the run that left it, where whoever reads the comment finds the rest; "" where there is none
+    device : on which that run was to measure
     """
-    paths = sorted([*artifact.glob(FILE), *artifact.glob(f"*/{FILE}")])[:MOST_FILES]
-    found: dict[str, str] = {}
-    for path in paths:
-        try:
-            document = _read(path)
-            found[document["device"]] = markdown.cut(_section(document, run), SECTION)
-        except _Refused as refused:
-            device = next((one for one in DEVICES if path.parent.name.endswith(f"-{one}")), DEVICES[0])
-            found[device] = f"### ⚠️ The measurement cannot be shown\n\nIts file {refused}.{_see(run)}\n"
-    return found or {"cpu": f"### ⚠️ Nothing was measured\n\nThe run ended without a result.{_see(run)}\n"}
+    paths = sorted([*artifact.glob(FILE), *artifact.glob(f"*/{FILE}")])
+    if not paths:
+        return f"### ⚠️ Nothing was measured on {device}\n\nThe run ended without a result.{_see(run)}\n"
+    try:
+        document = _read(paths[0])
+        if document["device"] != device:
+            raise _Refused(f"is of another device than {device}")
+    except _Refused as refused:
+        return f"### ⚠️ The measurement on {device} cannot be shown\n\nIts file {refused}.{_see(run)}\n"
+    return markdown.cut(_section(document, run), SECTION)
 
 
-def body(found: Mapping[str, str], before: str = "") -> str:
-    """The whole comment: these sections, and those of other devices that stood in the comment before."""
-    kept = {device: match[1] for device in DEVICES if (match := _part(device).search(before))}
-    parts = {**kept, **found}
-    return "\n\n".join(
-        [MARKER, *(f"{BEGIN.format(device)}\n{parts[device].strip()}\n{END.format(device)}" for device in DEVICES if device in parts)]
-    )
+def body(device: str, text: str, before: str = "") -> str:
+    """The whole comment: this section, and those of other devices that stood in the comment before."""
+    parts = {one: match[1] for one in DEVICES if (match := _part(one).search(before))} | {device: text.strip()}
+    return "\n\n".join([MARKER, *(f"{BEGIN.format(one)}\n{parts[one]}\n{END.format(one)}" for one in DEVICES if one in parts)])
 
 
 def _part(device: str) -> re.Pattern[str]:

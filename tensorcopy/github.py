@@ -84,7 +84,7 @@ def propose(branch: str, title: str, text: str, start: str) -> str:
         there = list(repository.get_pulls(state="open", head=f"{owner}:{branch}"))
         pull = there[0] if there else repository.create_pull(base=repository.default_branch, head=branch, title=title, body=text)
         if start:
-            repository.get_workflow(start).create_dispatch(branch, {"base": repository.default_branch})
+            repository.get_workflow(start).create_dispatch(branch)
         return f"pull request {pull.number} {'has grown' if there else 'is open'}"
 
 

@@ -50,8 +50,8 @@ def left_behind(folder, document, name="comparison.json"):
     return folder
 
 
-def said(folder) -> str:
-    return comment.body(comment.sections(folder, RUN))
+def said(folder, device="cpu", before="") -> str:
+    return comment.body(device, comment.section(folder, RUN, device), before)
 
 
 def test_the_comment_is_read_in_five_seconds(found, tmp_path):
@@ -143,7 +143,7 @@ def test_no_text_of_an_artifact_does_anything(found, tmp_path):
 def test_what_is_no_comparison_is_not_shown(tmp_path, content, why):
     """And that is said, with the way to the run."""
     text = said(left_behind(tmp_path / "out", content))
-    assert f"### ⚠️ The measurement cannot be shown\n\nIts file {why}. [All of it]({RUN})" in text
+    assert f"### ⚠️ The measurement on cpu cannot be shown\n\nIts file {why}. [All of it]({RUN})" in text
 
 
 def test_ten_megabytes_are_not_read(found, tmp_path):
@@ -170,7 +170,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
 
 
 def test_no_artifact_is_said():
-    assert "### ⚠️ Nothing was measured" in said(ROOT / "no such folder")
+    assert "### ⚠️ Nothing was measured on cpu" in said(ROOT / "no such folder")
 
 
 def test_two_devices_share_a_comment_and_each_replaces_its_own(found, tmp_path):
@@ -178,13 +178,12 @@ def test_two_devices_share_a_comment_and_each_replaces_its_own(found, tmp_path):
     cpu = left_behind(tmp_path / "one" / "comparison-cpu", document(outcome(found))).parent
     cuda = left_behind(tmp_path / "two" / "comparison-cuda", document(outcome(None), device="cuda")).parent
     first = said(cpu)
-    both = comment.body(comment.sections(cuda, RUN), first)
+    both = said(cuda, "cuda", first)
     assert both.startswith(first)
     assert "<!-- tensorcopy: cuda -->\n### ⚠️ base" in both
-    assert comment.body(comment.sections(cpu, RUN), both) == both
-    assert comment.body(comment.sections(cpu, RUN), said(cuda)) == both
-    left_behind(cuda / "comparison-cuda", "[]")
-    assert "<!-- tensorcopy: cuda -->\n### ⚠️ The measurement cannot be shown" in comment.body(comment.sections(cuda, RUN), both)
+    assert said(cpu, "cpu", both) == both
+    assert said(cpu, "cpu", said(cuda, "cuda")) == both
+    assert "<!-- tensorcopy: cuda -->\n### ⚠️ The measurement on cuda cannot be shown" in said(cpu, "cuda", both)
 
 
 def test_what_is_written_is_what_is_read(found):

@@ -169,7 +169,7 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
         assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == ["pull request 9 is open", "pull request 9 has grown"]
     assert [pull["title"] for pull in forge.state["pulls"]] == ["torch 2.16.0"]
-    assert forge.state["started"] == [{"ref": "releases", "inputs": {"base": "main"}}] * 2
+    assert forge.state["started"] == [{"ref": "releases", "inputs": {}}] * 2
     pushed = subprocess.run(["git", "show", "origin/releases:table.toml"], cwd=repository, capture_output=True, text=True, check=True)
     assert pushed.stdout == "three"
     log = subprocess.run(["git", "log", "--format=%s", "main..origin/releases"], capture_output=True, text=True, check=True)

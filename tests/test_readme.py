@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tensorcopy import cli, readme, results
+from tensorcopy.cli import listing
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,7 +23,7 @@ def test_what_docs_show_is_not_stale(machine, monkeypatch):
     assert readme.written(TEXT, readme.parts(machine)) == TEXT
     page = (ROOT / "docs/methodology.md").read_text(encoding="utf-8")
     monkeypatch.chdir(ROOT)
-    assert readme.written(page, cli._methodology(machine.results), "docs/methodology.md") == page
+    assert readme.written(page, listing._methodology(machine.results), "docs/methodology.md") == page
     assert readme.picture(machine) == (ROOT / "docs/history.svg").read_text(encoding="utf-8")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy import cli, runners
+from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -53,3 +57,75 @@ def test_a_step_is_a_command(path):
     for run in re.findall(r"run: (.*)", path.read_text()):
         assert run not in ("|", ">")
         assert "${{" not in run
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+def test_every_command_of_ours_is_one(path):
+    """With options that it has; what a variable holds is put in as it may be."""
+    values = {
+        "BASE": "main", "HEAD": "HEAD", "DEVICE": "cuda", "MACHINE": "box", "PASSES": "10", "RELEASES": "NEW", "SHARD": "1/2"
+    }  # fmt: skip
+    for run in re.findall(r"run: (.*)", path.read_text()):
+        for command in re.findall(r"uv run [^&]*?tensorcopy ([^&]*)", run):
+            typed = re.sub(r"\$(\w+)", lambda name: values[name[1]], command)
+            assert cli._parser().parse_args(shlex.split(typed)).command
+
+
+def test_dependabot_is_as_github_describes_it():
+    command = [program("check-jsonschema"), "--builtin-schema", "vendor.dependabot", str(ROOT / ".github" / "dependabot.yml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_forks_code_has_no_rights():
+    """What runs a pull request's code may read, and no more; what may write runs no code of a pull request."""
+    for path in WORKFLOWS:
+        text = path.read_text()
+        writes = re.findall(r"^ +([\w-]+): write", text, re.MULTILINE)
+        if re.search(r"^  pull_request:", text, re.MULTILINE):
+            assert not writes, path.name
+            assert "secrets" not in text
+        elif writes and "workflow_run:" in text:
+            assert "ref:" not in text  # the default branch, whatever the event is about
+    gpu = (ROOT / ".github/workflows/pull-request-gpu.yml").read_text()
+    assert "pull_request.head.repo.full_name == github.repository && 'gpu' || 'gpu-from-a-fork'" in gpu
+
+
+def test_the_runners_are_a_matrix():
+    """One row for each shard."""
+    rows = runners.matrix([runners.Runner("h200", ["self-hosted", "cuda"], "cuda", 2), runners.Runner("box", ["ubuntu-24.04"])])
+    assert [(row["machine"], row["shard"], row["artifact"]) for row in rows] == [
+        ("h200", "1/2", "results-h200-1"),
+        ("h200", "2/2", "results-h200-2"),
+        ("box", "1/1", "results-box-1"),
+    ]
+    assert runners.matrix([runners.Runner("box", ["ubuntu-24.04"])], "cuda") == []
+
+
+def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
+    """As GitHub takes a job's output."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    assert cli.main(["ci", "runners"]) == 0
+    matrix = capsys.readouterr().out.strip()
+    assert (tmp_path / "output").read_text() == f"matrix={matrix}\n"
+    assert json.loads(matrix)["include"][0]["machine"] == "github-hosted"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        'labels = ["a"]',
+        'machine = "../x"\nlabels = ["a"]',
+        'machine = "x"\nlabels = []',
+        'machine = "x"\nlabels = ["a"]\ndevice = "tpu"',
+        'machine = "x"\nlabels = ["a"]\nshards = 0',
+        'machine = "x"\nlabels = ["a"]\n[[runner]]\nmachine = "x"\nlabels = ["a"]',
+        "labels = [",
+    ],
+)
+def test_a_row_that_is_no_runner_is_one_line(tmp_path, row):
+    path = tmp_path / "runners.toml"
+    path.write_text(f"[[runner]]\n{row}\n")
+    with pytest.raises(TensorcopyError, match=r"(is no runner|cannot be read): got "):
+        runners.load(path)

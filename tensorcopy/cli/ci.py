@@ -16,6 +16,7 @@ from tensorcopy.cli.shared import bar, expression, positive
 from tensorcopy.passes import PASSES
 
 ARTIFACT = Path("comparison")
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 RUNNERS = Path(".github/runners.toml")
 
 
@@ -32,14 +33,15 @@ def add(commands: Any) -> None:
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="what it brings; HEAD by default")
     pull.add_argument("--release", default="", metavar="RELEASE", help="2.15.0; the newest that both know by default")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch that an interpreter has: "same", or a program')
-    pull.add_argument("--device", choices=("cpu", "cuda", "mps", "xpu"), default="cpu", help="cpu by default; else only cases there")
+    pull.add_argument("--device", choices=DEVICES, default="cpu", help="cpu by default; else only cases there")
     pull.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"of either side; {PASSES} by default")
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; all that are timed by default")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"for what was found; {ARTIFACT}/ by default")
     pull.set_defaults(command=_pull_request)
 
     say = actions.add_parser("comment", help="what is said under a pull request, from what pull-request has left in a folder")
-    say.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder, or one that holds such folders; it is read as a stranger's")
+    say.add_argument("artifact", type=Path, metavar="FOLDER", help="that folder, or the one it lies in; it is read as a stranger's")
+    say.add_argument("--device", choices=DEVICES, default="cpu", help="on which was to be measured; cpu by default")
     say.add_argument("--post", action="store_true", help="say it on GitHub, in the place of what was said before (in comment.yml)")
     say.set_defaults(command=_comment)
 
@@ -95,13 +97,13 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import comment
 
     if not options.post:
-        sys.stdout.write(comment.body(comment.sections(options.artifact, "")) + "\n")
+        sys.stdout.write(comment.body(options.device, comment.section(options.artifact, "", options.device)) + "\n")
         return 0
     from tensorcopy import github
 
     run = github.measured()
-    found = comment.sections(options.artifact, run.address)
-    console.print(github.comment(run, comment.MARKER, lambda before: comment.body(found, before)), soft_wrap=True)
+    text = comment.section(options.artifact, run.address, options.device)
+    console.print(github.comment(run, comment.MARKER, lambda before: comment.body(options.device, text, before)), soft_wrap=True)
     return 0
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # asv takes a second to import
     from tensorcopy.asv_plugin.configuration import Places
     from tensorcopy.plan import Measurement, Shard
 
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 
 
@@ -69,7 +70,7 @@ def add(commands: Any) -> None:
     passes.set_defaults(command=_measure)
 
     fit = commands.add_parser("machine", help="is this machine fit to be measured? driver, clocks, other load, memory; exit 1 where not")
-    fit.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cpu by default; on cuda the GPUs are looked at too")
+    fit.add_argument("--device", choices=DEVICES, default="cpu", help="cpu by default; on cuda the GPUs are looked at too")
     fit.add_argument("--strict", action="store_true", help="what is warned of is refused too")
     fit.set_defaults(command=_machine)
 
