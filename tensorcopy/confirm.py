@@ -25,8 +25,7 @@ from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 
 TIMES = 2  # confirmations that a change must hold in: each squares the chance of a false alarm
-PASSES = 6  # of either side in one
-MOST = 18  # passes of either side, after which an undecided confirmation is given up
+PASSES = (3, 6, 12, 18)  # of either side in one: as soon as it is decided, and at most so many
 
 # Brings both sides of the confirmation with this number up to so many passes of these cases, interleaved, and returns their results
 Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
@@ -62,9 +61,10 @@ def confirmed(found: Comparison, again: Again) -> Comparison:
     last = dict(found.changes)
     noise = {case: found.noise[case] for case in expected if case in found.noise}
     for time in range(1, TIMES + 1):
-        open_cases, passes = list(expected), 0
-        while open_cases and passes < MOST:
-            passes += PASSES
+        open_cases = list(expected)
+        for passes in PASSES:
+            if not open_cases:
+                break
             one, other = again(time, open_cases, passes)
             pairs = {case: (sides.side(one, case, other), sides.side(other, case, one)) for case in open_cases}
             for case, change in judge(pairs, margin=found.margin, noise=noise).items():

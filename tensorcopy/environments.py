@@ -89,7 +89,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         complete.write_text(wanted, encoding="utf-8")
     # not part of `complete`: a checkout that moved is found again
     (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
-    environment = inspected(uv.interpreter(path), _bytecode_of(path))
+    environment = inspected(uv.interpreter(path), bytecode_in(path))
     verify(environment, release, build=build, numpy=numpy_for(release, python))
     return environment
 
@@ -203,11 +203,11 @@ def _report(environment: Environment) -> dict[str, Any]:
     return report
 
 
-def _bytecode_of(path: Path) -> dict[str, str]:
-    """Python keeps the bytecode of an environment of ours with it, whatever the caller's Python does: torch takes twice as long to import
+def bytecode_in(folder: Path) -> dict[str, str]:
+    """Variables by which Python keeps bytecode in a folder of ours, whatever the caller's Python does: torch takes twice as long to import
     without, and that in every process of a pass.
     """
-    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(path / "bytecode")}
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
 
 def this_python() -> str:

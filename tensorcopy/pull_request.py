@@ -224,7 +224,7 @@ class _Stand:
         done = subprocess.run(
             [sys.executable, "-m", "tensorcopy.cli", "measure", *what, "--passes", str(wanted), "--machine", MACHINE, "--bench", suites],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder)},
+            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), "PYTHONPATH": str(self.folder)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

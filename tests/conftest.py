@@ -212,6 +212,7 @@ def checkout(tmp_path_factory):
         "UV_CACHE_DIR": cache,
         "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
         "PYTHONPATH": str(root),
+        **environments.bytecode_in(tmp_path_factory.mktemp("cache")),
         "COLUMNS": "200",
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 
 import pytest
@@ -32,16 +33,25 @@ def test_the_readme_is_short_before_its_details():
     assert len(TEXT.split("## Details")[0].splitlines()) <= 70
 
 
+def commands_of(parser, name):
+    """Every command under a parser by what is typed, with its own parser."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, command in action.choices.items():
+                yield f"{name} {word}".strip(), command
+                yield from commands_of(command, f"{name} {word}".strip())
+
+
 def test_every_command_and_option_is_documented():
     """As `tensorcopy --help` has them."""
-    parser = cli._parser()
-    (commands,) = [action.choices for action in parser._actions if action.choices]
-    for name, command in commands.items():
-        assert f"`tensorcopy {name}`" in TEXT
+    for name, command in commands_of(cli._parser(), ""):
+        first, _, then = name.partition(" ")
+        (row,) = [line for line in TEXT.splitlines() if line.startswith(f"| `tensorcopy {first}`")]
+        assert f"`{name}" in row or f"`{then} " in row or f"`{then}`" in row or not then, name
         for action in command._actions:
             for option in action.option_strings:
                 if option not in ("-h", "--help"):
-                    assert option in TEXT, f"{name} {option}"
+                    assert option in row, f"{name} {option}"
 
 
 def test_links_lead_somewhere():
