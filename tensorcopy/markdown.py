@@ -42,7 +42,7 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
     for some, title in (
         ([row for row in undecided if not row[1].interval], "not compared"),
         ([row for row in undecided if row[1].interval], "undecided"),
-        ([row for row in rows if row[1].verdict is Verdict.SAME], f"no change larger than {percent(margin)}"),
+        ([row for row in rows if row[1].verdict is Verdict.SAME], f"with no change larger than {percent(margin)}"),
     ):
         lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
     return cut("\n".join(lines), longest) + "\n"
@@ -51,7 +51,8 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
 def _table(rows: Sequence[Row]) -> list[str]:
     lines = ["| case | before | after | ratio | |", "|---|--:|--:|--:|---|"]
     for name, change in rows:
-        cells = [code(name), seconds(change.before), seconds(change.after), times(change.ratio), escaped(change.sentence)]
+        before, after = (seconds(time).replace(" ", "&nbsp;") for time in (change.before, change.after))
+        cells = [code(name), before, after, times(change.ratio), escaped(change.sentence)]
         lines.append(f"| {SYMBOLS[change.verdict]} {' | '.join(cells)} |")
     return lines
 

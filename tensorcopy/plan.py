@@ -98,12 +98,11 @@ def selected(
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9 and the like", next=f"{chosen}@{pythons[-1]}")
         among = _new(measured) if chosen == NEW else releases.select(chosen)
         for release in sorted(among, key=releases.load().index, reverse=newest_first):
-            asked = [python] if python else list(pythons)
-            reason = environments.why_not(release, asked)
-            if reason:
+            one, reason = installable(release, [python] if python else list(pythons))
+            if one is None:
                 left_out.append(f"torch {release.version} is skipped: {reason}")
             else:
-                found.append(Measurement(release, next(one for one in asked if release.runs_on(one) and uv.find_python(one))))
+                found.append(one)
     if not found:
         raise TensorcopyError(
             "nothing can be measured here",
@@ -112,6 +111,14 @@ def selected(
             next="uv python install with one of its Pythons",
         )
     return list(dict.fromkeys(found)), left_out
+
+
+def installable(release: Release, pythons: list[str]) -> tuple[Measurement | None, str]:
+    """A release on the first of these Pythons that it can be installed on; or None, and why."""
+    reason = environments.why_not(release, pythons)
+    if reason:
+        return None, reason
+    return Measurement(release, next(one for one in pythons if release.runs_on(one) and uv.find_python(one))), ""
 
 
 def _new(measured: Collection[str]) -> list[Release]:

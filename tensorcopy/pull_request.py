@@ -10,6 +10,7 @@ somebody else's.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -140,10 +141,10 @@ def _common(request: Request, places: Places, rows: Sequence[Release]) -> plan.M
     """What both sides measure: the newest release that both know alike."""
     if request.interpreter:
         return plan.in_interpreter(request.interpreter)
-    versions = [release for release in rows if request.release in ("", release.version)]
-    for release in reversed(versions):
-        if not environments.why_not(release, list(places.pythons)):
-            return _measurement(request, places, release)
+    for release in reversed([release for release in rows if request.release in ("", release.version)]):
+        one, _ = plan.installable(release, list(places.pythons))
+        if one is not None:
+            return one
     raise TensorcopyError(
         "base and head have no torch in common here",
         got=request.release or f"{len(rows)} releases in both tables, none of which this machine can install",
@@ -153,19 +154,22 @@ def _common(request: Request, places: Places, rows: Sequence[Release]) -> plan.M
 
 
 def _measurement(request: Request, places: Places, release: Release) -> plan.Measurement:
-    if request.interpreter:
+    """A release of head's table, which need not be in ours."""
+    one, reason = plan.installable(release, list(places.pythons))
+    if one is None or request.interpreter:
         raise TensorcopyError(
-            "an interpreter has but one torch",
-            got=f"the new release {release.version}",
-            allowed="a machine that can install both",
-            next="leave --interpreter out",
+            f"the new row of torch {release.version} cannot be measured here",
+            got="an interpreter, which has but one torch" if request.interpreter else reason,
+            allowed="a machine that can install it and the release before it",
+            next="leave --interpreter out" if request.interpreter else f"uv python install {release.pythons[-1]}",
         )
-    return plan.selected([release.version], places.pythons)[0][0]
+    return one
 
 
 def _folders(request: Request, places: Places, stage: str) -> tuple[Path, Path]:
     """Where base and head lie in a stage; they are there afterwards."""
-    root = places.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{request.device}" / stage
+    asked = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
+    root = places.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{asked[:6]}" / stage
     for name, sha in (("base", request.base), ("head", request.head)):
         git.export(sha, root / name, NOT_A_SIDES)
         environment = root / name / ".asv" / "env"

@@ -104,3 +104,21 @@ def test_a_damaged_table_is_one_clear_line(tmp_path, change, complaint):
 def test_pythons_are_compared_as_numbers(python, runs):
     """3.9 is older than 3.11."""
     assert releases.find("2.15.0").runs_on(python) is runs
+
+
+@pytest.mark.slow
+def test_what_the_index_has_and_the_table_has_not_becomes_a_row(checkout, tmp_path):
+    """The newest rows taken out come back as they were, beside patches that the table never had; then there is nothing."""
+    rows = releases.load()
+    table = checkout.root / "tensorcopy" / "releases.toml"
+    whole = table.read_text(encoding="utf-8")
+    try:
+        table.write_text("[[release]]".join(whole.split("[[release]]")[:-2]), encoding="utf-8")
+        done = checkout.run("tensorcopy", "releases", "new")
+        assert done.returncode == 0, done.stderr
+        assert f"torch {rows[-1].version} of {rows[-1].date}: new in the table" in done.stdout
+        found = releases.load(table)
+        assert set(found) >= set(rows)
+        assert "The index has no torch that the table has not" in checkout.run("tensorcopy", "releases", "new").stdout
+    finally:
+        table.write_text(whole, encoding="utf-8")

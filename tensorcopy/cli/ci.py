@@ -76,7 +76,6 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         for outcome in pull_request.run(request, places, tell):
             outcomes.append(outcome)
             _keep(options.out, pull_request.document(request, outcomes))  # whatever happens to the next
-    _keep(options.out, pull_request.document(request, outcomes))
     for outcome in outcomes:
         if outcome.found is not None:
             console.print(report.terminal(outcome.found), soft_wrap=not console.is_terminal)
