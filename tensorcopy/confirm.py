@@ -25,7 +25,7 @@ from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 
 TIMES = 2  # confirmations that a change must hold in: each squares the chance of a false alarm
-PASSES = (3, 6, 12, 18)  # of either side in one: as soon as it is decided, and at most so many
+PASSES = (4, 8, 16)  # of either side in one: as soon as it is decided, and at most so many
 
 # Brings both sides of the confirmation with this number up to so many passes of these cases, interleaved, and returns their results
 Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
