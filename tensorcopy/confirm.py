@@ -56,24 +56,24 @@ def confirmed(found: Comparison, again: Again) -> Comparison:
     expected = flagged(found)
     if not expected:
         return found
-    changes = dict(found.changes)
-    held = dict.fromkeys(expected, 0)
-    last = dict(found.changes)
+    changes, last = dict(found.changes), dict(found.changes)
+    held, tried = dict.fromkeys(expected, 0), dict.fromkeys(expected, 0)
     noise = {case: found.noise[case] for case in expected if case in found.noise}
     for time in range(1, TIMES + 1):
-        open_cases = list(expected)
+        standing = [case for case in expected if held[case] == time - 1]  # what has fallen once has fallen
+        tried.update(dict.fromkeys(standing, time))
         for passes in PASSES:
-            if not open_cases:
+            if not standing:
                 break
-            one, other = again(time, open_cases, passes)
-            pairs = {case: (sides.side(one, case, other), sides.side(other, case, one)) for case in open_cases}
-            for case, change in judge(pairs, margin=found.margin, noise=noise).items():
-                if change.verdict is not Verdict.UNDECIDED:
-                    held[case] += change.verdict is expected[case]
-                    last[case] = change
-                    open_cases.remove(case)
+            one, other = again(time, standing, passes)
+            pairs = {case: (sides.side(one, case, other), sides.side(other, case, one)) for case in standing}
+            judged = judge(pairs, margin=found.margin, noise=noise)
+            for case in [case for case in standing if judged[case].verdict is not Verdict.UNDECIDED]:
+                held[case] += judged[case].verdict is expected[case]
+                last[case] = judged[case]
+                standing.remove(case)
     for case, verdict in expected.items():
-        change = replace(changes[case], confirmed=(held[case], TIMES))
+        change = replace(changes[case], confirmed=(held[case], tried[case]))
         changes[case] = _held(change, verdict, last[case]) if held[case] == TIMES else _fallen(change)
     return replace(found, changes=changes)
 

@@ -50,36 +50,35 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
                 allowed="a folder as tensorcopy measure and asv write it",
                 next="check the path: it is the folder that holds the machines' folders",
             )
-    sources = [*([into] if (into / "benchmarks.json").exists() else []), *folders]
+    there = (into / "benchmarks.json").exists() or any(into.glob("*/*.json"))
+    sources = [*([into] if there else []), *folders]
     names = sorted({path.relative_to(source) for source in sources for path in source.glob("*/*.json")})
+    known = _known(sources)
+    machines = {name: reduce(_one_machine, _versions(name, sources)) for name in names if name.name == "machine.json"}
+    drafts = {name: _merged_at(name, sources) for name in names if name not in machines}
+    before = {name: _merged_at(name, [into]) for name in drafts if (into / name).exists()}  # as we would write it: asv does so in two ways
+    for name, document in {Path("benchmarks.json"): known, **machines}.items():
+        _put(into / name, document)
+    grown = [name for name in before if not same(drafts[name], before[name])]
+    new = [name for name in drafts if name not in before]
+    for name in (*grown, *new):
+        documents.write(into / name, drafts[name])
+    return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown))
+
+
+def _known(sources: Sequence[Path]) -> Document:
     try:
-        known = reduce(suites, (documents.read(source / "benchmarks.json") for source in sources))
+        return reduce(suites, (documents.read(source / "benchmarks.json") for source in sources))
     except (KeyError, TypeError, AttributeError) as error:
         raise documents.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
-    before, drafts = {}, {}
-    for name in names:
-        versions = [documents.read(source / name) for source in sources if (source / name).exists()]
-        if name.name == "machine.json":
-            drafts[name] = reduce(_one_machine, versions)
-        else:
-            drafts[name] = _merged_at(name, versions, sources)
-        before[name] = versions[0] if (into / name).exists() else None
-        if before[name] is not None and name.name != "machine.json":
-            before[name] = merged(versions[0], versions[0])  # as we would write it: asv does so in two ways
-    _put(into / "benchmarks.json", known)
-    for name, draft in drafts.items():
-        if name.name == "machine.json":
-            _put(into / name, draft)
-        elif not same(draft, before[name]):
-            documents.write(into / name, draft)
-    files = [name for name in names if name.name != "machine.json"]
-    new = sum(before[name] is None for name in files)
-    unchanged = sum(same(drafts[name], before[name]) for name in files)
-    return Merged(new, len(files) - new - unchanged, unchanged)
 
 
-def _merged_at(name: Path, versions: Sequence[Document], sources: Sequence[Path]) -> Document:
-    paths = [source / name for source in sources if (source / name).exists()]
+def _versions(name: Path, sources: Sequence[Path]) -> list[Document]:
+    return [documents.read(source / name) for source in sources if (source / name).exists()]
+
+
+def _merged_at(name: Path, sources: Sequence[Path]) -> Document:
+    paths, versions = [source / name for source in sources if (source / name).exists()], _versions(name, sources)
     for path, document in zip(paths, versions):
         wrong = documents.fault(document)
         if wrong:

@@ -68,3 +68,31 @@ def test_only_the_flagged_cases_are_measured():
     assert not re.search(found, "copies.BySize.time_copy('new_tensor', 16)")
     assert not re.search(found, "copies.BySize.time_copy('tensor', 1)")
     assert re.search(confirm.expression([Case("floors.Control.time_sum", ())]), "floors.Control.time_sum")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "told", "asked"),
+    [
+        ([1.25, 1.25], ("slower", (2, 2)), [(1, 4), (2, 4)]),
+        ([1.25, 0.9], ("undecided", (1, 2)), [(1, 4), (2, 4)]),
+        ([0.9, 1.25], ("undecided", (0, 1)), [(1, 4)]),
+        ([1.02, 1.25], ("undecided", (0, 1)), [(1, 4), (1, 8), (1, 16)]),
+    ],
+    ids=["holds", "falls the second time", "falls at once", "is never decided"],
+)
+def test_a_change_is_measured_until_it_holds_or_falls(found, tmp_path, ratios, told, asked):
+    """What has fallen once is not measured again; what is not decided has a cap."""
+    seen = []
+
+    def again(time, cases, passes):
+        seen.append((time, passes))
+        strays = [1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99]
+        for release, factor in ((found.before, 1.0), (found.after, ratios[time - 1])):
+            row = releases.find(sides.version(release))
+            measured_in_passes(tmp_path / "again", row, {"tensor": [2.0 * factor * stray for stray in strays]})
+        one = sides.compared("2.14.1", "2.15.0", tmp_path / "again", margin=0.03)
+        return one.before, one.after
+
+    change = confirm.confirmed(replace(found, changes={CASE: CLEAR}), again).changes[CASE]
+    assert (change.verdict.value, change.confirmed) == told
+    assert seen == asked

@@ -201,3 +201,12 @@ def test_a_damaged_file_is_named_and_nothing_is_written(folders, tmp_path):
     with pytest.raises(TensorcopyError, match=r"without benchmarks\.json"):
         merging.merge(folders, tmp_path / "all")
     assert not (tmp_path / "all").exists()
+
+
+def test_a_folder_that_lost_its_list_of_suites_is_not_written_over(folders, tmp_path):
+    """What lies there may be all that there is of it."""
+    shutil.copytree(folders[0] / "box", tmp_path / "all" / "box")
+    before = {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")}
+    with pytest.raises(TensorcopyError, match=r"benchmarks\.json cannot be read"):
+        merging.merge(folders[1:], tmp_path / "all")
+    assert {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")} == before
