@@ -18,9 +18,10 @@ _HOMES = {
     "ALTERNATIVES": "methods",
     "Method": "methods",
     "observed": "semantics",
+    "check": "checking",
 }
 
-__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "observed"]
+__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "check", "observed"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,8 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import uv
+from tensorcopy import interpreters, uv
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, load, minor, numpy_for
 
 RUNNER = version("asv_runner")  # it decides how a sample is taken: the one of this program goes into every environment
@@ -23,7 +22,6 @@ COMPLETE = "complete"  # a file in an environment, written last: an interrupted 
 # What is measured is measured so, unless the caller's environment says otherwise. glibc moves its threshold for mmap as memory is freed,
 # so that a copy of 4 MiB costs a process its page faults at first and later not; here it stands from the start where it ends up at most.
 STEADY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}"}
-CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -128,20 +126,11 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
-def executable(python: str) -> Path:
-    """The interpreter of this name: "same" is the running one, others are programs or paths. Raises TensorcopyError where there is none."""
-    found = sys.executable if python == "same" else shutil.which(python)
-    if found is None:
-        raise TensorcopyError(
-            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="look at the name again"
-        )
-    return Path(found)
-
-
 def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
     """The environment of an interpreter that has torch, whichever that is. Raises TensorcopyError where it has none."""
     unseen = Environment(python, {}, own or {})
-    return replace(unseen, report=_report(unseen))
+    report = interpreters.asked(python, "tensorcopy.ledger", "--observe", variables=unseen.variables())
+    return replace(unseen, report=report)
 
 
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
@@ -178,29 +167,6 @@ def _remedy(field: str, release: Release, environment: Environment) -> str:
     if field in ("torch", "torch_sha"):
         return f"tensorcopy releases add {release.version} makes the row anew from the wheel"
     return f"remove {environment.python.parent.parent} and repeat"
-
-
-def _report(environment: Environment) -> dict[str, Any]:
-    """What the ledger prints there."""
-    python = environment.python
-    done = subprocess.run(
-        [str(python), "-m", "tensorcopy.ledger", "--observe"],
-        capture_output=True,
-        text=True,
-        env=environment.variables(),
-        cwd=CHECKOUT,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise TensorcopyError(
-            f"{python} cannot import torch and tensorcopy's registry",
-            got=last,
-            allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
-            next=f"{python} -m tensorcopy.ledger shows it whole",
-        )
-    report: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return report
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from tensorcopy import documents, environments, releases, uv
+from tensorcopy import documents, environments, interpreters, releases, uv
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import Release, minor
@@ -78,7 +78,7 @@ class Shard:
 
 def in_interpreter(python: str) -> Measurement:
     """The release that an interpreter already has: "same" is the running one. Raises TensorcopyError where that is no known release."""
-    ledger = environments.inspected(environments.executable(python)).report["ledger"]
+    ledger = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(ledger)
     return Measurement(release, "{}.{}".format(*minor(ledger["python"])), python, ledger["build"])
 

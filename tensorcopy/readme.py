@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tensorcopy import releases
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.observations import outcome
 from tensorcopy.results import Result
 from tensorcopy.site import answers, pictures
 from tensorcopy.site.answers import Machine
@@ -65,7 +66,7 @@ def _methods(machine: Machine) -> str:
             timings = [row[table.numels.index(numel)].timing for numel in columns]
             times = " | ".join(duration(timing.median) if timing else "–" for timing in timings)
             observed = machine.result.methods[method]["observed"]["cpu"]["with_grad"]
-            lines.append(f"| `{machine.code(method)}` | {answers.outcome(observed)} | {times} |")
+            lines.append(f"| `{machine.code(method)}` | {outcome(observed)} | {times} |")
     note = f"torch {machine.ledger['torch']}, {machine.ledger['cpu']}, float32, one thread, {_day(machine)}."
     return "\n".join([*lines, "", note])
 

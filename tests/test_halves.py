@@ -9,7 +9,7 @@ import sys
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "tensorcopy"
-TORCH_HALF = ["methods", "semantics", "devices", "article", "ledger", "memory", "instructions", "agreement"]
+TORCH_HALF = ["methods", "semantics", "devices", "article", "ledger", "memory", "instructions", "agreement", "checking"]
 BOTH = ["errors", "control"]
 ASV_HALF = [
     "releases",
@@ -24,6 +24,8 @@ ASV_HALF = [
     "courses",
     "report_card",
     "environments",
+    "interpreters",
+    "observations",
     "wheels",
     "uv",
     "units",

@@ -14,12 +14,12 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy import environments, releases, uv
+from tensorcopy import environments, interpreters, releases, uv
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import stamp_at_exit
-from tensorcopy.environments import CHECKOUT
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, minor
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -158,7 +158,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         with clearly():
-            executable = environments.executable(python)
+            executable = interpreters.executable(python)
             self._place = environments.inspected(executable)
             ledger = self._place.report["ledger"]
             self._release = environments.released_as(ledger)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, judging, listing, measuring
+from tensorcopy.cli import ci, here, judging, listing, measuring
 from tensorcopy.errors import TensorcopyError
 
 
@@ -30,6 +30,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     parser.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for family in (measuring, judging, listing, ci):
+    for family in (measuring, judging, listing, here, ci):
         family.add(commands)
     return parser

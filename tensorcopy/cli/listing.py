@@ -93,7 +93,7 @@ def _new_releases(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.site.answers import outcome
+    from tensorcopy.observations import outcome
 
     order = {release.sha: index for index, release in enumerate(releases.load())}
     read = results.load(RESULTS)

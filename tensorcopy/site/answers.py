@@ -241,22 +241,6 @@ def by_method(found: Comparison) -> dict[tuple[str, str], Summary]:
     return {key: told for key, changes in groups.items() if (told := summary(changes))}
 
 
-def outcome(seen: dict[str, Any]) -> str:
-    """An observed outcome in a few words."""
-    if seen["raises"]:
-        return str(seen["raises"]).replace("{device}", "the device")
-    words = ["shares storage" if seen["shares_storage"] else "independent"]
-    if seen["gives"] == "tensor":
-        words.append("in the graph" if seen["keeps_graph"] else "out of the graph")
-        if seen["requires_grad"] and not seen["keeps_graph"]:
-            words.append("with a gradient of its own")
-    if seen["layout"] != "same":
-        words.append(f"laid out {seen['layout']}")
-    if seen["warns"]:
-        words.append("warns")
-    return ", ".join(words)
-
-
 def peak(where: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
     """The case of a count of bytes or allocations, for an input of 4 MiB."""
     return Case(f"memory.{where}.track_{count}", (("method", method), ("numel", str(2**20)), *device))

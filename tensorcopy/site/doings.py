@@ -8,10 +8,11 @@ from io import StringIO
 from typing import Any
 
 from tensorcopy import advice, floors
+from tensorcopy.observations import outcome
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import version
 from tensorcopy.site import addresses
-from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, outcome, peak
+from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, peak
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
 from tensorcopy.units import size
