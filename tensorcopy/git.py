@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
+NONE_THERE = 2  # what git ls-remote --exit-code exits with
 COMPLETE = "exported"  # a file in an exported folder, written last
 
 # how git gets the workflow's token: not from its arguments, which everybody can read
@@ -32,13 +33,24 @@ def changed(base: str, head: str) -> list[str]:
     return _said("diff", "--name-only", "-z", "--no-renames", base, head, wanted="the difference").split("\0")[:-1]
 
 
-def export(sha: str, folder: Path, without: Sequence[str]) -> None:
+def at_origin(branch: str) -> str:
+    """The SHA of a branch at the origin, fetched; "" where there is none. Raises TensorcopyError where it cannot be asked."""
+    there = _run(*TOKEN, "ls-remote", "--exit-code", "--heads", "origin", f"refs/heads/{branch}")
+    if there.returncode == NONE_THERE:
+        return ""
+    if there.returncode != 0:
+        raise _failed(f"what its origin has of the branch {branch}", there)
+    _said(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of its origin")
+    return commit("FETCH_HEAD")
+
+
+def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = ()) -> None:
     """The files of a commit in a folder of their own, which is no repository; not again where they are there."""
     if (folder / COMPLETE).exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    packed = _run("archive", "--format=tar", sha, "--", ".", *(f":(exclude){name}" for name in without))
+    packed = _run("archive", "--format=tar", sha, "--", only, *(f":(exclude){name}" for name in without))
     if packed.returncode != 0:
         raise _failed(f"the files of {sha[:8]}", packed)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:

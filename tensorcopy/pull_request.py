@@ -171,7 +171,7 @@ def _folders(request: Request, places: Places, stage: str) -> tuple[Path, Path]:
     asked = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
     root = places.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{asked[:6]}" / stage
     for name, sha in (("base", request.base), ("head", request.head)):
-        git.export(sha, root / name, NOT_A_SIDES)
+        git.export(sha, root / name, without=NOT_A_SIDES)
         environment = root / name / ".asv" / "env"
         if not environment.exists():
             environment.parent.mkdir(exist_ok=True)

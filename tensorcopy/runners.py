@@ -52,13 +52,18 @@ def load(path: Path) -> list[Runner]:
 
 
 def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
-    """A job's matrix: a row for each shard of each runner with the device; "" for all."""
-    return [
+    """A job's matrix: a row for each shard of each runner with the device; "" for all. Raises TensorcopyError where it would be empty."""
+    found = [
         {**asdict(one), "shard": f"{number}/{one.shards}", "artifact": f"results-{one.machine}-{number}"}
         for one in runners
         if device in ("", one.device)
         for number in range(1, one.shards + 1)
     ]
+    if not found:
+        raise TensorcopyError(
+            "there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next="add a row to .github/runners.toml"
+        )
+    return found
 
 
 def _runner(row: Any, path: Path) -> Runner:

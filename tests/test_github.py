@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tensorcopy import comment
+from tensorcopy import comment, results
 from tensorcopy.cli import main
-from tests.conftest import ROOT
+from tests.conftest import NEW, ROOT, measured_in_passes
 from tests.test_comment import document, left_behind, outcome
 
 HEAD, MOVED = "f" * 40, "e" * 40
@@ -181,3 +181,19 @@ def test_what_may_not_be_pushed_is_one_line(forge, repository, capsys):
     subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)
     assert main(["ci", "propose", "--branch", "b", "--title", "t", "table.toml"]) == 2
     assert "git does not give the branch b at its origin" in capsys.readouterr().err
+
+
+def test_results_that_wait_on_a_branch_are_not_lost(repository, tmp_path, capsys):
+    """The next run puts them in; a branch that is not there is nothing."""
+    for name, where in (("waits", repository / "results"), ("new", tmp_path / "measured")):
+        measured_in_passes(where, NEW, {"tensor": [1.0]}, machine=name)
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["checkout", "-qb", "new-results"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "HEAD"]):
+        subprocess.run(["git", *command], cwd=repository, check=True, capture_output=True)
+    subprocess.run(["git", "checkout", "-q", "main"], cwd=repository, check=True, capture_output=True)
+    assert not (repository / "results").exists()
+    assert main(["merge", str(tmp_path / "measured"), "--also", "new-results"]) == 0
+    assert "results: 2 results are new" in capsys.readouterr().out
+    assert {one.machine for one in results.load(repository / "results").found} == {"waits", "new"}
+    assert main(["merge", str(tmp_path / "measured"), "--also", "no-such-branch"]) == 0
+    assert "2 are as they were" in capsys.readouterr().out

@@ -195,10 +195,10 @@ def test_a_head_is_compared_with_where_it_left(commits):
 def test_a_side_is_the_files_of_its_commit(commits, tmp_path):
     """Outside git, without what it does not need; not again where it is there."""
     folder = tmp_path / "side"
-    git.export(git.commit("head"), folder, ("results",))
+    git.export(git.commit("head"), folder, without=("results",))
     assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [git.COMPLETE, "one", "two"]
     (folder / "benchmarks" / "mark").touch()
-    git.export(git.commit("head"), folder, ("results",))
+    git.export(git.commit("head"), folder, without=("results",))
     assert (folder / "benchmarks" / "mark").exists()
 
 

@@ -109,7 +109,8 @@ def test_the_runners_are_a_matrix():
         ("h200", "2/2", "results-h200-2"),
         ("box", "1/1", "results-box-1"),
     ]
-    assert runners.matrix([runners.Runner("box", ["ubuntu-24.04"])], "cuda") == []
+    with pytest.raises(TensorcopyError, match="there is no runner: got cuda"):
+        runners.matrix([runners.Runner("box", ["ubuntu-24.04"])], "cuda")
 
 
 def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):

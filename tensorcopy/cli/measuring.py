@@ -6,6 +6,7 @@ import argparse
 import json
 import platform
 import sys
+import tempfile
 import webbrowser
 from datetime import datetime, timezone
 from pathlib import Path
@@ -77,6 +78,7 @@ def add(commands: Any) -> None:
     join = commands.add_parser("merge", help="put folders of results together: every pass of each, once, in whatever order")
     join.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="as measure writes it, with benchmarks.json in it")
     join.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"{RESULTS}/ by default")
+    join.add_argument("--also", default="", metavar="BRANCH", help="and what this branch at the origin has of FOLDER, where there is one")
     join.set_defaults(command=_merge)
 
     agreement = commands.add_parser("verify", help="compare asv's figures with torch's own Timer, by turns; exit 1 where they disagree")
@@ -195,9 +197,15 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import merging
+    from tensorcopy import git, merging
 
-    done = merging.merge(options.folders, options.into)
+    with tempfile.TemporaryDirectory() as place:
+        folders = list(options.folders)
+        sha = git.at_origin(options.also) if options.also else ""
+        if sha:
+            git.export(sha, Path(place) / "branch", only=options.into.as_posix())
+            folders.append(Path(place) / "branch" / options.into)
+        done = merging.merge(folders, options.into)
     console.print(f"{options.into}: {done.new} results are new, {done.grown} have grown, {done.unchanged} are as they were", soft_wrap=True)
     return 0
 
