@@ -19,9 +19,10 @@ _HOMES = {
     "Method": "methods",
     "observed": "semantics",
     "check": "checking",
+    "plot": "curves",
 }
 
-__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "check", "observed"]
+__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "check", "observed", "plot"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +27,43 @@ def executable(python: str) -> Path:
     return Path(found)
 
 
-def asked(python: Path, module: str, *arguments: str, variables: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What `python -m MODULE` prints, a JSON object. Raises TensorcopyError where it fails.
+def asked(
+    python: Path,
+    module: str,
+    *arguments: str,
+    variables: Mapping[str, str] | None = None,
+    tell: Callable[[float, str], None] = lambda share, doing: None,
+) -> dict[str, Any]:
+    """What `python -m MODULE` prints at its end, a JSON object. Raises TensorcopyError where it fails.
 
     variables : of the process; by default ours, with this package to be found
+    tell : hears what it prints before: the share that is done (0 to 1), and what is being done
     """
-    done = subprocess.run(
-        [str(python), "-m", module, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)} if variables is None else dict(variables),
-        cwd=CHECKOUT,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        if "; allowed: " in last and "; next: " in last:
-            raise Relayed(last)
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)} if variables is None else dict(variables)
+    last = ""
+    with (
+        tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up
+        subprocess.Popen(
+            [str(python), "-m", module, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=CHECKOUT
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            last = line
+            if line.startswith('{"share": '):
+                step = json.loads(line)
+                tell(step["share"], step["doing"])
+        process.wait()
+        errors.seek(0)
+        said = errors.read().strip().splitlines() or ["nothing"]
+    if process.returncode != 0:
+        if "; allowed: " in said[-1] and "; next: " in said[-1]:
+            raise Relayed(said[-1])
         raise TensorcopyError(
             f"{python} cannot import torch and tensorcopy's registry",
-            got=last,
+            got=said[-1],
             allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
             next=f"{python} -m {module} shows it whole",
         )
-    said: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return said
+    found: dict[str, Any] = json.loads(last)
+    return found

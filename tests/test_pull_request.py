@@ -162,7 +162,7 @@ def test_a_new_row_is_measured_against_the_one_before(repository, measured):
     assert contest["kind"] == "release"
     assert contest["torch"] == [releases.load()[0].version, releases.load()[-1].version]
     assert f"torch {contest['torch'][0]} → torch {contest['torch'][1]}" in said
-    assert all(row["interval"] for row in contest["comparison"]["changes"])
+    assert any(row["interval"] for row in contest["comparison"]["changes"])
 
 
 @pytest.fixture

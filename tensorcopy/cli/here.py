@@ -1,4 +1,4 @@
-"""The reader's own torch on the command line: check. Arguments, printing, exit codes; needs no asv."""
+"""The reader's own torch on the command line: check and plot. Arguments, printing, exit codes; needs no asv."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import json
 import sys
 from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import interpreters
+from tensorcopy import interpreters, multiples
+from tensorcopy.cli.shared import bar
 from tensorcopy.observations import differences, outcome
+from tensorcopy.progress import Progress
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
@@ -26,6 +29,19 @@ def add(commands: Any) -> None:
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
     check.add_argument("--json", action="store_true", help="everything, for a program")
     check.set_defaults(command=_check)
+
+    plot = commands.add_parser("plot", help="the article's pictures, measured here in ten seconds: a table, or a picture with -o")
+    plot.add_argument("what", choices=("copies", "conversions"), help="what is to be copied to: a tensor or an ndarray")
+    plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="a picture instead: .svg, .png or .pdf (needs matplotlib)")
+    plot.add_argument("--device", default="cpu", help="cpu by default")
+    plot.add_argument("--max", type=_number, default=2**14, metavar="N", help="the most elements, such as 2**24 or 1e6; 2**14 by default")
+    plot.add_argument("--requires-grad", action="store_true", help="of a leaf that requires grad")
+    plot.add_argument("--logx", action=argparse.BooleanOptionalAction, default=True, help="sizes on a logarithmic axis; so by default")
+    plot.add_argument("--logy", action=argparse.BooleanOptionalAction, default=True, help="times likewise")
+    plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the floor's")
+    plot.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
+    plot.add_argument("--json", action="store_true", help="what was measured, for a program")
+    plot.set_defaults(command=_plot)
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
@@ -71,3 +87,41 @@ def _texts(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         if text:
             found.setdefault(text, {})[row["code"]] = None
     return [(text, list(codes)) for text, codes in found.items()]
+
+
+def _plot(options: argparse.Namespace, console: Console) -> int:
+    if options.out is not None:
+        from tensorcopy import figures  # before anything is measured: it may be missing
+
+        figures.writable(options.out)
+    request = {"what": options.what, "device": options.device, "most": options.max, "requires_grad": options.requires_grad}
+    with bar(Console(stderr=True, highlight=False)) as tell:
+        found = interpreters.asked(
+            interpreters.executable(options.interpreter),
+            "tensorcopy.curves",
+            json.dumps(request),
+            tell=lambda share, doing: tell(Progress(f"{options.what}: {doing}", share, 0.0)),
+        )
+    if options.json:
+        sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    if options.out is not None:
+        figures.saved(found, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
+        console.print(f"The picture: {options.out}", soft_wrap=True)
+    elif not options.json:
+        console.print(multiples.table(found, options.relative_to), soft_wrap=not console.is_terminal)
+        grad = ", of a leaf that requires grad" if options.requires_grad else ""
+        how = f"torch {found['torch']}, {found['on']}, float32 on {found['device']}{grad}, one thread, {found['day']}"
+        console.print(Text(f"\n{how}: medians of interleaved rounds"), soft_wrap=True)
+    return 0
+
+
+def _number(text: str) -> int:
+    """A count of elements as people write it: 16384, 2**14, 2^14 or 1e6."""
+    base, power, exponent = text.replace("^", "**").partition("**")
+    try:
+        number = int(base) ** int(exponent) if power and int(exponent) < 64 else int(float(text))
+    except (ValueError, OverflowError):
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1 or more, such as 16384, 2**14 or 1e6")
+    return number

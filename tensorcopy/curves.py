@@ -1,0 +1,210 @@
+"""Time over numel, measured here and now: methods that do the same, beside the floor. Needs torch and numpy, and nothing of asv.
+
+`python -m tensorcopy.curves` prints them as JSON, after a line of JSON for each step. The clock is `torch.utils.benchmark.Timer`, on one
+thread; it waits for the device. Rounds are interleaved, each in random order, so that whatever the machine does besides hits all alike.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from random import SystemRandom
+from statistics import quantiles
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.benchmark import Timer
+
+from tensorcopy import devices
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.methods import CONVERSIONS, COPIES, NAMES, Method, exists
+
+GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
+LEAST, MOST = 2**0, 2**14  # the article's
+LARGEST = 2**30
+ROUNDS = 7
+SAMPLE = 0.008  # seconds at least
+FLOOR = "floor"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Seconds per call at one size: the median of the rounds, and what the middle half of them lies between."""
+
+    numel: int
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One method, or the floor: the same bytes copied into memory that was there, by numpy on the CPU, by the device itself elsewhere."""
+
+    name: str
+    code: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What was measured, on what."""
+
+    what: str
+    device: str
+    requires_grad: bool
+    torch: str
+    python: str
+    on: str
+    day: str
+    curves: tuple[Curve, ...]
+    floor: Curve
+
+
+def measured(
+    what: str,
+    *,
+    device: str = "cpu",
+    most: int = MOST,
+    requires_grad: bool = False,
+    tell: Callable[[float, str], None] = lambda share, doing: None,
+) -> Curves:
+    """Time every copy or every conversion at numel = 1, 2, 4, … `most`. Before that each result is compared with what it is a copy of.
+
+    tell : hears the share that is done (0 to 1) and what is being done
+
+    Raises TensorcopyError for what is not to be had, and for a copy that is none.
+    """
+    _allowed(what, device, most)
+    numels = [2**power for power in range(most.bit_length())]
+    methods = [method for method in GROUPS[what].values() if exists(method)]
+    timers: dict[tuple[str, int], Timer] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # formatting a warning is not copying
+        for numel in numels:
+            x = torch.ones(numel, device=device).requires_grad_(requires_grad)
+            for method in methods:
+                _equal(method, x, device)
+                timers[method.name, numel] = Timer(_code(method, device), globals={**NAMES, "x": x}, num_threads=1)
+            timers[FLOOR, numel] = _floor(x.detach(), what, device)
+        times = _times(timers, tell)
+    return Curves(
+        what=what,
+        device=device,
+        requires_grad=requires_grad,
+        torch=torch.__version__,
+        python=platform.python_version(),
+        on=devices.model(device),
+        day=datetime.now(timezone.utc).date().isoformat(),
+        curves=tuple(Curve(method.name, _code(method, device), _points(times, method.name, numels)) for method in methods),
+        floor=Curve(FLOOR, timers[FLOOR, 1]._task_spec.stmt, _points(times, FLOOR, numels)),
+    )
+
+
+def plot(
+    what: str = "copies",
+    *,
+    device: str = "cpu",
+    most: int = MOST,
+    requires_grad: bool = False,
+    logx: bool = True,
+    logy: bool = True,
+    relative_to: str = "",
+    axes: Any = None,
+) -> Any:
+    """Measure, and draw on a matplotlib axes, which is returned; on the present figure's where none is given.
+
+    what : "copies" or "conversions"
+    most : elements of the largest tensor
+    relative_to : a method's name or "floor": times as multiples of its
+
+    Raises TensorcopyError where matplotlib is missing, and as `measured` does.
+    """
+    from tensorcopy import figures
+
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.subplots(figsize=figures.SIZE, layout="constrained")[1]
+    found = measured(what, device=device, most=most, requires_grad=requires_grad)
+    return figures.drawn(asdict(found), axes, logx=logx, logy=logy, relative_to=relative_to)
+
+
+def _times(timers: Mapping[tuple[str, int], Timer], tell: Callable[[float, str], None]) -> dict[tuple[str, int], list[float]]:
+    numbers: dict[tuple[str, int], int] = {}
+    times: dict[tuple[str, int], list[float]] = {key: [] for key in timers}
+    for done, (key, timer) in enumerate(timers.items()):
+        tell(done / len(timers) / 4, f"{key[0]}, numel {key[1]}")
+        numbers[key] = _number(timer)
+    order, random = list(timers), SystemRandom()
+    for turn in range(ROUNDS):
+        tell(0.25 + 0.75 * turn / ROUNDS, f"round {turn + 1} of {ROUNDS}")
+        random.shuffle(order)
+        for key in order:
+            times[key].append(timers[key].timeit(numbers[key]).median)
+    return times
+
+
+def _number(timer: Timer) -> int:
+    """How many calls take a sample's time; by then everything is warm."""
+    number = 1
+    while (taken := timer.timeit(number).median * number) < SAMPLE / 4:
+        number *= 4
+    return max(1, int(number * SAMPLE / taken))
+
+
+def _points(times: Mapping[tuple[str, int], Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
+    found = []
+    for numel in numels:
+        low, middle, high = quantiles(times[name, numel], n=4, method="inclusive")
+        found.append(Point(numel, middle, low, high))
+    return tuple(found)
+
+
+def _code(method: Method, device: str) -> str:
+    return method.code if device == "cpu" else method.code_on_accelerator
+
+
+def _floor(x: torch.Tensor, what: str, device: str) -> Timer:
+    if device == "cpu":
+        return Timer("np.copyto(out, x)", globals={"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")}, num_threads=1)
+    out = torch.empty_like(x) if what == "copies" else torch.empty(len(x))  # a conversion ends on the host
+    return Timer("out.copy_(x)", globals={"x": x, "out": out}, num_threads=1)
+
+
+def _equal(method: Method, x: torch.Tensor, device: str) -> None:
+    y = method.on[device](x)
+    values = y if isinstance(y, np.ndarray) else y.detach().cpu().numpy()
+    if not np.array_equal(values, x.detach().cpu().numpy()):
+        raise TensorcopyError(
+            f"{_code(method, device)} gives no copy of numel {len(x)}", got="other values", allowed="x's own", next="tensorcopy check"
+        )
+
+
+def _allowed(what: str, device: str, most: int) -> None:
+    there = devices.available()
+    for sound, wrong, got, allowed, next in (
+        (what in GROUPS, "there is no such picture", repr(what), " or ".join(GROUPS), "tensorcopy plot copies"),
+        (1 <= most <= LARGEST, "no number of elements", str(most), f"1 to 2**{LARGEST.bit_length() - 1}", "--max 2**14"),
+        (device in there, f"there is no {device} here", device, ", ".join(there), "a torch that is built for it, and its driver"),
+    ):
+        if not sound:
+            raise TensorcopyError(wrong, got=got, allowed=allowed, next=next)
+
+
+if __name__ == "__main__":
+
+    def told(share: float, doing: str) -> None:
+        print(json.dumps({"share": share, "doing": doing}), flush=True)
+
+    try:
+        asked: dict[str, Any] = json.loads(sys.argv[1])
+        print(json.dumps(asdict(measured(**asked, tell=told))))
+    except TensorcopyError as error:
+        sys.exit(str(error))

@@ -1,0 +1,126 @@
+"""Curves as a picture for a slide, by matplotlib; from what `tensorcopy.curves` measured, as plain values. Needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log10
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.multiples import divisors
+
+try:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
+except ImportError as _missing:
+    raise TensorcopyError(
+        "matplotlib is not installed", got="none", allowed="any recent one", next="pip install matplotlib, or leave -o out"
+    ) from _missing
+
+# colours that are told apart by everybody (after Okabe and Ito, 2008), dark enough for text, and a mark each for where there is no colour
+COLOURS = ("#0072B2", "#C94F00", "#00805C", "#A8447F", "#A36F00", "#2E7FB0", "#000000", "#7A7400")
+MARKS = "osD^vPX*"
+GREY = "#6b6b6b"
+SIZE = (9.6, 5.4)  # inches
+SUFFIXES = (".svg", ".png", ".pdf")
+NEAREST = 0.055  # of the axis' height, between two labels
+
+Document = Mapping[str, Any]
+
+
+def writable(path: Path) -> None:
+    """Raises TensorcopyError for a picture of no known kind, or in a folder that is not there."""
+    if path.suffix not in SUFFIXES:
+        raise TensorcopyError("no such kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
+    if not path.absolute().parent.is_dir():
+        raise TensorcopyError("the picture cannot be written", got=f"no folder {path.parent}", allowed="one that is there", next="mkdir it")
+
+
+def saved(document: Document, path: Path, **options: Any) -> None:
+    """Draw, and write the picture in the format that the file's name says. Raises TensorcopyError, see `writable` and `drawn`."""
+    writable(path)
+    figure = Figure(figsize=SIZE, layout="constrained")
+    drawn(document, figure.subplots(), **options)
+    with rc_context({"svg.fonttype": "none"}):  # text stays text
+        figure.savefig(path, dpi=200)
+
+
+def drawn(document: Document, axes: Any, *, logx: bool = True, logy: bool = True, relative_to: str = "") -> Any:
+    """Draw on a matplotlib axes, and return it: a line for each method with the band of its rounds, its code at its end, the floor dashed.
+
+    relative_to : a method, to whose time the others' are shown; "floor" is one
+
+    Raises TensorcopyError for a method that was not measured.
+    """
+    curves = [*document["curves"], document["floor"]]
+    by = divisors(curves, relative_to)
+    ends = []
+    for number, curve in enumerate(curves):
+        numels = [point["numel"] for point in curve["points"]]
+        low, middle, high = ([point[name] / by[point["numel"]] for point in curve["points"]] for name in ("low", "median", "high"))
+        floor = curve is curves[-1]
+        colour = GREY if floor else COLOURS[number % len(COLOURS)]
+        style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "zorder": 1}
+        if not floor:
+            style = {"marker": MARKS[number % len(MARKS)], "markersize": 4, "linewidth": 1.6, "zorder": 3}
+        axes.plot(numels, middle, color=colour, label=curve["code"], **style)
+        axes.fill_between(numels, low, high, color=colour, alpha=0.13, linewidth=0, zorder=1)
+        ends.append((middle[-1], f"floor: {curve['code']}" if floor else curve["code"], colour))
+    axes.set_xscale("log", base=2) if logx else axes.set_xscale("linear")
+    axes.set_yscale("log") if logy else axes.set_ylim(bottom=0)
+    _scales(axes, relative=bool(relative_to), logx=logx, logy=logy)
+    _labels(axes, ends, logy)
+    kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
+    grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
+    axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
+    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Median of the rounds; bands hold their middle half."
+    axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
+    return axes
+
+
+def _scales(axes: Any, *, relative: bool, logx: bool, logy: bool) -> None:
+    axes.set_xlabel("elements", color=GREY)
+    axes.set_ylabel("times as long" if relative else "time of a call", color=GREY)
+    if logx:
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
+        axes.xaxis.set_minor_locator(LogLocator(base=2, numticks=99))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if logy else MaxNLocator(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×") if relative else EngFormatter("s"))
+    axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color("#c8c8c8")
+    axes.tick_params(colors=GREY, which="both", length=0)
+
+
+def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> None:
+    """Each line's code beside its end, moved apart where two would lie on each other."""
+    low, high = axes.get_ylim()
+
+    def height(value: float) -> float:
+        return (log10(value) - log10(low)) / (log10(high) - log10(low)) if logy else (value - low) / (high - low)
+
+    ordered = sorted(ends)
+    heights = [height(value) for value, _, _ in ordered]
+    for _ in range(200):
+        for one in range(len(heights) - 1):
+            short = NEAREST - (heights[one + 1] - heights[one])
+            if short > 0:
+                heights[one], heights[one + 1] = heights[one] - short / 2, heights[one + 1] + short / 2
+    for at, (_, text, colour) in zip(heights, ordered):
+        axes.annotate(
+            text,
+            (1.015, at),
+            xycoords="axes fraction",
+            color=colour,
+            fontsize=9,
+            family="monospace",
+            verticalalignment="center",
+            annotation_clip=False,
+        )
