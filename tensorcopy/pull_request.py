@@ -34,6 +34,7 @@ MACHINE = "here"  # its name in the sides' results, which nobody keeps
 NOT_A_SIDES = ("results", "site", "docs", "tests")  # what a side does not need in order to measure itself
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # what can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
+LINES, LONGEST = 20, 2000  # of what a side that failed has said, as the schema allows
 PASS = 45.0  # seconds on two cores, until the pace is known
 
 Tell = Callable[[Progress], None]
@@ -119,8 +120,15 @@ def contests(request: Request, places: Places) -> list[Contest]:
     """A new release against the one before it, for each that head's table has and base's has not; and base against head, unless nothing but
     the table changed of what is measured.
 
-    Raises TensorcopyError where this machine has no torch to measure with.
+    Raises TensorcopyError where the two are one, and where this machine has no torch to measure with.
     """
+    if request.base == request.head:
+        raise TensorcopyError(
+            "there is nothing to compare",
+            got=f"{request.head[:12]} for base and head",
+            allowed="two commits",
+            next="--base main --head HEAD",
+        )
     folders = _folders(request, places, "measured")
     old, new = (releases.load(folder / TABLE) for folder in folders)
     known = {release.version for release in old}
@@ -284,7 +292,9 @@ def document(request: Request, outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "kind": one.contest.kind,
                 "torch": [side.measurement.release.version for side in one.contest.both],
                 "comparison": report.document(one.found) if one.found else None,
-                "failures": [[one.contest.both[0].name == name, lines] for name, lines in one.failures.items()],
+                "failures": [
+                    [name == one.contest.before.name, [line[:LONGEST] for line in lines[:LINES]]] for name, lines in one.failures.items()
+                ],
             }
             for one in outcomes
         ],

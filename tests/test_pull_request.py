@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import comment, git, pull_request, releases
+from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 from tests.test_judging import golden
@@ -200,6 +201,14 @@ def test_a_side_is_the_files_of_its_commit(commits, tmp_path):
     (folder / "benchmarks" / "mark").touch()
     git.export(git.commit("head"), folder, without=("results",))
     assert (folder / "benchmarks" / "mark").exists()
+
+
+def test_a_commit_is_not_compared_with_itself(commits, capsys):
+    """It would be found the same."""
+    shutil.copy(ROOT / "asv.conf.json", commits)
+    assert main(["ci", "pull-request", "--base", "head", "--head", "head"]) == 2
+    assert "there is nothing to compare" in capsys.readouterr().err
+    assert not (commits / "comparison").exists()
 
 
 @pytest.mark.parametrize("name", ["no-such-branch", "--help", ""])
