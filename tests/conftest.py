@@ -190,7 +190,17 @@ def measured(release: Release, times: dict[tuple[str, int], float], machine: str
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
-    """A copy of this checkout, as git has it, and how to run a command in it."""
+    """A copy of this checkout, as git has it, and how to run a command in it. tests/test_the_whole_way.py finds nothing installed in it."""
+    return copied(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory):
+    """Another, in which something may be installed by now."""
+    return copied(tmp_path_factory)
+
+
+def copied(tmp_path_factory):
     if environments.expected_build() != "cuda":
         pytest.skip("the table's numbers of PyPI's default wheels are for Linux x86-64")
     missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]

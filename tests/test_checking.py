@@ -77,13 +77,13 @@ def test_a_device_that_is_not_there_is_one_line(device, capsys):
 
 
 @pytest.mark.slow
-def test_the_oldest_release_keeps_its_promises(checkout):
+def test_the_oldest_release_keeps_its_promises(workshop):
     """By the program, in an interpreter that knows nothing of it."""
     from tests.test_true_numbers import OLDEST
 
-    built = checkout.run("tensorcopy", "measure", OLDEST.version, "--passes", "1", "--machine", "before", "--bench", "^floors.Control")
+    built = workshop.run("tensorcopy", "measure", OLDEST.version, "--passes", "1", "--machine", "before", "--bench", "^floors.Control")
     assert built.returncode == 0, built.stderr
-    (python,) = (checkout.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
-    done = checkout.run("tensorcopy", "check", "--interpreter", str(python), "--json")
+    (python,) = (workshop.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
+    done = workshop.run("tensorcopy", "check", "--interpreter", str(python), "--json")
     assert done.returncode == 0, done.stdout
     assert json.loads(done.stdout)["torch_sha"] == OLDEST.sha

@@ -54,16 +54,16 @@ class Repository:
 
 
 @pytest.fixture(scope="module")
-def repository(checkout, tmp_path_factory):
-    one = Repository(tmp_path_factory.mktemp("repository") / "work", checkout.root)
-    (checkout.root / ".asv" / "env").mkdir(parents=True, exist_ok=True)
+def repository(workshop, tmp_path_factory):
+    one = Repository(tmp_path_factory.mktemp("repository") / "work", workshop.root)
+    (workshop.root / ".asv" / "env").mkdir(parents=True, exist_ok=True)
     (one.folder / ".asv").mkdir()
-    (one.folder / ".asv" / "env").symlink_to(checkout.root / ".asv" / "env")  # torch is installed once for all tests
+    (one.folder / ".asv" / "env").symlink_to(workshop.root / ".asv" / "env")  # torch is installed once for all tests
     return one
 
 
 @pytest.fixture
-def measured(repository, checkout):
+def measured(repository, workshop):
     """Runs the step of pull-request.yml between two commits; the process, its document and the comment, without what differs each time."""
     (step,) = re.findall(r"run: uv run --no-dev tensorcopy (ci pull-request .*)", (ROOT / ".github/workflows/pull-request.yml").read_text())
 
@@ -73,7 +73,7 @@ def measured(repository, checkout):
         done = subprocess.run(
             [sys.executable, "-m", "tensorcopy.cli", *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head)), *few],
             cwd=repository.folder,
-            env={**checkout.environment, "PYTHONPATH": str(repository.folder)},
+            env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
             capture_output=True,
             text=True,
             check=False,

@@ -107,18 +107,18 @@ def test_pythons_are_compared_as_numbers(python, runs):
 
 
 @pytest.mark.slow
-def test_what_the_index_has_and_the_table_has_not_becomes_a_row(checkout, tmp_path):
+def test_what_the_index_has_and_the_table_has_not_becomes_a_row(workshop, tmp_path):
     """The newest rows taken out come back as they were, beside patches that the table never had; then there is nothing."""
     rows = releases.load()
-    table = checkout.root / "tensorcopy" / "releases.toml"
+    table = workshop.root / "tensorcopy" / "releases.toml"
     whole = table.read_text(encoding="utf-8")
     try:
         table.write_text("[[release]]".join(whole.split("[[release]]")[:-2]), encoding="utf-8")
-        done = checkout.run("tensorcopy", "releases", "new")
+        done = workshop.run("tensorcopy", "releases", "new")
         assert done.returncode == 0, done.stderr
         assert f"torch {rows[-1].version} of {rows[-1].date}: new in the table" in done.stdout
         found = releases.load(table)
         assert set(found) >= set(rows)
-        assert "The index has no torch that the table has not" in checkout.run("tensorcopy", "releases", "new").stdout
+        assert "The index has no torch that the table has not" in workshop.run("tensorcopy", "releases", "new").stdout
     finally:
         table.write_text(whole, encoding="utf-8")

@@ -15,12 +15,12 @@ SUITES = r"^copies\.BySize.*clone.*, 16\)"
 
 
 @pytest.mark.slow
-def test_a_job_array_takes_a_history_between_its_tasks(checkout, tmp_path):
+def test_a_job_array_takes_a_history_between_its_tasks(workshop, tmp_path):
     """Each its share, on nodes of its own; submitted again a task finds that it is done; all of it is there once after merging."""
-    built = checkout.run("tensorcopy", "measure", NEWEST.version, "--passes", "1", "--machine", "before", "--bench", SUITES)
+    built = workshop.run("tensorcopy", "measure", NEWEST.version, "--passes", "1", "--machine", "before", "--bench", SUITES)
     assert built.returncode == 0, built.stderr
-    (python,) = (checkout.root / ".asv" / "env").glob(f"{NEWEST.version}-*/bin/python")
-    repository = Repository(tmp_path / "submitted", checkout.root)
+    (python,) = (workshop.root / ".asv" / "env").glob(f"{NEWEST.version}-*/bin/python")
+    repository = Repository(tmp_path / "submitted", workshop.root)
 
     def task(number: int, node: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / node).mkdir()
@@ -36,7 +36,7 @@ def test_a_job_array_takes_a_history_between_its_tasks(checkout, tmp_path):
         return subprocess.run(
             ["bash", str(repository.folder / "docs" / "slurm.sh"), "--bench", SUITES],
             cwd=repository.folder,
-            env={**checkout.environment, **scheduler, **ours, "PYTHONPATH": ".", "TENSORCOPY": f"{sys.executable} -m tensorcopy.cli"},
+            env={**workshop.environment, **scheduler, **ours, "PYTHONPATH": ".", "TENSORCOPY": f"{sys.executable} -m tensorcopy.cli"},
             capture_output=True,
             text=True,
             check=False,
@@ -50,7 +50,7 @@ def test_a_job_array_takes_a_history_between_its_tasks(checkout, tmp_path):
     assert again.returncode == 0, again.stderr
     assert "pass 1 of" not in again.stdout
     folders = [str(repository.folder / "measured" / number) for number in "12"]
-    done = checkout.run("tensorcopy", "merge", *folders, "--into", str(tmp_path / "all"))
+    done = workshop.run("tensorcopy", "merge", *folders, "--into", str(tmp_path / "all"))
     assert done.returncode == 0, done.stderr
     (result,) = results.load(tmp_path / "all").found
     assert [record["shard"] for record in result.passes] == ["1/2", "1/2", "2/2"]

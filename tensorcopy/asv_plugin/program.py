@@ -17,6 +17,7 @@ from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
 from tensorcopy.errors import Relayed, TensorcopyError
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
+RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
 SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 
 Tell = Callable[[float, float, str], None]  # share done (0 to 1), seconds since the start of the phase, what is being done
@@ -110,15 +111,16 @@ def _hand_on(output: Iterable[str], coming: Queue[str | None]) -> None:
 
 
 def _failure(what: str, lines: list[str], *, next: str) -> TensorcopyError:
-    """Our own line where the plugin has written one; else what failed; else asv's last words."""
+    """Our own line where the plugin has ended with one; else what failed, or what was raised; else a line of ours, or asv's last words."""
     said = [line.split("· ", 1)[-1].strip() for line in lines if line.strip()]
     ours = [line for line in said if "; allowed: " in line and "; next: " in line]
-    if ours:
-        return Relayed(ours[-1])
     failed = [line.split(" ", 1)[0] for line in said if line.endswith("failed")]
+    raised = [line for line in said if RAISED.match(line)]  # where the suites cannot even be imported
+    if ours and (ours[-1] == said[-1] or not (failed or raised)):
+        return Relayed(ours[-1])
     return TensorcopyError(
         what,
-        got=f"failures in {', '.join(failed)}" if failed else " ".join(said[-2:]),
+        got=f"failures in {', '.join(failed)}" if failed else raised[-1] if raised else " ".join(said[-2:]),
         allowed="every case measured, or skipped by name",
         next=next,
     )
