@@ -61,3 +61,27 @@ def test_the_two_take_turns_in_being_first():
     order = []
     list(agreement.turns(lambda: order.append("one") or 1.0, lambda: order.append("other") or 1.0, lambda: 1.0))
     assert order[:4] == ["other", "one", "one", "other"]
+
+
+@pytest.mark.parametrize(("again", "holds"), [(1.01, True), (11.0, False)], ids=["one process's bad luck", "the same again"])
+def test_what_disagrees_is_compared_in_a_process_of_its_own(monkeypatch, again, holds):
+    """Only the suites that it is of; what agreed stands."""
+    asked = []
+
+    def compared(environment, tell, device, suites, root):
+        asked.append(suites)
+        factors = {"copies.BySize.time_copy": [1.0, 11.0], "primitives.BySize.time_primitive": [1.0]} if not suites else {
+            "copies.BySize.time_copy": [1.02, again]
+        }  # fmt: skip
+        rows = [
+            Ratio(suite, "x.clone()", {"numel": number}, "Timer", ratio)
+            for suite, ratios in factors.items()
+            for number, ratio in enumerate(ratios)
+        ]
+        return Agreement("2.15.0", "Box 9000", tuple(rows))
+
+    monkeypatch.setattr(verify, "_compared", compared)
+    found = verify.run(None, lambda share, doing: None)
+    assert asked == ["", r"^(copies\.BySize\.time_copy)$"]
+    assert [one.ratio for one in found.ratios] == [1.0, again, 1.0]
+    assert found.holds is holds
