@@ -23,7 +23,7 @@ from typing import Any
 
 from tensorcopy import confirm, documents, environments, git, plan, releases, report, results, sides
 from tensorcopy.asv_plugin.configuration import Places
-from tensorcopy.compare import MARGIN, Verdict
+from tensorcopy.compare import FEWEST, MARGIN, Verdict
 from tensorcopy.errors import Relayed, TensorcopyError
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.releases import Release
@@ -34,6 +34,7 @@ MACHINE = "here"  # its name in the sides' results, which nobody keeps
 NOT_A_SIDES = ("results", "site", "docs", "tests")  # what a side does not need in order to measure itself
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # what can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
+PATIENCE, MAY_LACK = 3, 0.1  # times the passes that were asked for, and the share of cases that may have too few quiet ones
 LINES, LONGEST = 20, 2000  # of what a side that failed has said, as the schema allows
 PASS = 45.0  # seconds on two cores, until the pace is known
 
@@ -266,6 +267,23 @@ def _stands(contest: Contest, request: Request, places: Places, stage: str, outc
 
 
 def _measured(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> tuple[Result, Result]:
+    """So many passes of either side; more where the machine was not quiet enough, three times as many at most."""
+    for wanted in range(passes, PATIENCE * passes + 1, passes):
+        _take(stands, suites, wanted, tell, title)
+        one, other = (stand.result() for stand in stands)
+        if _quiet_enough(one, other):
+            break
+    return one, other
+
+
+def _quiet_enough(one: Result, other: Result) -> bool:
+    """Whether most cases have the passes that a judgment wants."""
+    both = [(one.timings[case], other.timings[case]) for case in one.timings.keys() & other.timings.keys()]
+    lacking = sum(min(len(before.judged), len(after.judged)) < FEWEST for before, after in both)
+    return lacking <= len(both) * MAY_LACK
+
+
+def _take(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> None:
     order = list(confirm.alternating([stand.passes for stand in stands], passes))
     paces: list[float] = []
     for number, index in enumerate(order):
@@ -275,8 +293,6 @@ def _measured(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tel
         stands[index].take(suites)
         paces.append(monotonic() - begun)
     tell(Progress(f"{title}: judged", 1.0, 0.0))
-    one, other = (stand.result() for stand in stands)
-    return one, other
 
 
 def document(request: Request, outcomes: Sequence[Outcome]) -> dict[str, Any]:
