@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import TypeVar
 
 from tensorcopy.compare import Change, Verdict
@@ -12,6 +13,8 @@ from tensorcopy.units import duration
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.SAME: "⚪", Verdict.UNDECIDED: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+
+MUCH = 0.25  # what can have changed by more than that is not summed up by its greatest change
 
 T = TypeVar("T")
 
@@ -26,9 +29,12 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     known = [change.interval for _, change in rows if change.interval]
     if not known:
         return f"Nothing could be said of {cases(len(rows))}"
-    largest = max(max(high - 1, 1 - low) for low, high in known)
+    ends = [max(high - 1, 1 - low) for low, high in known]  # the farthest that each can have changed
     rest = f"; {len(rows) - len(known)} could not be compared" if len(known) < len(rows) else ""
-    return f"No change larger than {100 * largest:.1f} % in {cases(len(known))}{rest}"
+    if max(ends) > MUCH:
+        half = f"half of which cannot have changed by more than {100 * median(ends):.1f} %"
+        return f"No change is seen in {cases(len(known))}, {half}{rest}"
+    return f"No change larger than {100 * max(ends):.1f} % in {cases(len(known))}{rest}"
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:

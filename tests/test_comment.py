@@ -72,6 +72,15 @@ def test_nothing_changed_is_said_with_how_much_it_can_be(found, tmp_path):
     assert "### ⚪ No change larger than 1.0 % in 1 case\n" in text
 
 
+def test_what_is_hardly_known_is_not_summed_up_by_its_worst(found, tmp_path):
+    """One wide interval says little of the others."""
+    (case, same), *_ = [row for row in found.changes.items() if row[1].verdict is Verdict.SAME]
+    wide = replace(same, verdict=Verdict.UNDECIDED, interval=(0.4, 2.4))
+    others = {replace(case, suite=f"copies.S{number}.time_copy"): same for number in range(2)}
+    text = said(left_behind(tmp_path / "out", document(outcome(replace(found, changes={case: wide, **others})))))
+    assert "### ⚪ No change is seen in 3 cases, half of which cannot have changed by more than 1.0 %\n" in text
+
+
 def test_a_side_that_failed_is_not_fast(tmp_path):
     """It is named, with what it said."""
     line = "tensorcopy: asv run failed: got ModuleNotFoundError: No module named 'tensercopy'"
