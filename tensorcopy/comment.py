@@ -20,6 +20,7 @@ from jsonschema import Draft202012Validator
 from tensorcopy import markdown
 from tensorcopy.compare import Change, Verdict, worded
 from tensorcopy.markdown import code
+from tensorcopy.runners import DEVICES
 
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"
@@ -28,7 +29,6 @@ LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 BEGIN, END = "<!-- tensorcopy: {} -->", "<!-- /tensorcopy: {} -->"
-DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 # what the judge says where there is nothing to compare, without what it quotes
 REASONS = tuple(

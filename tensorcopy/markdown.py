@@ -73,7 +73,7 @@ ESCAPES = str.maketrans(
     {
         **{character: "\\" + character for character in "\\*_[]|~"},
         **{character: f"&#{ord(character)};" for character in "<>`"},
-        **{character: f"{character}{NOTHING}" for character in "@"},
+        "@": f"@{NOTHING}",
         "#": f"\\#{NOTHING}",
     }
 )

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from tensorcopy.cli.shared import bar, expression, positive
 from tensorcopy.passes import PASSES
+from tensorcopy.runners import DEVICES
 
 ARTIFACT = Path("comparison")
-DEVICES = ("cpu", "cuda", "mps", "xpu")
 RUNNERS = Path(".github/runners.toml")
 
 

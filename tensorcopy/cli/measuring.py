@@ -22,12 +22,12 @@ from tensorcopy import environments, progress, results
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
+from tensorcopy.runners import DEVICES
 
 if TYPE_CHECKING:  # asv takes a second to import
     from tensorcopy.asv_plugin.configuration import Places
     from tensorcopy.plan import Measurement, Shard
 
-DEVICES = ("cpu", "cuda", "mps", "xpu")
 AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 
 
