@@ -25,6 +25,7 @@ from .control import Watch
 LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are then under 2 %
 STRETCH_SECONDS = 0.0005  # of a part of it; a neighbour's bursts last a millisecond or two
 STRETCHES = 10
+FIRST, FIRST_HERE = 10, 3  # acts that may find memory nobody has touched: of a process, and after a tensor has been made anew
 EXTRA = "TENSORCOPY_EXTRA"  # the environment's variable with a share of acts to do and not to count: a slowdown that is known
 MOVED = 2**20  # elements at most of a tensor that is made anew; what is larger lies everywhere
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
@@ -152,7 +153,7 @@ class Loop:
 
         least = STRETCH_SECONDS if device == "cpu" else LOOP_SECONDS
         self._acts = 1
-        self._stretch()
+        self._first(FIRST)
         # twice: a process that is put aside for a moment must not end up with a short stretch
         while (taken := min(self._stretch(), self._stretch())) < least:
             self._acts *= 2
@@ -171,7 +172,12 @@ class Loop:
         if self.moves:
             self._left.append(self.names)
             self.names = self._place()
-            self._stretch()  # the first act there finds nothing in the caches
+            self._first(FIRST_HERE)
+
+    def _first(self, acts):
+        """Acts that find nothing in the caches, and pages that the kernel has yet to give; none of them is timed."""
+        for _ in range(ceil(acts / self._acts)):
+            self._stretch()
 
     def _stretch(self):
         return self._seconds(self._acts, **self.names)

@@ -25,7 +25,7 @@ from tensorcopy import control, pace
 NANO = 1e-9
 FEWEST_PASSES = 8  # from which it is known what is usual
 FAR = 3.0
-PASSES = 10  # of a release, unless somebody asks for another number: what the judge sees then is on its report card
+PASSES = 40  # of a release, unless somebody asks for another number: what the judge sees then is on its report card
 ENOUGH = 3  # passes, of which a median holds when one goes wrong
 
 Samples = Mapping[str, list[list[float] | None]]  # by suite and case
