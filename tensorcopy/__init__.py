@@ -18,11 +18,12 @@ _HOMES = {
     "ALTERNATIVES": "methods",
     "Method": "methods",
     "observed": "semantics",
+    "advise": "advising",
     "check": "checking",
     "plot": "curves",
 }
 
-__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "check", "observed", "plot"]
+__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "advise", "check", "observed", "plot"]
 
 
 def __getattr__(name: str) -> Any:

@@ -118,6 +118,25 @@ def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[i
     return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
 
 
+def because(options: Sequence[Option]) -> tuple[str, dict[str, int]]:
+    """Why the first of the options is the one to take: the name of a text in words.toml, and what stands in its places."""
+    measured = sum(option.timing is not None for option in options)
+    if not options:
+        return "none_fits", {}
+    if options[0].timing is None:
+        return "because_unmeasured", {}
+    if len(options) == 1:
+        return "because_only", {}
+    if not options[0].contender:
+        return "because_quiet", {}
+    return ("because_least", {"measured": measured}) if options[0].change is None else ("because_contender", {})
+
+
+def near(numel: int, sizes: Iterable[int]) -> int:
+    """Of the sizes the nearest, by ratio."""
+    return min(sizes, key=lambda size: max(size / numel, numel / size))
+
+
 def against_least(result: Result, cases: Sequence[Case], beside: Iterable[Result] = ()) -> dict[Case, Change | None]:
     """How each measured case's time stands to the least of them, judged all together; None for the least itself."""
     measured = [case for case in cases if case in result.timings]
@@ -153,7 +172,7 @@ def _does(row: Mapping[str, Any], wish: Wish) -> bool:
 
 
 def _options(result: Result, wish: Wish, names: Sequence[str], numel: int, beside: Sequence[Result]) -> dict[str, Option]:
-    cases = {name: _case(result.methods[name], name, wish, numel) for name in names}
+    cases = {name: case_of(result.methods[name], name, wish, numel) for name in names}
     changes = against_least(result, list(cases.values()), beside)
     return {
         name: Option(
@@ -182,13 +201,14 @@ def _beware(row: Mapping[str, Any], wish: Wish) -> Iterable[tuple[str, str]]:
         yield "since", str(row["since"])
 
 
-def _case(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
+def case_of(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
+    """Where a result has the time of a method, of which `row` is what it says, for a wish at a size."""
     parameters = [("method", method), ("numel", str(numel))]
     group = row["group"] if row.get("group") in SUITES else "copy"
     if wish.device != "cpu":
         parameters.append(("device", wish.device))
-    if wish.requires_grad:  # timed on the CPU only, and there copies and conversions only
-        parameters.append(("requires_grad", "True" if wish.device == "cpu" and group in ON_DEVICE else "not measured"))
+    if wish.requires_grad:  # the suites time it on the CPU only, and there copies and conversions only
+        parameters.append(("requires_grad", "True"))
     return Case(_suite(group, wish.device, wish.requires_grad), tuple(parameters))
 
 

@@ -49,13 +49,9 @@ def check(on: Iterable[str] = ()) -> list[Checked]:
 
     Raises TensorcopyError for a device that is not there.
     """
-    there = devices.available()
-    wanted = list(on) or there
+    wanted = list(on) or devices.available()
     for device in wanted:
-        if device not in there:
-            raise TensorcopyError(
-                f"there is no {device} here", got=device, allowed=", ".join(there), next="a torch that is built for it, and its driver"
-            )
+        devices.demand(device)
     found = []
     for device in wanted:
         for group, rows in GROUPS.items():

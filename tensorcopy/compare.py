@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from math import ceil, exp, inf, log
-from statistics import median
+from statistics import NormalDist, median
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
 MARGIN = 0.03  # the smallest change worth telling
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
@@ -262,7 +261,7 @@ def _passes(more: int) -> str:
 
 def _normal(p: float) -> float:
     """How many standard deviations a normal variable strays with probability `p`, to either side."""
-    return float(-ndtri(p / 2))
+    return -NormalDist().inv_cdf(p / 2)
 
 
 def _share(shift: float) -> str:

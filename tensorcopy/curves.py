@@ -21,13 +21,12 @@ import numpy as np
 import torch
 from torch.utils.benchmark import Timer
 
-from tensorcopy import devices
+from tensorcopy import devices, timers
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.methods import CONVERSIONS, COPIES, NAMES, Method, exists
 
 GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
-LARGEST = 2**30
 ROUNDS = 7
 SAMPLE = 0.008  # seconds at least
 FLOOR = "floor"
@@ -81,19 +80,22 @@ def measured(
 
     Raises TensorcopyError for what is not to be had, and for a copy that is none.
     """
-    _allowed(what, device, most)
+    if what not in GROUPS:
+        raise TensorcopyError("there is no such picture", got=repr(what), allowed=" or ".join(GROUPS), next="tensorcopy plot copies")
+    devices.demand(device)
+    timers.allow(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
     methods = [method for method in GROUPS[what].values() if exists(method)]
-    timers: dict[tuple[str, int], Timer] = {}
+    acts: dict[tuple[str, int], Timer] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not copying
         for numel in numels:
             x = torch.ones(numel, device=device).requires_grad_(requires_grad)
             for method in methods:
                 _equal(method, x, device)
-                timers[method.name, numel] = Timer(_code(method, device), globals={**NAMES, "x": x}, num_threads=1)
-            timers[FLOOR, numel] = _floor(x.detach(), what, device)
-        times = _times(timers, tell)
+                acts[method.name, numel] = timers.of(_code(method, device), {**NAMES, "x": x})
+            acts[FLOOR, numel] = _floor(x.detach(), what, device)
+        times = _times(acts, tell)
     return Curves(
         what=what,
         device=device,
@@ -103,7 +105,7 @@ def measured(
         on=devices.model(device),
         day=datetime.now(timezone.utc).date().isoformat(),
         curves=tuple(Curve(method.name, _code(method, device), _points(times, method.name, numels)) for method in methods),
-        floor=Curve(FLOOR, timers[FLOOR, 1]._task_spec.stmt, _points(times, FLOOR, numels)),
+        floor=Curve(FLOOR, acts[FLOOR, 1]._task_spec.stmt, _points(times, FLOOR, numels)),
     )
 
 
@@ -136,27 +138,19 @@ def plot(
     return figures.drawn(asdict(found), axes, logx=logx, logy=logy, relative_to=relative_to)
 
 
-def _times(timers: Mapping[tuple[str, int], Timer], tell: Callable[[float, str], None]) -> dict[tuple[str, int], list[float]]:
+def _times(acts: Mapping[tuple[str, int], Timer], tell: Callable[[float, str], None]) -> dict[tuple[str, int], list[float]]:
     numbers: dict[tuple[str, int], int] = {}
-    times: dict[tuple[str, int], list[float]] = {key: [] for key in timers}
-    for done, (key, timer) in enumerate(timers.items()):
-        tell(done / len(timers) / 4, f"{key[0]}, numel {key[1]}")
-        numbers[key] = _number(timer)
-    order, random = list(timers), SystemRandom()
+    times: dict[tuple[str, int], list[float]] = {key: [] for key in acts}
+    for done, (key, timer) in enumerate(acts.items()):
+        tell(done / len(acts) / 4, f"{key[0]}, numel {key[1]}")
+        numbers[key] = timers.calls(timer, SAMPLE)
+    order, random = list(acts), SystemRandom()
     for turn in range(ROUNDS):
         tell(0.25 + 0.75 * turn / ROUNDS, f"round {turn + 1} of {ROUNDS}")
         random.shuffle(order)
         for key in order:
-            times[key].append(timers[key].timeit(numbers[key]).median)
+            times[key].append(acts[key].timeit(numbers[key]).median)
     return times
-
-
-def _number(timer: Timer) -> int:
-    """How many calls take a sample's time; by then everything is warm."""
-    number = 1
-    while (taken := timer.timeit(number).median * number) < SAMPLE / 4:
-        number *= 4
-    return max(1, int(number * SAMPLE / taken))
 
 
 def _points(times: Mapping[tuple[str, int], Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
@@ -173,9 +167,9 @@ def _code(method: Method, device: str) -> str:
 
 def _floor(x: torch.Tensor, what: str, device: str) -> Timer:
     if device == "cpu":
-        return Timer("np.copyto(out, x)", globals={"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")}, num_threads=1)
+        return timers.of("np.copyto(out, x)", {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")})
     out = torch.empty_like(x) if what == "copies" else torch.empty(len(x))  # a conversion ends on the host
-    return Timer("out.copy_(x)", globals={"x": x, "out": out}, num_threads=1)
+    return timers.of("out.copy_(x)", {"x": x, "out": out})
 
 
 def _equal(method: Method, x: torch.Tensor, device: str) -> None:
@@ -185,17 +179,6 @@ def _equal(method: Method, x: torch.Tensor, device: str) -> None:
         raise TensorcopyError(
             f"{_code(method, device)} gives no copy of numel {len(x)}", got="other values", allowed="x's own", next="tensorcopy check"
         )
-
-
-def _allowed(what: str, device: str, most: int) -> None:
-    there = devices.available()
-    for sound, wrong, got, allowed, next in (
-        (what in GROUPS, "there is no such picture", repr(what), " or ".join(GROUPS), "tensorcopy plot copies"),
-        (1 <= most <= LARGEST, "no number of elements", str(most), f"1 to 2**{LARGEST.bit_length() - 1}", "--max 2**14"),
-        (device in there, f"there is no {device} here", device, ", ".join(there), "a torch that is built for it, and its driver"),
-    ):
-        if not sound:
-            raise TensorcopyError(wrong, got=got, allowed=allowed, next=next)
 
 
 if __name__ == "__main__":

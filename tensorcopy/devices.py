@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from tensorcopy.errors import TensorcopyError
+
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is ROCm's name too
 DEVICES = ("cpu", *ACCELERATORS)
 
@@ -41,6 +43,15 @@ def is_available(device: str) -> bool:
 def available() -> list[str]:
     """Those of `DEVICES` that this torch can use, the CPU first."""
     return [device for device in DEVICES if is_available(device)]
+
+
+def demand(device: str) -> None:
+    """Raises TensorcopyError where this torch cannot use `device`."""
+    there = available()
+    if device not in there:
+        raise TensorcopyError(
+            f"there is no {device} here", got=device, allowed=", ".join(there), next="a torch that is built for it, and its driver"
+        )
 
 
 def waiter(device: str) -> Callable[[], object]:

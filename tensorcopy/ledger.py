@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -74,19 +75,21 @@ def build() -> str:
 def observations() -> dict[str, Any]:
     """Every method's code and, per device, what it does here; and how many of the article's statements hold."""
     there = devices.available()
+    return {"methods": observed_on(there), "article": {device: _article(device) for device in there}}
+
+
+def observed_on(there: Sequence[str]) -> dict[str, Any]:
+    """Every method by its name: its group and code, and what it does on these devices; {} where this torch does not have it."""
     return {
-        "methods": {
-            method.name: {
-                "group": group,
-                "code": method.code,
-                "code_on_accelerator": method.code_on_accelerator,
-                "since": method.since,
-                "observed": {device: _observed(method, device) for device in there} if exists(method) else {},
-            }
-            for group, rows in GROUPS.items()
-            for method in rows.values()
-        },
-        "article": {device: _article(device) for device in there},
+        method.name: {
+            "group": group,
+            "code": method.code,
+            "code_on_accelerator": method.code_on_accelerator,
+            "since": method.since,
+            "observed": {device: _observed(method, device) for device in there} if exists(method) else {},
+        }
+        for group, rows in GROUPS.items()
+        for method in rows.values()
     }
 
 

@@ -9,7 +9,20 @@ import sys
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "tensorcopy"
-TORCH_HALF = ["methods", "semantics", "devices", "article", "ledger", "memory", "instructions", "agreement", "checking", "curves"]
+TORCH_HALF = [
+    "methods",
+    "semantics",
+    "devices",
+    "article",
+    "ledger",
+    "memory",
+    "instructions",
+    "agreement",
+    "checking",
+    "curves",
+    "timers",
+    "trial",
+]
 BOTH = ["errors", "control", "figures", "multiples", "units"]
 ASV_HALF = [
     "releases",
@@ -36,6 +49,8 @@ ASV_HALF = [
     "server",
     "readme",
     "advice",
+    "advising",
+    "words",
     "site",
     "cli",
 ]

@@ -1,4 +1,4 @@
-"""The reader's own torch on the command line: check and plot. Arguments, printing, exit codes; needs no asv."""
+"""The reader's own torch on the command line: advise, check and plot. Arguments, printing, exit codes; needs no asv."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,31 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import interpreters, multiples
+from tensorcopy import advising, interpreters, multiples
 from tensorcopy.cli.shared import bar
 from tensorcopy.observations import differences, outcome
 from tensorcopy.progress import Progress
+from tensorcopy.units import count, duration
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 def add(commands: Any) -> None:
     """These commands, beside the others'."""
+    advise = commands.add_parser("advise", help="which code to type: measured here, or as shipped where torch is not; exit 1: none does so")
+    advise.add_argument("--to", choices=("tensor", "numpy"), default="tensor", help="what is wanted: a tensor by default, or an ndarray")
+    storage = advise.add_mutually_exclusive_group()
+    storage.add_argument("--independent", action="store_true", default=True, help="with storage of its own; so by default")
+    storage.add_argument("--shared", action="store_false", dest="independent", help="sharing the storage of x")
+    advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
+    advise.add_argument("--keep-graph", action="store_true", help="a gradient shall reach x; without it, shall not")
+    advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; 2**17 by default")
+    advise.add_argument("--device", default="cpu", help="where x lies; cpu by default")
+    advise.add_argument("--shipped", action="store_true", help="answer from the shipped results, measure nothing")
+    advise.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
+    advise.add_argument("--json", action="store_true", help="everything, for a program")
+    advise.set_defaults(command=_advise)
+
     check = commands.add_parser("check", help="is every promise kept by the torch that is installed? exit 1 where not")
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; every one that is there by default")
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
@@ -42,6 +58,53 @@ def add(commands: Any) -> None:
     plot.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
     plot.add_argument("--json", action="store_true", help="what was measured, for a program")
     plot.set_defaults(command=_plot)
+
+
+def _advise(options: argparse.Namespace, console: Console) -> int:
+    ask = partial(
+        advising.advise,
+        options.to,
+        independent=options.independent,
+        keep_graph=options.keep_graph,
+        requires_grad=options.requires_grad,
+        numel=options.numel,
+        device=options.device,
+    )
+    if options.shipped or not advising.can_measure(options.interpreter):
+        advice = ask(shipped=True)
+    else:
+        with bar(Console(stderr=True, highlight=False)) as tell:
+            advice = ask(interpreter=options.interpreter, tell=lambda share, doing: tell(Progress(f"measuring: {doing}", share, 0.0)))
+    if options.json:
+        sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
+        return 0 if advice.choices else 1
+    if not advice.choices:
+        console.print(Text(advice.why), soft_wrap=True)
+        return 1
+    first, *others = advice.choices
+    console.print(Text.assemble("take    ", (first.code, "bold"), f"   {_cost(first)}".rstrip()), soft_wrap=True)
+    console.print(Text(f"        {advice.why}"), soft_wrap=True)
+    for beware in first.beware:
+        console.print(Text(f"beware  {beware}"), soft_wrap=True)
+    if others:
+        table = Table(box=None, pad_edge=False)
+        for title in ("also does as asked", "time", "beside the least", "beware"):
+            table.add_column(title, justify="right" if title == "time" else "left", overflow="fold")
+        for choice in others:
+            by = f"{choice.verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else choice.verdict
+            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text("; ".join(choice.beware)))
+        console.print("")
+        console.print(table, soft_wrap=not console.is_terminal)
+    wish = advice.wish
+    of = f"{count(advice.numel)} float32 on {wish.device}{', a leaf that requires grad' if wish.requires_grad else ''}, one thread"
+    where = "measured here" if advice.measured == "here" else "as shipped, not measured here"
+    console.print(Text(f"\n{where}: torch {advice.torch}, {advice.on}, {of}, {advice.day}"), soft_wrap=True)
+    return 0
+
+
+def _cost(choice: advising.Choice) -> str:
+    times = f"{choice.multiple:.2g} times its floor" if choice.multiple else ""
+    return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", times]))
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:

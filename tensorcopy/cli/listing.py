@@ -167,7 +167,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 
 def _readme(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import readme
+    from tensorcopy import advising, readme
 
     read = results.load(RESULTS)
     if read.problems:
@@ -177,8 +177,19 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
         page = Path(name)
         page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
-    console.print(f"README.md, docs/methodology.md and docs/history.svg: from {len(machine.results)} results of {machine.name}")
+    advising.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
+    console.print(f"README.md, docs/ and {advising.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
     return 0
+
+
+def _shipped(found: Sequence[results.Result]) -> str:
+    """What `tensorcopy advise` says where torch is not: what the chooser's pages say."""
+    from tensorcopy import advising
+    from tensorcopy.site import answers
+
+    machine = answers.machines(found, releases.load())[0]
+    document = advising.shipped(machine.result, machine.series[0].results)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _methodology(found: Sequence[results.Result]) -> dict[str, str]:

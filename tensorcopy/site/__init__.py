@@ -2,7 +2,7 @@
 
 series, answers : results in order, and what is true of them; book : all that the pages are made of
 landing, chooser, histories, comparisons, sizes, doings, about, data : a kind of page each, as values
-pictures, plot : what is drawn; pages : values to HTML by templates/, with the words of words.toml
+pictures, plot : what is drawn; pages : values to HTML by templates/, with the words of ../words.toml
 """
 
 from tensorcopy.site.pages import write

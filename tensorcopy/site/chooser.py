@@ -10,7 +10,7 @@ from tensorcopy.advice import Option, Wish
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, Page
-from tensorcopy.site.words import LANGUAGES, Speaker, speaker
+from tensorcopy.site.words import LANGUAGES, speaker
 from tensorcopy.units import count
 
 FIRST = Wish(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
@@ -36,7 +36,7 @@ def pages(book: Book) -> Iterator[Page]:
     if first is None:  # nothing of what it asks was measured
         yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
     else:
-        numel = _near(AT, sizes[first])
+        numel = advice.near(AT, sizes[first])
         yield from _asked(addresses.CHOOSER, machine, first, numel, found[first][numel], sizes)
 
 
@@ -54,22 +54,9 @@ def _pages(
         say, told = speaker(language), dict(values)
         if wish:
             told["questions"] = _questions(wish, numel, sizes or {}, language)
-            told["because"] = _because(values["options"], say)
+            reason, places = advice.because(values["options"])
+            told["because"] = say(reason, **places)
         yield Page(translated, "choose.html", str(say("chooser")), told, language, languages)
-
-
-def _because(options: Sequence[Option], say: Speaker) -> Any:
-    """Why the first of the options is the one to take."""
-    measured = [option for option in options if option.timing]
-    if not options:
-        return ""
-    if options[0].timing is None:
-        return say("because_unmeasured")
-    if len(options) == 1:
-        return say("because_only")
-    if not options[0].contender:
-        return say("because_quiet")
-    return say("because_least", measured=len(measured)) if options[0].change is None else say("because_contender")
 
 
 def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: str) -> list[tuple[Any, list[tuple[Any, str, bool]]]]:
@@ -77,7 +64,7 @@ def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: s
     say = speaker(language)
 
     def link(to: Wish, at: int = numel) -> str:
-        return addresses.translated(addresses.of_wish(to, _near(at, sizes[to])), language)
+        return addresses.translated(addresses.of_wish(to, advice.near(at, sizes[to])), language)
 
     def asked(name: str, *answers: tuple[str, Wish]) -> tuple[Any, list[tuple[Any, str, bool]]]:
         return say(name), [(say(text), link(to), to == wish) for text, to in answers if to in sizes]
@@ -105,8 +92,3 @@ def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: s
     )
     found.append((say("q_numel"), [(count(size), link(wish, size), size == numel) for size in sizes[wish]]))
     return found
-
-
-def _near(numel: int, sizes: list[int]) -> int:
-    """Of the sizes the nearest, by ratio."""
-    return min(sizes, key=lambda size: max(size / numel, numel / size))

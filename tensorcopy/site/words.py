@@ -1,29 +1,14 @@
-"""The pages' words in their languages, from words.toml. Pure."""
+"""The words of `tensorcopy.words` as the pages' markup. Pure."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 from markupsafe import Markup
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tensorcopy.words import LANGUAGES, table
 
 Speaker = Callable[..., Markup]
-LANGUAGES = ("en", "ja")
-TABLE = Path(__file__).with_name("words.toml")
-
-
-@cache
-def table() -> dict[str, dict[str, str]]:
-    """Every text by its name and language."""
-    found: dict[str, dict[str, str]] = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    return found
 
 
 def speaker(language: str) -> Speaker:
@@ -33,3 +18,6 @@ def speaker(language: str) -> Speaker:
         return Markup(table()[name][language]).format(**places)  # noqa: S704 - our own words; what stands in their places is escaped
 
     return say
+
+
+__all__ = ["LANGUAGES", "Speaker", "speaker"]
