@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from typing import TYPE_CHECKING, Any
 
 from tensorcopy import passes
 from tensorcopy.errors import TensorcopyError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 SCHEMA = Path(__file__).with_name("result.schema.json")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
@@ -72,11 +72,15 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
 
 @cache
 def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # who reads no results needs none
+
     return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 def fault(document: dict[str, Any]) -> str:
     """Where a document is not as result.schema.json describes it, and what is wrong there; "" where it is."""
+    from jsonschema.exceptions import best_match
+
     error = best_match(_validator().iter_errors(document))
     return "" if error is None else f"{'/'.join(str(part) for part in error.absolute_path) or 'top level'}: {error.message}"
 

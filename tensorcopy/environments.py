@@ -17,7 +17,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, load, minor, numpy_for
 
-RUNNER = version("asv_runner")  # it decides how a sample is taken: the one of this program goes into every environment
 COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none
 # What is measured is measured so, unless the caller's environment says otherwise. glibc moves its threshold for mmap as memory is freed,
 # so that a copy of 4 MiB costs a process its page faults at first and later not; here it stands from the start where it ends up at most.
@@ -40,6 +39,11 @@ class Environment:
     def variables(self) -> dict[str, str]:
         """A process's variables in which something of this checkout is measured or observed."""
         return {**STEADY, **os.environ, **self.own, "PYTHONPATH": str(CHECKOUT)}
+
+
+def runner() -> str:
+    """The version of asv_runner that goes into every environment, this program's own: it decides how a sample is taken."""
+    return version("asv_runner")
 
 
 def name(python: str, build: str) -> str:
@@ -81,7 +85,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     """The environment for `release` on Python `python`, made under `directory` unless it is there. Raises TensorcopyError."""
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
-    wanted = "\n".join([*release.requirements(python), f"asv_runner=={RUNNER}"])
+    wanted = "\n".join([*release.requirements(python), f"asv_runner=={runner()}"])
     if not complete.exists() or complete.read_text(encoding="utf-8") != wanted:
         _install(path, release, python, wanted.split("\n"))
         complete.write_text(wanted, encoding="utf-8")
@@ -136,7 +140,7 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
     """Refuse an environment that is not what its label says: TensorcopyError with what was wanted, what came and what to do."""
     ledger = environment.report["ledger"]
-    wanted = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": RUNNER}
+    wanted = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in wanted.items():
         came = ledger[name].split("+")[0] if name == "torch" else ledger[name]
         if came != value:

@@ -16,7 +16,7 @@ try:
     from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
 except ImportError as _missing:
     raise TensorcopyError(
-        "matplotlib is not installed", got="none", allowed="any recent one", next="pip install matplotlib, or leave -o out"
+        "matplotlib is not installed", got="none", allowed="any recent one", next='pip install "tensorcopy[plot]", or leave -o out'
     ) from _missing
 
 # colours that are told apart by everybody (after Okabe and Ito, 2008), dark enough for text, and a mark each for where there is no colour

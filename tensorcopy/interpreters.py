@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,17 @@ def executable(python: str) -> Path:
     return Path(found)
 
 
+@contextmanager
+def _package() -> Iterator[Path]:
+    """A folder where a Python finds this package, and nothing that lies beside it in an installation: that is for another Python."""
+    if (CHECKOUT / "asv.conf.json").exists():
+        yield CHECKOUT
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(Path(__file__).parent, Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
+        yield Path(folder)
+
+
 def asked(
     python: Path,
     module: str,
@@ -39,12 +51,17 @@ def asked(
     variables : of the process; by default ours, with this package to be found
     tell : hears what it prints before: the share that is done (0 to 1), and what is being done
     """
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)} if variables is None else dict(variables)
     last = ""
     with (
+        _package() as here,
         tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up
         subprocess.Popen(
-            [str(python), "-m", module, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=CHECKOUT
+            [str(python), "-m", module, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(here)} if variables is None else dict(variables),
+            cwd=here,
         ) as process,
     ):
         assert process.stdout is not None

@@ -65,7 +65,8 @@ def repository(workshop, tmp_path_factory):
 @pytest.fixture
 def measured(repository, workshop):
     """Runs the step of pull-request.yml between two commits; the process, its document and the comment, without what differs each time."""
-    (step,) = re.findall(r"run: uv run --no-dev tensorcopy (ci pull-request .*)", (ROOT / ".github/workflows/pull-request.yml").read_text())
+    workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
+    (step,) = re.findall(r"run: uv run --no-dev --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
     def measure(head: str, base: str = "main", few: list[str] = FEW) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"

@@ -46,7 +46,7 @@ def test_a_result_carries_its_ledger_and_promises_hold(checkout, measured, relea
     result = json.loads(file_of(checkout, release, python).read_text())
     assert result["ledger"]["torch_sha"] == result["commit_hash"] == release.sha
     assert result["ledger"]["numpy"] == "1.26.4"
-    assert result["ledger"]["asv_runner"] == environments.RUNNER
+    assert result["ledger"]["asv_runner"] == environments.runner()
     seen = {name: row["observed"]["cpu"]["as_promised"] for name, row in result["methods"].items() if row["observed"]}
     assert len(seen) >= 17
     assert all(seen.values()), seen

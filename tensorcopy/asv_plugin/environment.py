@@ -162,7 +162,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
             self._place = environments.inspected(executable)
             ledger = self._place.report["ledger"]
             self._release = environments.released_as(ledger)
-        ledger["asv_runner"] = environments.RUNNER  # the one that is borrowed below
+        ledger["asv_runner"] = environments.runner()  # the one that is borrowed below
         super().__init__(conf, ".".join(ledger["python"].split(".")[:2]), ledger["build"], tagged_env_vars)
         TorchReleases.servable = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"

@@ -12,6 +12,9 @@ from tensorcopy import __version__
 from tensorcopy.cli import ci, here, judging, listing, measuring
 from tensorcopy.errors import TensorcopyError
 
+# what the extra brings, by the names they are imported under
+DASHBOARD = ("asv", "asv_runner", "asv_tachyon", "jinja2", "jsonschema", "markdown_it", "markupsafe", "psutil", "pynvml", "scipy", "uv")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
@@ -21,9 +24,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(options.command(options, console))
     except TensorcopyError as error:
         print(f"tensorcopy: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"tensorcopy: {missing(str(error.name))}", file=sys.stderr)
     except KeyboardInterrupt:
         print("tensorcopy: interrupted; what was finished is kept, the same command goes on with the rest", file=sys.stderr)
     return 2
+
+
+def missing(module: str) -> TensorcopyError:
+    """What to say where a package is not installed. Raises KeyError where it is none of ours to ask for: that is a fault of the program."""
+    extra = {**dict.fromkeys(DASHBOARD, "dashboard"), "matplotlib": "plot"}[module.partition(".")[0]]
+    return TensorcopyError(
+        "this needs a package that is not installed",
+        got=f"no {module}",
+        allowed="advise, check and plot without any other",
+        next=f'pip install "tensorcopy[{extra}]"',
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
