@@ -11,24 +11,29 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
+API = {  # public names, and the module where each lives
     "COPIES": "methods",
     "CONVERSIONS": "methods",
     "PRIMITIVES": "methods",
     "ALTERNATIVES": "methods",
     "Method": "methods",
     "observed": "semantics",
-    "advise": "advising",
+    "Semantics": "semantics",
+    "Outcome": "semantics",
     "check": "checking",
+    "Checked": "checking",
+    "advise": "advising",
+    "Advice": "advising",
+    "Choice": "advising",
     "plot": "curves",
 }
 
-__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "PRIMITIVES", "Method", "__version__", "advise", "check", "observed", "plot"]
+__all__ = ["__version__", *API]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in API:
+        return getattr(import_module(f"{__name__}.{API[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -106,7 +106,7 @@ def memory(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     for title, on_device in (("On the host, of a tensor on the CPU", False), ("On the device, of a tensor on CUDA", True)):
         lines += [f"{title}: the peak above the input of {size(NUMEL * 4)}.", ""]
         lines += [f"| torch | {' | '.join(f'`{codes[name][on_device]}`' for name in shown)} | |", f"|---|{'--:|' * len(shown)}---|"]
-        for versions, values, how in _alike(_peaks(result, shown, on_device) for result in _one_each(results)):
+        for versions, values, how in _alike(_peaks(result, shown, on_device) for result in _one_each(results, list(releases))):
             names = [releases[sha].version for sha in versions]
             span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
             lines.append(f"| {span} | {' | '.join('–' if value is None else size(int(value)) for value in values)} | {how} |")
@@ -184,13 +184,13 @@ def _signed(logarithm: float) -> str:
     return f"{exp(logarithm) - 1:+.1%}"
 
 
-def _one_each(results: Sequence[Result]) -> list[Result]:
-    """A result for each release, in order: bytes do not hang on Python, but were counted on one only."""
+def _one_each(results: Sequence[Result], order: Sequence[str]) -> list[Result]:
+    """A result for each release, in their order: bytes do not hang on Python, and are not counted on each."""
     found: dict[str, Result] = {}
     for result in results:
         if result.counts or result.sha not in found:
             found[result.sha] = result
-    return list(found.values())
+    return sorted(found.values(), key=lambda result: order.index(result.sha))
 
 
 def _peaks(result: Result, methods: Sequence[str], on_device: bool) -> tuple[str, tuple[float | None, ...], str]:

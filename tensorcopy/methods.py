@@ -135,6 +135,7 @@ COPIES = _table(
     _method("tensor", "torch.tensor(x)", *_copy_construct("torch.tensor")),
     _method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),
 )
+"""The five copies of the article, each a `Method` by its name: new_tensor, clone_detach, empty_like_copy, tensor, detach_clone."""
 
 CONVERSIONS = _table(
     _method(
@@ -157,6 +158,7 @@ CONVERSIONS = _table(
         on_accelerator="x.detach().clone().cpu().numpy()",
     ),
 )
+"""The three ways to an independent ndarray: detach_numpy_copy, clone_detach_numpy, detach_clone_numpy."""
 
 PRIMITIVES = _table(
     _method("detach", "x.detach()", _everywhere("1.9.0", _both(Outcome(shares_storage=True)))),
@@ -187,6 +189,7 @@ PRIMITIVES = _table(
         ),
     ),
 )
+"""detach, clone, cpu and numpy alone."""
 
 _ASARRAY_WARNS = (
     "UserWarning: torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
@@ -249,6 +252,7 @@ ALTERNATIVES = _table(
     # independent on every device, with one allocation on the host and none on the device
     _method("detach_to_cpu_copy_numpy", 'x.detach().to("cpu", copy=True).numpy()', _everywhere("1.9.0", _both(array()))),
 )
+"""The other ways that people ask about, some of which share storage or fail: see what each promises."""
 
 GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(
     {"copy": COPIES, "conversion": CONVERSIONS, "primitive": PRIMITIVES, "alternative": ALTERNATIVES}

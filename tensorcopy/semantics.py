@@ -18,18 +18,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call gives. Read as a sentence about the result `y` of a method on `x`."""
+    """What one call gives. Read as a sentence about the result `y` of a method on `x`; a field is None where it says nothing.
 
-    gives: str = "tensor"  # or "ndarray", or "error"
-    shares_storage: bool | None = False  # a later write to x shows in y
-    keeps_graph: bool | None = False  # a gradient of y reaches x
+    gives : "tensor", "ndarray" or "error"
+    shares_storage : whether a later write to x shows in y
+    keeps_graph : whether a gradient of y reaches x
+    is_leaf, requires_grad : as y has them
+    device, dtype : "same" as those of x, or which
+    layout : "same" where the strides of a transposed x are kept, or "contiguous"
+    warns : category and text; no DeprecationWarning
+    raises : type and text; `{device}` stands for the tensor's device
+    """
+
+    gives: str = "tensor"
+    shares_storage: bool | None = False
+    keeps_graph: bool | None = False
     is_leaf: bool | None = True
     requires_grad: bool | None = False
-    device: str | None = "same"  # or "cpu"
+    device: str | None = "same"
     dtype: str | None = "same"
-    layout: str | None = "same"  # the strides of a transposed x are kept; or "contiguous"
-    warns: str = ""  # category and text; no DeprecationWarning
-    raises: str = ""  # type and text; `{device}` stands for the tensor's device
+    layout: str | None = "same"
+    warns: str = ""
+    raises: str = ""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,11 @@ KINDS = [
     "report-card.html",
     "glossary.html",
     "ja/glossary.html",
+    "docs/index.html",
+    "docs/guide.html",
+    "ja/docs/guide.html",
+    "docs/methodology.html",
+    "docs/api.html",
     "data.html",
 ]  # one page of each template at least, with the longest words
 
@@ -51,10 +56,9 @@ def published(tmp_path_factory) -> Path:
     """The whole site of the shipped history, but for what asv writes."""
     directory = tmp_path_factory.mktemp("site")
     card = json.loads((ROOT / report_card.FILE).read_text())
-    glossary = {language: (ROOT / path).read_text() for language, path in publisher.GLOSSARY.items()}
     begin = time.process_time()
     publisher._explorer(directory)
-    site.write(results.load(ROOT / "results").found, card, glossary, directory)
+    site.write(results.load(ROOT / "results").found, card, publisher.documentation(ROOT), directory)
     (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
 

@@ -22,9 +22,11 @@ def machine():
 def test_what_docs_show_is_not_stale(machine, monkeypatch):
     """`tensorcopy readme` would change nothing."""
     assert readme.written(TEXT, readme.parts(machine)) == TEXT
-    page = (ROOT / "docs/methodology.md").read_text(encoding="utf-8")
     monkeypatch.chdir(ROOT)
-    assert readme.written(page, listing._methodology(machine.results), "docs/methodology.md") == page
+    produced = listing._methodology(machine.results)
+    for name, parts in (("docs/methodology.md", produced), ("docs/memory.md", {"memory": produced["memory"]})):
+        page = (ROOT / name).read_text(encoding="utf-8")
+        assert readme.written(page, parts, name) == page
     assert readme.picture(machine) == (ROOT / "docs/history.svg").read_text(encoding="utf-8")
 
 

@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 from tensorcopy import releases, report_card, results
+from tensorcopy.asv_plugin import publisher
 from tensorcopy.results import Case
 from tensorcopy.sides import version
 from tensorcopy.site import addresses, pages, words
@@ -30,8 +31,7 @@ def shipped() -> dict[str, str]:
     found = tuple(one for one in results.load(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
     assert len(found) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / report_card.FILE).read_text())
-    glossary = {language: (ROOT / "docs" / name).read_text() for language, name in (("en", "glossary.md"), ("ja", "glossary.ja.md"))}
-    return dict(pages.files(pages.book(found, card, glossary)))
+    return dict(pages.files(pages.book(found, card, publisher.documentation(ROOT))))
 
 
 class Tags(HTMLParser):
@@ -173,6 +173,11 @@ def test_addresses_stay(shipped):
         "report-card.json",
         "glossary.html",
         "ja/glossary.html",
+        "docs/index.html",
+        "docs/guide.html",
+        "ja/docs/guide.html",
+        "docs/api.html",
+        "docs/changelog.html",
         "data.html",
         "data/epyc-2core.csv",
         "data/epyc-2core.json",

@@ -17,7 +17,6 @@ from asv.publishing import OutputPublisher
 
 from tensorcopy import report_card, results
 
-GLOSSARY = {"en": Path("docs/glossary.md"), "ja": Path("docs/glossary.ja.md")}
 ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts
 
 
@@ -36,12 +35,17 @@ class Pages(OutputPublisher):  # type: ignore[misc]
         _explorer(directory)
         read = results.load(Path(conf.results_dir).absolute())
         card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-        glossary = {language: path.read_text(encoding="utf-8") for language, path in GLOSSARY.items() if path.exists()}
-        site.write(read.found, card, glossary, directory)
+        site.write(read.found, card, documentation(), directory)
         for problem in read.problems:
             log.error(str(problem))
         if read.problems:
             atexit.register(_fail)
+
+
+def documentation(checkout: Path = Path()) -> dict[str, str]:
+    """Every page of docs/ as Markdown, by the name of its file, and the changelog."""
+    files = [*sorted((checkout / "docs").glob("*.md")), *checkout.glob("CHANGELOG.md")]
+    return {path.name.removesuffix(".md").lower(): path.read_text(encoding="utf-8") for path in files}
 
 
 def _explorer(directory: Path) -> None:

@@ -173,13 +173,35 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     if read.problems:
         raise read.problems[0]  # a README from fewer results would be a wrong one
     machine = readme.best_known(read.found)
-    for name, parts in (("README.md", readme.parts(machine)), ("docs/methodology.md", _methodology(machine.results))):
+    methodology = _methodology(machine.results)
+    memory = {"memory": methodology["memory"]}
+    for name, parts in (("README.md", readme.parts(machine)), ("docs/methodology.md", methodology), ("docs/memory.md", memory)):
         page = Path(name)
         page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
     advising.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
+    for name, text in {**_reference(), **_drawings(results.newest(read.found))}.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
     console.print(f"README.md, docs/ and {advising.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
     return 0
+
+
+def _reference() -> dict[str, str]:
+    """The pages of docs/ about what can be typed, by their path."""
+    from tensorcopy import API, cli, reference
+
+    return {"docs/commands.md": reference.commands(cli._parser()), "docs/api.md": reference.api(API, Path(releases.__file__).parent)}
+
+
+def _drawings(newest: results.Result) -> dict[str, str]:
+    """The drawings of docs/guide.md by their path, for those who read it as a file."""
+    from tensorcopy.site import drawings, pictures
+
+    return {
+        f"docs/drawings/{name}.svg": pictures.standalone(svg, "drawings") + "\n"
+        for name, svg in drawings.of_methods(newest.methods).items()
+    }
 
 
 def _shipped(found: Sequence[results.Result]) -> str:

@@ -23,6 +23,7 @@ MEMORY = "memory.html"
 MACHINES = "machines.html"
 REPORT_CARD = "report-card.html"
 GLOSSARY = "glossary.html"
+DOCS = "docs/index.html"
 DATA = "data.html"
 EXPLORER = "explorer.html"
 FEED = "changes.xml"
@@ -37,6 +38,13 @@ LONGEST = 60  # characters of a part
 def translated(address: str, language: str) -> str:
     """The same page in another language than English."""
     return address if language == "en" else f"{language}/{address}"
+
+
+def of_doc(name: str) -> str:
+    """A page of docs/, by the name of its file: "guide", and "guide.ja" for the Japanese one."""
+    stem, _, language = name.partition(".")
+    address = GLOSSARY if stem == "glossary" else f"docs/{part(stem.lower())}.html"
+    return translated(address, language or "en")
 
 
 def of_method(method: str) -> str:

@@ -43,20 +43,20 @@ class Book:
     """What was measured, and what is known of it.
 
     card : the report card (`tensorcopy.report_card`); None where there is none
-    glossary : by language, as Markdown
+    docs : the pages of docs/ as Markdown, by the names of their files: "guide", "guide.ja"
     day : of writing, "2026-11-21"
     """
 
     machines: tuple[Machine, ...]
     card: Mapping[str, Any] | None
-    glossary: Mapping[str, str]
+    docs: Mapping[str, str]
     day: str
 
     @classmethod
     def of_results(
-        cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, glossary: Mapping[str, str], day: str
+        cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
     ) -> Book:
-        return cls(tuple(answers.machines(found, releases)), card, glossary, day)
+        return cls(tuple(answers.machines(found, releases)), card, docs, day)
 
     @property
     def machine(self) -> Machine | None:

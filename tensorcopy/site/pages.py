@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__, releases
 from tensorcopy.results import Result
-from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, sizes
+from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, manual, sizes
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.plot import SHAPES
 from tensorcopy.site.words import speaker
@@ -31,6 +31,7 @@ MAKERS: tuple[Callable[[Book], Iterator[Page | File]], ...] = (
     sizes.pages,
     doings.pages,
     about.pages,
+    manual.pages,
     data.pages,
 )
 NAV = (
@@ -42,6 +43,7 @@ NAV = (
     ("memory", addresses.MEMORY),
     ("machines", addresses.MACHINES),
     ("report_card", addresses.REPORT_CARD),
+    ("docs", addresses.DOCS),
     ("glossary", addresses.GLOSSARY),
     ("data", addresses.DATA),
     ("explorer", addresses.EXPLORER),
@@ -51,15 +53,15 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACED = "\ufffd"
 
 
-def write(found: Sequence[Result], card: Mapping[str, Any] | None, glossary: Mapping[str, str], directory: Path) -> None:
+def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
     """Write every page, its data, the stylesheet and the script into `directory`, which exists.
 
-    card : of `tensorcopy.report_card`; glossary : Markdown by language
+    card : of `tensorcopy.report_card`; docs : Markdown by the names of files, as `Book` has it
     """
     for name in OURS:
         shutil.copyfile(HERE / name, directory / name)
     made: set[Path] = set()
-    for address, text in files(book(found, card, glossary)):
+    for address, text in files(book(found, card, docs)):
         path = directory / address
         if path.parent not in made:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,9 +69,9 @@ def write(found: Sequence[Result], card: Mapping[str, Any] | None, glossary: Map
         path.write_text(text, encoding="utf-8")
 
 
-def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, glossary: Mapping[str, str] | None = None) -> Book:
+def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Book:
     """What the pages are made of, as of today."""
-    return Book.of_results(found, releases.load(), card, glossary or {}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+    return Book.of_results(found, releases.load(), card, docs or {}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
 
 
 def files(book: Book) -> Iterator[tuple[str, str]]:

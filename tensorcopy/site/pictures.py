@@ -122,12 +122,12 @@ def of_changes(found: Comparison, widest: float) -> str:
     return Plot(label, Places(max(1, len(known))), Ratios(widest), whiskers=[some for some in whiskers if some.points]).svg()
 
 
-def standalone(svg: str) -> str:
-    """An SVG of this module as a file of its own: it brings along what the stylesheet says of plots, light and dark."""
+def standalone(svg: str, kind: str = "plots") -> str:
+    """An SVG as a file of its own: it brings along what the stylesheet says of its kind, "plots" or "drawings", light and dark."""
     sheet = STYLESHEET.read_text(encoding="utf-8")
     tokens = re.findall(r"^  (--[a-z0-9-]+): light-dark\((.+?), (.+?)\);$", sheet, re.MULTILINE)
     light, dark = ("".join(f"{name}:{pair[which]};" for name, *pair in tokens) for which in (0, 1))
-    rules = sheet.split("/* plots", 1)[1].split("*/", 1)[1].split("/* end of plots */")[0]
+    rules = sheet.split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
     style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
     return svg.replace(">", f"><style>{style}</style>", 1)
 
