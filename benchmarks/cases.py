@@ -95,6 +95,7 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
         each_waited_for=each_waited_for,
         threads=threads,
         moves=numel <= MOVED,
+        world=method.names,
     )
 
 
@@ -136,17 +137,18 @@ class Loop:
     names : what the act is done with, where it lies now
     """
 
-    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True):
+    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True, world=NAMES):
         """`place` makes what `code`, an expression or statement, is done with: values by name, each time elsewhere in memory.
 
         each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
         moves : whether `move` does anything
+        world : what the code may name besides
         """
         skip_if_absent()
         torch.set_num_threads(threads)
         self.device, self.threads, self.moves = device, threads, moves
         self._place, self._left, self.names = place, [], place()
-        world = {**NAMES, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
+        world = {**world, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
         text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)
         exec(text, world)  # noqa: S102 - a method's own text
         self._seconds = world["seconds"]

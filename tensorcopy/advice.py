@@ -24,6 +24,8 @@ SUITES = {
     "primitive": "primitives.{}.time_primitive",
     "alternative": "alternatives.{}.time_alternative",
 }
+OWN = "own.{}.time_own"  # of every other group: somebody's own operations
+ALONE = ("primitive", "alternative")  # not timed with and without grad
 ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, and so waits by itself
 FIRST = "1.9.0"  # a method that is as old as the table needs no word about its age
 
@@ -89,7 +91,7 @@ def devices(result: Result) -> list[str]:
 def numels(result: Result, wish: Wish) -> list[int]:
     """The sizes at which a wish can be answered with a cost: of tensors that require grad those of that suite."""
     for requires_grad in (wish.requires_grad, False):
-        suites = {_suite(group, wish.device, requires_grad) for group in ("copy", "conversion")}
+        suites = {suite_of(group, wish.device, requires_grad) for group in ("copy", "conversion")}
         found = {int(case["numel"]) for case in result.timings if case.suite in suites and _device(case) == wish.device}
         if found:
             return sorted(found)
@@ -204,18 +206,20 @@ def _beware(row: Mapping[str, Any], wish: Wish) -> Iterable[tuple[str, str]]:
 def case_of(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
     """Where a result has the time of a method, of which `row` is what it says, for a wish at a size."""
     parameters = [("method", method), ("numel", str(numel))]
-    group = row["group"] if row.get("group") in SUITES else "copy"
+    group = row.get("group", "copy")
     if wish.device != "cpu":
         parameters.append(("device", wish.device))
     if wish.requires_grad:  # the suites time it on the CPU only, and there copies and conversions only
         parameters.append(("requires_grad", "True"))
-    return Case(_suite(group, wish.device, wish.requires_grad), tuple(parameters))
+    return Case(suite_of(group, wish.device, wish.requires_grad), tuple(parameters))
 
 
-def _suite(group: str, device: str, requires_grad: bool) -> str:
+def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
+    """Where the methods of a group are timed by size."""
+    suite = SUITES.get(group, OWN)
     if device != "cpu":
-        return SUITES[group].format(ON_DEVICE.get(group, "Throughput"))
-    return SUITES[group].format("ByGrad" if requires_grad and group in ON_DEVICE else "BySize")
+        return suite.format(ON_DEVICE.get(group, "Throughput"))
+    return suite.format("ByGrad" if requires_grad and group not in ALONE else "BySize")
 
 
 def _device(case: Case) -> str:

@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch.utils.benchmark import Timer
 
-from tensorcopy import devices, timers
+from tensorcopy import devices, operations, timers
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import CONVERSIONS, COPIES, NAMES, Method, exists
+from tensorcopy.methods import CONVERSIONS, COPIES, OWN, Method, exists
 
 GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
@@ -74,7 +74,9 @@ def measured(
     requires_grad: bool = False,
     tell: Callable[[float, str], None] = lambda share, doing: None,
 ) -> Curves:
-    """Time every copy or every conversion at numel = 1, 2, 4, … `most`. Before that each result is compared with what it is a copy of.
+    """Time every copy or every conversion at numel = 1, 2, 4, … `most`, and operations that are declared to stand beside them.
+
+    Before that each result is compared with what it is a copy of.
 
     tell : hears the share that is done (0 to 1) and what is being done
 
@@ -85,7 +87,8 @@ def measured(
     devices.demand(device)
     timers.allow(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    methods = [method for method in GROUPS[what].values() if exists(method)]
+    own = [OWN[row.name] for row in operations.declared() if row.beside == what]
+    methods = [method for method in (*GROUPS[what].values(), *own) if exists(method)]
     acts: dict[tuple[str, int], Timer] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not copying
@@ -93,7 +96,7 @@ def measured(
             x = torch.ones(numel, device=device).requires_grad_(requires_grad)
             for method in methods:
                 _equal(method, x, device)
-                acts[method.name, numel] = timers.of(_code(method, device), {**NAMES, "x": x})
+                acts[method.name, numel] = timers.of(_code(method, device), {**method.names, "x": x})
             acts[FLOOR, numel] = _floor(x.detach(), what, device)
         times = _times(acts, tell)
     return Curves(

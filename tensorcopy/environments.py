@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import interpreters, uv
+from tensorcopy import interpreters, operations, uv
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, load, minor, numpy_for
@@ -85,7 +85,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     """The environment for `release` on Python `python`, made under `directory` unless it is there. Raises TensorcopyError."""
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
-    wanted = "\n".join([*release.requirements(python), f"asv_runner=={runner()}"])
+    own = [package for one in operations.declared() for package in one.requires]
+    wanted = "\n".join([*release.requirements(python), f"asv_runner=={runner()}", *own])
     if not complete.exists() or complete.read_text(encoding="utf-8") != wanted:
         _install(path, release, python, wanted.split("\n"))
         complete.write_text(wanted, encoding="utf-8")

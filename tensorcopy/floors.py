@@ -6,7 +6,12 @@ from tensorcopy.passes import Timing
 from tensorcopy.results import Case, Result
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
-MOVES = ("copies", "conversions", "article")  # the suites whose methods all move their bytes; a primitive or an alternative may share
+MOVES = (
+    "copies",
+    "conversions",
+    "article",
+    "own",
+)  # the suites whose methods all move their bytes; a primitive or an alternative may share
 
 
 def nbytes(case: Case) -> int | None:

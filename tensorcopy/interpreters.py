@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tensorcopy import operations
 from tensorcopy.errors import Relayed, TensorcopyError
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = operations.CHECKOUT
 
 
 def executable(python: str) -> Path:
@@ -39,6 +40,12 @@ def _package() -> Iterator[Path]:
         yield Path(folder)
 
 
+def _path(here: Path, python: Path) -> str:
+    """PYTHONPATH with this package; the caller's own is for the running Python, not for another."""
+    own = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
+    return os.pathsep.join(filter(None, [str(here), own]))
+
+
 def asked(
     python: Path,
     module: str,
@@ -60,7 +67,7 @@ def asked(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(here)} if variables is None else dict(variables),
+            env={**(os.environ if variables is None else variables), **operations.variables(), "PYTHONPATH": _path(here, python)},
             cwd=here,
         ) as process,
     ):
@@ -75,7 +82,7 @@ def asked(
         said = errors.read().strip().splitlines() or ["nothing"]
     if process.returncode != 0:
         if "; allowed: " in said[-1] and "; next: " in said[-1]:
-            raise Relayed(said[-1])
+            raise Relayed(said[-1].removeprefix("tensorcopy.errors.TensorcopyError: "))
         raise TensorcopyError(
             f"{python} cannot import torch and tensorcopy's registry",
             got=said[-1],

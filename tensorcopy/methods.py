@@ -7,7 +7,9 @@ stored results: rows are appended, never renamed, reordered or given another bod
 from __future__ import annotations
 
 import copy
+import importlib
 import re
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
+from tensorcopy import operations
 from tensorcopy.devices import ACCELERATORS
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.semantics import Outcome, Semantics, array, raises
@@ -37,7 +40,8 @@ class Method(Protocol):
     code : the expression, of a tensor `x`, that the function is
     code_on_accelerator : the expression where `x` lies on another device than the CPU; mostly the same
     on : by device, the function for a tensor that lies there; on["cpu"] is the method itself
-    promises : what it does, by the release from which on it does
+    names : what its code may name besides x
+    promises : what it does, by the release from which on it does; none where nobody has promised anything
     since : the first torch release that has it
     """
 
@@ -45,6 +49,7 @@ class Method(Protocol):
     code: str
     code_on_accelerator: str
     on: Mapping[str, Callable[[Any], Any]]
+    names: Mapping[str, Any]
     promises: tuple[Promise, ...]
     since: str
 
@@ -64,19 +69,21 @@ def promised(method: Method, device: str, release: str = torch.__version__) -> S
     return valid[-1].cpu if device == "cpu" else valid[-1].accelerator
 
 
-def _method(name: str, code: str, *promises: Promise, on_accelerator: str = "") -> Method:
+def _method(
+    name: str, code: str, *promises: Promise, on_accelerator: str = "", since: str = "", names: Mapping[str, Any] = NAMES
+) -> Method:
     """A row of the table. Its functions are compiled from its code, so that the two cannot differ."""
-    method: Any = _compiled(code)
+    method: Any = _compiled(code, names)
     method.__name__ = method.__qualname__ = method.name = name
-    method.code, method.code_on_accelerator = code, on_accelerator or code
-    method.on = {"cpu": method, **dict.fromkeys(ACCELERATORS, _compiled(method.code_on_accelerator))}
-    method.promises, method.since = promises, promises[0].since
+    method.code, method.code_on_accelerator, method.names = code, on_accelerator or code, names
+    method.on = {"cpu": method, **dict.fromkeys(ACCELERATORS, _compiled(method.code_on_accelerator, names))}
+    method.promises, method.since = promises, since or promises[0].since
     found: Method = method
     return found
 
 
-def _compiled(code: str) -> Any:
-    return eval(f"lambda x: {code}", dict(NAMES))  # noqa: S307 - the text is a row of this table
+def _compiled(code: str, names: Mapping[str, Any]) -> Any:
+    return eval(f"lambda x: {code}", dict(names))  # noqa: S307 - the text is a row of this table, or the reader's own
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -254,7 +261,63 @@ ALTERNATIVES = _table(
 )
 """The other ways that people ask about, some of which share storage or fail: see what each promises."""
 
+METHODS = _table(*COPIES.values(), *CONVERSIONS.values(), *PRIMITIVES.values(), *ALTERNATIVES.values())
+
+
+def _own(row: operations.Operation) -> Method:
+    """An operation of the reader's own. Raises TensorcopyError where it cannot be had."""
+    if row.name in METHODS:
+        raise TensorcopyError("an operation has the name of another", got=row.name, allowed="a name of its own", next=operations.GUIDE)
+    names = dict(NAMES)
+    for module in row.imports:
+        names[module.partition(".")[0]] = _imported(module, row)
+    try:
+        promise = [Promise(row.since, semantics, None) for semantics in _promised(row)]
+        return _method(row.name, row.code, *promise, on_accelerator=row.code_on_accelerator, since=row.since, names=names)
+    except (SyntaxError, TypeError) as error:
+        raise TensorcopyError(
+            f"the operation {row.name} is refused",
+            got=f"{type(error).__name__}: {error}",
+            allowed="an expression of x",
+            next=operations.GUIDE,
+        ) from error
+
+
+def _promised(row: operations.Operation) -> list[Semantics]:
+    if not row.promise:
+        return []
+    plain = Outcome(**row.promise.get("plain", {}))
+    return [Semantics(plain, Outcome(**row.promise["with_grad"]) if "with_grad" in row.promise else plain)]
+
+
+def _imported(module: str, row: operations.Operation) -> Any:
+    """The module's topmost package, as `import` binds it."""
+    beside = [row.folder] if row.folder and row.folder not in sys.path else []
+    sys.path += beside
+    try:
+        importlib.import_module(module)
+        return importlib.import_module(module.partition(".")[0])
+    except ImportError as error:
+        raise TensorcopyError(
+            f"the operation {row.name} cannot be imported",
+            got=f"{module}: {error}",
+            allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
+            next="install it there, or name it in the operation's requires",
+        ) from error
+
+
+OWN = _table(*(_own(row) for row in operations.declared()))
+"""Operations of the reader's own: those of tensorcopy.toml, and of installed packages."""
+
 GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(
-    {"copy": COPIES, "conversion": CONVERSIONS, "primitive": PRIMITIVES, "alternative": ALTERNATIVES}
+    {
+        "copy": COPIES,
+        "conversion": CONVERSIONS,
+        "primitive": PRIMITIVES,
+        "alternative": ALTERNATIVES,
+        **{
+            group: _table(*(OWN[row.name] for row in operations.declared() if row.group == group))
+            for group in dict.fromkeys(row.group for row in operations.declared())
+        },
+    }
 )
-METHODS = _table(*(row for rows in GROUPS.values() for row in rows.values()))

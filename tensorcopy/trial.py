@@ -21,7 +21,7 @@ from torch.utils.benchmark import Timer
 
 from tensorcopy import devices, ledger, timers
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import METHODS, NAMES
+from tensorcopy.methods import METHODS, OWN, Method
 
 ROUNDS = 9
 SAMPLE = 0.006  # seconds at least
@@ -61,8 +61,8 @@ def tried(
 def _rounds(
     fit: list[str], to: str, device: str, numel: int, requires_grad: bool, tell: Callable[[float, str], None]
 ) -> dict[str, list[float]]:
-    codes = {name: METHODS[name].code if device == "cpu" else METHODS[name].code_on_accelerator for name in fit}
-    rounds: dict[str, list[float]] = {name: [] for name in (*codes, FLOOR)}
+    methods = {name: METHODS[name] if name in METHODS else OWN[name] for name in fit}
+    rounds: dict[str, list[float]] = {name: [] for name in (*methods, FLOOR)}
     numbers: dict[str, int] = {}
     random, left = SystemRandom(), []
     for turn in range(ROUNDS):
@@ -72,12 +72,16 @@ def _rounds(
         order = list(rounds)
         random.shuffle(order)
         for name in order:
-            timer = _floor(x.detach(), to, device) if name == FLOOR else timers.of(codes[name], {**NAMES, "x": x})
+            timer = _floor(x.detach(), to, device) if name == FLOOR else _act(methods[name], x, device)
             if name not in numbers:
                 numbers[name] = timers.calls(timer, SAMPLE)
             timer.timeit(1 + numbers[name] // 10)  # here nothing is in the caches
             rounds[name].append(timer.timeit(numbers[name]).median)
     return rounds
+
+
+def _act(method: Method, x: torch.Tensor, device: str) -> Timer:
+    return timers.of(method.code if device == "cpu" else method.code_on_accelerator, {**method.names, "x": x})
 
 
 def _floor(x: torch.Tensor, to: str, device: str) -> Timer:

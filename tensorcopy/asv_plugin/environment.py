@@ -14,7 +14,7 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy import environments, interpreters, releases, uv
+from tensorcopy import environments, interpreters, operations, releases, uv
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import stamp_at_exit
@@ -70,6 +70,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         """The process's environment: asv's own variables, and no PYTHONPATH that would mix two worlds."""
         variables = {
             **environments.STEADY,
+            **operations.variables(),
             **(given or os.environ),
             **self._global_env_vars,
             **self._own,

@@ -89,10 +89,11 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     if others:
         table = Table(box=None, pad_edge=False)
         for title in ("also does as asked", "time", "beside the least", "beware"):
-            table.add_column(title, justify="right" if title == "time" else "left", overflow="fold")
+            table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "beware")
         for choice in others:
             by = f"{choice.verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else choice.verdict
-            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text("; ".join(choice.beware)))
+            beware = "; ".join(one.partition(":")[0] for one in choice.beware)  # the first's are told whole
+            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text(beware))
         console.print("")
         console.print(table, soft_wrap=not console.is_terminal)
     wish = advice.wish

@@ -12,7 +12,7 @@ from typing import Any
 from packaging.version import Version
 
 from tensorcopy import advice, floors, sides
-from tensorcopy.advice import ON_DEVICE, SUITES
+from tensorcopy.advice import suite_of
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.passes import Timing
 from tensorcopy.releases import Release
@@ -266,16 +266,21 @@ def _whole(one: Series) -> Result:
     return whole[-1] if whole else one.newest
 
 
+def groups(result: Result) -> list[str]:
+    """What is pictured by size: copies, conversions, and everybody's own operations."""
+    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(advice.GROUPS))]
+
+
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
     """The case of a method of a group at one size, contiguous float32 without grad."""
-    if device == "cpu":
-        return Case(SUITES[group].format("BySize"), (("method", method), ("numel", str(numel))))
-    return Case(SUITES[group].format(ON_DEVICE[group]), (("method", method), ("numel", str(numel)), ("device", device)))
+    where = () if device == "cpu" else (("device", device),)
+    return Case(suite_of(group, device), (("method", method), ("numel", str(numel)), *where))
 
 
 def _cases(result: Result, group: str, device: str) -> list[Case]:
-    suite = SUITES[group].format("BySize" if device == "cpu" else ON_DEVICE[group])
-    return [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
+    suite = suite_of(group, device)
+    found = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
+    return found if group in advice.GROUPS else [case for case in found if result.methods.get(case["method"], {}).get("group") == group]
 
 
 def _numels(result: Result, group: str, device: str) -> list[int]:
@@ -300,7 +305,7 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
 def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], beside: Sequence[Result]) -> tuple[int, ...]:
     """At how many sizes each method may be the least for a tensor that requires grad; that is measured on the CPU only."""
     found = dict.fromkeys(methods, 0)
-    suite = SUITES[group].format("ByGrad")
+    suite = suite_of(group, "cpu", requires_grad=True)
     sizes: dict[str, list[Case]] = {}
     for case in result.timings if device == "cpu" else ():
         asked = dict(case.parameters)

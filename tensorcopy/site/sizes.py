@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from tensorcopy.sides import version
 from tensorcopy.site import addresses, answers, pictures
-from tensorcopy.site.answers import ACCELERATORS, GROUPS, CostTable
+from tensorcopy.site.answers import ACCELERATORS, CostTable
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.data import times
 from tensorcopy.site.series import Series
@@ -28,7 +28,7 @@ def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
     tables = [
         table
         for device in ("cpu", *ACCELERATORS)
-        for group in GROUPS
+        for group in answers.groups(result)
         if (table := answers.costs(result, group, device, one.results)).methods
     ]
 
