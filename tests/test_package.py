@@ -70,7 +70,7 @@ def test_any_other_command_says_which_extra_it_needs(command, extra):
 def test_each_extra_s_packages_are_known_by_the_names_they_are_imported_under():
     """So that whichever is missing, it is said what brings it."""
     brought = {re.split(r"[\[=<>~!; ]", one)[0] for one in PROJECT["project"]["optional-dependencies"]["dashboard"]}
-    names = {"asv-tachyon": "asv_tachyon", "markdown-it-py": "markdown_it", "nvidia-ml-py": "pynvml"}
+    names = {"asv-tachyon": "asv_tachyon", "markdown-it-py": "markdown_it", "mdit-py-plugins": "mdit_py_plugins", "nvidia-ml-py": "pynvml"}
     assert {names.get(one, one) for one in brought} == set(cli.DASHBOARD)
 
 
@@ -78,6 +78,13 @@ def test_a_fault_of_the_program_is_none_of_the_reader_s():
     """A module of ours that is missing is no package to install."""
     with pytest.raises(KeyError):
         cli.missing("tensorcopy.nowhere")
+
+
+def test_the_repository_is_as_scientific_python_asks():
+    """But for what pyproject.toml leaves out, each with its reason."""
+    done = subprocess.run([sys.executable, "-m", "repo_review", str(ROOT)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert len(PROJECT["tool"]["repo-review"]["ignore"]) <= 5
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,20 @@ from tensorcopy.cli import ci, here, judging, listing, measuring
 from tensorcopy.errors import TensorcopyError
 
 # what the extra brings, by the names they are imported under
-DASHBOARD = ("asv", "asv_runner", "asv_tachyon", "jinja2", "jsonschema", "markdown_it", "markupsafe", "psutil", "pynvml", "scipy", "uv")
+DASHBOARD = (
+    "asv",
+    "asv_runner",
+    "asv_tachyon",
+    "jinja2",
+    "jsonschema",
+    "markdown_it",
+    "markupsafe",
+    "mdit_py_plugins",
+    "psutil",
+    "pynvml",
+    "scipy",
+    "uv",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
