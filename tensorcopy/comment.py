@@ -103,9 +103,10 @@ def _section(document: Mapping[str, Any], run: str) -> str:
     parts = [_contest(document, one) for one in document["contests"]]
     if not parts:
         parts = ["### ⚠️ Nothing was compared\n"]
+    device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     how = (
         f"{document['passes']} passes of either side, by turns, on {document['device']}; what changed was measured again twice. "
-        f"The same here: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}`."
+        f"The same here: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
     )
     return "\n".join([*parts, f"<sub>{how}{_see(run)}</sub>\n"])
 

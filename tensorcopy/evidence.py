@@ -33,7 +33,7 @@ def evidence(found: Comparison, case: Case) -> str:
         lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
     if change.interval and change.p is not None:
         lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {100 * (1 - ALPHA):g} %, bootstrapped over passes")
-        lines.append(f"test       p = {change.p:.2g}, adjusted for {len(found.changes)} cases (Holm); a change has p ≤ {ALPHA:g}")
+        lines.append(f"test       p = {change.p:.2g}, adjusted for {found.compared} cases (Holm); a change has p ≤ {ALPHA:g}")
         lines.append(f"margin     {100 * found.margin:g} %: a smaller change is not told")
     if change.confirmed:
         lines.append(f"confirmed  held in {change.confirmed[0]} of {change.confirmed[1]} measurements of its own")

@@ -116,7 +116,7 @@ def counted(found: Comparison) -> list[str]:
 
 def _why(change: Change) -> str:
     """An undecided change's reason, as far as it is shared with others."""
-    return change.reason.partition(",")[0] if not change.interval else "the interval holds both a change and none"
+    return change.reason.partition(", ")[0] if not change.interval else "neither a change nor its absence is sure"
 
 
 def _six(number: float | None) -> float | None:

@@ -54,6 +54,11 @@ class Comparison:
     noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
 
     @property
+    def compared(self) -> int:
+        """How many cases were judged together; the others could not be."""
+        return sum(change.p is not None for change in self.changes.values())
+
+    @property
     def on(self) -> str:
         """What both were measured on, and with."""
         one, other = self.before.ledger, self.after.ledger
