@@ -78,6 +78,11 @@ def test_every_drawing_that_is_shown_is_there(site):
             assert f'aria-label="{label}"' in page
 
 
+def test_no_page_has_a_style_of_its_own(site):
+    """The pages' policy forbids it."""
+    assert not [address for address, page in site.items() if re.search(r"<(?!svg|rect|path|text|circle)[a-z]+ [^>]*style=", page)]
+
+
 def test_every_page_is_reached_from_the_first(site):
     """By plain links, but for the Japanese ones, which each have an English one that leads there."""
     reached, ahead = set(), [addresses.DOCS]

@@ -139,7 +139,7 @@ def test_the_wheel_works_beside_a_torch(wheel, tmp_path, python, age):
     checked = json.loads(run(program, "check", "--json", "--device", "cpu"))
     assert checked["torch"].startswith(release.version)
     assert {row["kept"] for row in checked["checked"]} == {True}
-    assert "x.detach().clone()" in run(program, "plot", "copies", "--max", "64")
+    assert "x.detach().clone()" in run(program, "plot", "--max", "64")
     assert f"measured here: torch {release.version}" in run(program, "advise", "--to", "numpy", "--numel", "64")
     run(interpreter, "-c", "import tensorcopy, torch; assert tensorcopy.COPIES['detach_clone'](torch.ones(2)).sum() == 2")
     subprocess.run(["rm", "-rf", str(tmp_path)], check=True)  # 4 GB, and there are eight of these

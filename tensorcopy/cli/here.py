@@ -47,7 +47,9 @@ def add(commands: Any) -> None:
     check.set_defaults(command=_check)
 
     plot = commands.add_parser("plot", help="the article's pictures, measured here in ten seconds: a table, or a picture with -o")
-    plot.add_argument("what", choices=("copies", "conversions"), help="what is to be copied to: a tensor or an ndarray")
+    plot.add_argument(
+        "what", nargs="?", choices=("copies", "conversions"), default="copies", help="to a tensor, so by default, or to an ndarray"
+    )
     plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="cpu by default")
     plot.add_argument("--max", type=_number, default=2**14, metavar="N", help="the most elements, such as 2**24 or 1e6; 2**14 by default")

@@ -19,11 +19,10 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.site import addresses, drawings
+from tensorcopy.site import addresses, drawings, formats
 from tensorcopy.site.book import Book, Page
 from tensorcopy.words import LANGUAGES
 
-LEXERS = {"python": "pycon"}  # a session, with its prompts
 ELSEWHERE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 
 
@@ -63,7 +62,7 @@ def _parse(markdown: str) -> list[Token]:
 def _highlighted(code: str, name: str, attributes: str) -> str:
     """A block of code as spans with Pygments' classes, whose colours the stylesheet has."""
     try:
-        lexer = get_lexer_by_name(LEXERS.get(name, name or "text"))
+        lexer = get_lexer_by_name("pycon" if code.startswith(">>>") else name or "text")
     except ClassNotFound:
         return ""
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
@@ -128,13 +127,26 @@ def _target(target: str, name: str, here: str, anchors: Mapping[str, set[str]]) 
     )
 
 
+def _aligned(tokens: Sequence[Token]) -> None:
+    """A column's alignment as a class: a page has no styles of its own."""
+    for token in tokens:
+        if "style" in token.attrs:
+            token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
+
+
 def _rendered(tokens: list[Token], pictures: Mapping[str, str]) -> Markup:
+    _aligned(tokens)
     parser = _parser()
+    parser.add_render_rule("code_inline", lambda renderer, some, index, options, environment: _code(some[index].content))
     parser.add_render_rule("image", lambda renderer, some, index, options, environment: _image(some[index], pictures))
     html = parser.renderer.render(tokens, parser.options, {})
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="words">')
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
     return Markup(html)  # noqa: S704 - the parser escapes HTML, and the text is our own
+
+
+def _code(text: str) -> str:
+    return f"<code>{formats.breakable(text) if '(' in text else escape(text)}</code>"
 
 
 def _image(token: Token, pictures: Mapping[str, str]) -> str:
