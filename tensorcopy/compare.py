@@ -4,9 +4,9 @@ Passes are what is independent: the samples of one share a process, a place in m
 the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehmann shift: the median of every pass's time on one side over
 every pass's on the other (Hodges and Lehmann, 1963). How far it strays by itself is bootstrapped over passes: as many passes as there
 were are drawn for either side from what passes of this case are known to stray, on both sides and wherever else `noise` has seen it
-(residual bootstrap, Efron and Tibshirani, 1993, §9.4), in either direction alike. The draws are widened by Student's factor for the
-degrees of freedom behind them, since a few passes know their own spread badly. Holm's step-down keeps the chance of even one false
-alarm among all the cases judged together at `ALPHA` (Holm, 1979).
+(residual bootstrap, Efron and Tibshirani, 1993, §9.4), in either direction alike; where these two sides stray farther than all together,
+the draws are as much wider. They are widened by Student's factor for the degrees of freedom behind them too, since a few passes know their
+own spread badly. Holm's step-down keeps the chance of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ DRAWS = 2_000  # for an interval
 CLOSER = 0.02  # which so many draws know to a sixth; Holm asks for less wherever there are some cases
 AT_ALPHA = 2.5  # draws beyond the p that Holm asks of the first of all cases: fewer are as valid, and find less
 TIMES_AS_MANY = 3  # passes of one side as of the other are drawn: more would narrow an interval by less than a seventh
+KNOWS_ITSELF = 16  # degrees of freedom of two sides from which they tell their own noise
 TAIL = 5 * CLOSER  # the part of the draws that is kept
 MOST_DRAWS = 100_000
 MANY = 50  # more passes than anybody takes: then it is said that they would not help
@@ -163,13 +164,14 @@ def _undecided(before: Side, after: Side, reason: str) -> Change:
 def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[float]], cases: int) -> _Measured:
     shift = _shift(np.array([before]), np.array([after]))[0]
     pool, degrees = _strays([before, after, *noise])
+    wider = _wider(*_strays([before, after]), pool)
     few, many = sorted((len(before), len(after)))
     many = min(many, TIMES_AS_MANY * few)
     null = _null(pool, degrees, few, many, DRAWS)
-    p = null.chance(shift)
+    p = null.chance(shift / wider)
     if p < CLOSER:  # worth a closer look: as fine as Holm will divide it
-        p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).chance(shift)
-    return _Measured(float(shift), null.half, p, few, exp(median(before)), exp(median(after)))
+        p = _null(pool, degrees, few, many, min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).chance(shift / wider)
+    return _Measured(float(shift), null.half * wider, p, few, exp(median(before)), exp(median(after)))
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,14 @@ def _strays(groups: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], int]:
             strays += [abs(value - middle) * (len(group) / (len(group) - 1)) ** 0.5 for value in group]
             degrees += len(group) - 1
     return tuple(sorted(strays)), degrees
+
+
+def _wider(own: Sequence[float], degrees: int, pool: Sequence[float]) -> float:
+    """How many times as far these two sides stray as all that are known: what was measured in a quieter hour must not speak for them.
+
+    Never less than 1, and 1 where they are too few to say.
+    """
+    return max(1.0, median(own) / median(pool)) if degrees >= KNOWS_ITSELF and median(pool) > 0 else 1.0
 
 
 @lru_cache(maxsize=4096)

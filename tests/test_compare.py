@@ -135,6 +135,18 @@ def test_what_is_known_of_the_noise_finds_what_four_passes_alone_do_not():
     assert found(judge(cases)) < slower
 
 
+def test_a_quieter_hour_does_not_speak_for_a_busy_one():
+    """Other releases strayed by a hundredth; these two, which are alike, stray by a twentieth: nothing is found."""
+    random = np.random.default_rng(8)
+    cases, noise = {}, {}
+    for case in range(100):
+        one, other = (tuple((float(np.exp(stray)),) for stray in random.normal(0, 0.05, 20)) for _ in range(2))
+        cases[case] = Side(one), Side(other)
+        noise[case] = [list(random.normal(0, 0.01, 8)) for _ in range(20)]
+    verdicts = {change.verdict for change in judge(cases, noise=noise).values()}
+    assert not verdicts & {Verdict.SLOWER, Verdict.FASTER}
+
+
 def test_holm_divides_by_what_is_left():
     """Holm, 1979: the least by all, the next by one fewer, and never less than one before it."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])

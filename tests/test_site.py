@@ -92,21 +92,23 @@ def test_every_page_asks_its_own_site_only(shipped):
 
 
 def test_all_links_are_alive(shipped):
-    """Every link inside the site leads to a page or a file of it, or to a place on a page; another host's is one of PyTorch's notes."""
+    """Every link inside the site leads to a page or a file of it, or to a place; another host's is one of PyTorch's notes, or in docs/."""
     follow_all_links(shipped, {*shipped, *pages.OURS, addresses.EXPLORER})
 
 
 def follow_all_links(site: dict[str, str], there: set[str]) -> None:
     """Fail where a link of a page leads nowhere. `there` is every file of the site."""
     parsed = html(site)
+    outside = {release.notes for release in releases.load()}
+    outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
     for address, page in parsed.items():
         for tag, attributes in page.tags:
             link = attributes.get("href") if tag in ("a", "link") else attributes.get("src")
             if not link or link.startswith("data:"):
                 continue
-            if link.startswith("https:"):
-                assert link in {release.notes for release in releases.load()}, link
+            if link.startswith(("https:", "http:")):
+                assert link in outside, link
                 continue
             path, _, place = link.partition("#")
             target = resolved(address, unquote(path)) if path else address

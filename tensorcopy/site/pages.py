@@ -50,6 +50,11 @@ NAV = (
 )
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # no character of a page, a feed or a table
+WITHOUT_DOCS = {
+    "index": "# Docs\n\nThey are in docs/.\n",
+    "glossary": "# Glossary\n",
+    "glossary.ja": "# 用語集\n",
+}  # every page leads there
 REPLACED = "\ufffd"
 
 
@@ -71,7 +76,7 @@ def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping
 
 def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Book:
     """What the pages are made of, as of today."""
-    return Book.of_results(found, releases.load(), card, docs or {}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+    return Book.of_results(found, releases.load(), card, {**WITHOUT_DOCS, **(docs or {})}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
 
 
 def files(book: Book) -> Iterator[tuple[str, str]]:
