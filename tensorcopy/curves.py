@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.benchmark import Timer
 
 from tensorcopy import devices, operations, timers
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.methods import CONVERSIONS, COPIES, OWN, Method, exists
+from tensorcopy.timers import Timer
 
 GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article

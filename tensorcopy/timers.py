@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
-
-from torch.utils.benchmark import Timer
 
 from tensorcopy.errors import TensorcopyError
 
+try:
+    from torch.utils.benchmark import Timer
+except ModuleNotFoundError as missing:
+    if missing.name not in ("distutils", "pkg_resources", "setuptools"):
+        raise
+    # up to 2.2 the Timer imports what compiles C++, and that setuptools, which need not be there; for Python it uses neither
+    sys.modules["torch.utils.cpp_extension"] = ModuleType("torch.utils.cpp_extension")
+    from torch.utils.benchmark import Timer
+
 LARGEST = 2**30  # elements
+
+__all__ = ["LARGEST", "Timer", "allow", "calls", "of"]
 
 
 def of(code: str, names: Mapping[str, Any]) -> Timer:

@@ -17,11 +17,11 @@ from random import SystemRandom
 from typing import Any
 
 import torch
-from torch.utils.benchmark import Timer
 
 from tensorcopy import devices, ledger, timers
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.methods import METHODS, OWN, Method
+from tensorcopy.timers import Timer
 
 ROUNDS = 9
 SAMPLE = 0.006  # seconds at least

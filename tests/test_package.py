@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -114,24 +115,31 @@ def releases_for(python: str) -> list[releases.Release]:
     return [found[0], found[-1]]
 
 
+@pytest.fixture
+def room(tmp_path):
+    """A folder that is gone afterwards, whatever happens: 4 GB, and there are eight of these."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("age", [0, -1], ids=["oldest", "newest"])
-def test_the_wheel_works_beside_a_torch(wheel, tmp_path, python, age):
+def test_the_wheel_works_beside_a_torch(wheel, room, python, age):
     """Installed as people do, from the wheel, on each Python with the oldest and the newest torch that goes with it."""
     release = releases_for(python)[age]
     if uv.find_python(python) is None:
         give_up = pytest.fail if os.environ.get("CI") else pytest.skip  # CI must not be green without it
         give_up(f"uv finds no Python {python} here")
-    place = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ""}  # of its own, so that the disk is given back
+    place = {**os.environ, "UV_CACHE_DIR": str(room / "cache"), "PYTHONPATH": ""}  # of its own, so that the disk is given back
 
     def run(*command: str) -> str:
-        done = subprocess.run(command, cwd=tmp_path, env=place, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=room, env=place, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     run("uv", "venv", "--quiet", "--no-project", "--python", python, "there")
-    interpreter = str(uv.interpreter(tmp_path / "there"))
+    interpreter = str(uv.interpreter(room / "there"))
     run("uv", "pip", "install", "--quiet", "--python", interpreter, str(wheel), *release.requirements(python))
     installed = run("uv", "pip", "list", "--python", interpreter)
     assert not re.search(r"^(asv|scipy|jsonschema|matplotlib) ", installed, re.MULTILINE)
@@ -142,4 +150,3 @@ def test_the_wheel_works_beside_a_torch(wheel, tmp_path, python, age):
     assert "x.detach().clone()" in run(program, "plot", "--max", "64")
     assert f"measured here: torch {release.version}" in run(program, "advise", "--to", "numpy", "--numel", "64")
     run(interpreter, "-c", "import tensorcopy, torch; assert tensorcopy.COPIES['detach_clone'](torch.ones(2)).sum() == 2")
-    subprocess.run(["rm", "-rf", str(tmp_path)], check=True)  # 4 GB, and there are eight of these
