@@ -50,12 +50,18 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
         "cpu": same.ledger["cpu"],
         "day": same.ledger["started"][:10],
         "passes": min(len(one.passes) for one in variants.values()),
+        "quiet": min(int(median(_judged(one))) for one in variants.values()),
         "releases": POINTS,
         "margin": MARGIN,
         "two_sides": judged,
         "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"))),
         "annotated": annotated,
     }
+
+
+def _judged(one: Result) -> list[int]:
+    """Of each case that torch can change, in how many passes the machine was quiet."""
+    return [len(timing.judged) for case, timing in one.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)]
 
 
 def _comparable(one: Result, other: Result) -> bool:

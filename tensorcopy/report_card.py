@@ -47,7 +47,10 @@ def tables(found: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
         )
     of = f"torch {found['torch']}, {found['cpu']}, {found['day']}"
     parts = [
-        (f"Two sides of {found['passes']} passes each, really measured ({of})", judged),
+        (
+            f"Two sides of {found['passes']} passes each, of which {found['quiet']} were quiet in the median case, really measured ({of})",
+            judged,
+        ),
         (f"Simulated histories of {found['releases']} releases, with the noise of the shipped passes", simulated),
     ]
     if found["annotated"]:
