@@ -83,6 +83,13 @@ def asked(
     if process.returncode != 0:
         if "; allowed: " in said[-1] and "; next: " in said[-1]:
             raise Relayed(said[-1].removeprefix("tensorcopy.errors.TensorcopyError: "))
+        if said[-1].endswith("No module named 'torch'"):
+            raise TensorcopyError(
+                "there is no torch",
+                got=f"{python} without it",
+                allowed="torch 1.9 or newer",
+                next="pip install torch, or --interpreter PYTHON",
+            )
         raise TensorcopyError(
             f"{python} cannot import torch and tensorcopy's registry",
             got=said[-1],

@@ -30,6 +30,17 @@ from tensorcopy import cli
 sys.exit(cli.main({command!r}))
 """
 
+TORCHLESS = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name=name)
+
+sys.meta_path.insert(0, Finder())
+"""
+
 
 def alone(*command: str, absent: tuple[str, ...] = (*cli.DASHBOARD, "matplotlib")) -> subprocess.CompletedProcess[str]:
     """A command where nothing is installed but what `pip install tensorcopy` brings, and torch."""
@@ -66,6 +77,21 @@ def test_any_other_command_says_which_extra_it_needs(command, extra):
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("tensorcopy: ")
     assert f"tensorcopy[{extra}]" in done.stderr.splitlines()[-1]
+
+
+def test_without_torch_that_is_said(tmp_path):
+    """Of a Python that has this package and no torch."""
+    (tmp_path / "sitecustomize.py").write_text(TORCHLESS)
+    done = subprocess.run(
+        [sys.executable, "-m", "tensorcopy.cli", "check"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "there is no torch: got" in done.stderr
 
 
 def test_each_extra_s_packages_are_known_by_the_names_they_are_imported_under():
