@@ -69,9 +69,13 @@ def test_preferred_pythons_come_first(monkeypatch):
 
 
 def test_an_interpreter_without_torch_is_refused(tmp_path):
-    """With its last word."""
+    """By name; and one that cannot import what it has, with its last word."""
     python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\" >&2\nexit 1\n")
-    python.chmod(0o755)
-    with pytest.raises(TensorcopyError, match=r"cannot import torch .* got ModuleNotFoundError: No module named 'torch'"):
-        environments.inspected(python)
+    for word, said in (
+        ("ModuleNotFoundError: No module named 'torch'", "there is no torch: got .*python without"),
+        ("ImportError: libcudart.so.11: no such file", "cannot import torch .* got ImportError: libcudart.so.11"),
+    ):
+        python.write_text(f'#!/bin/sh\necho "{word}" >&2\nexit 1\n')
+        python.chmod(0o755)
+        with pytest.raises(TensorcopyError, match=said):
+            environments.inspected(python)

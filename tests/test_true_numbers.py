@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import agreement, devices, environments, instructions, releases, results, verify
+from tensorcopy import agreement, devices, environments, instructions, measure, releases, results, verify
 from tests.conftest import ROOT, measured_in_passes
 
 pytestmark = pytest.mark.slow
@@ -133,7 +133,7 @@ def test_a_killed_run_loses_and_doubles_nothing(checkout):
     document, after = samples_of(path)
     assert len(document["passes"]) == 3 >= passes
     assert len({record["id"] for record in document["passes"]}) == 3
-    assert [len(case) for cases in after.values() for case in cases if case] == [15] * 6
+    assert [len(case) for cases in after.values() for case in cases if case] == [3 * measure.ONE_ROUND["repeat"]] * 6
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
     assert results.load(checkout.root / "results").problems == ()
