@@ -111,6 +111,7 @@ def test_a_file_that_is_not_as_it_should_be_is_refused(tmp_path, monkeypatch, ro
     ("row", "text"),
     [
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
+        ('name = "floor"\ncode = "x.clone()"', "an operation has the name of another: got floor"),
         ('name = "a"\ncode = "nowhere.copy(x)"\nimports = ["nowhere"]', "the operation a cannot be imported: got nowhere: No module named"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
         ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),

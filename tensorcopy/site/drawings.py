@@ -18,11 +18,8 @@ CELL = 22
 CELLS = 3
 
 
-def of_outcome(code: str, seen: Mapping[str, Any], label: str = "") -> str:
-    """`x`, a leaf, beside what `code` gives: `seen` is the outcome (`tensorcopy.semantics.Outcome`) as plain values, and no error.
-
-    label : for those who do not see it
-    """
+def of_outcome(code: str, seen: Mapping[str, Any]) -> str:
+    """`x`, a leaf, beside what `code` gives: `seen` is the outcome (`tensorcopy.semantics.Outcome`) as plain values, and no error."""
     parts = [_named("x", X, leaf=True), _boxes(X)]
     shares, tensor = bool(seen["shares_storage"]), seen["gives"] == "tensor"
     parts.append(_named(code, Y, leaf=bool(seen["is_leaf"]) if tensor else None))
@@ -31,7 +28,7 @@ def of_outcome(code: str, seen: Mapping[str, Any], label: str = "") -> str:
     parts += [_joined(Y, X, top)] if shares else [_boxes(Y), _joined(Y, Y, top)]
     if tensor:
         parts.append(_arrow(kept=bool(seen["keeps_graph"])))
-    return _drawn(parts, label or code)
+    return _drawn(parts, code)
 
 
 def of_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, str]:
@@ -45,10 +42,10 @@ def of_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, str
     return found
 
 
-def two_networks(label: str = "") -> str:
+def two_networks() -> str:
     """Two networks, of which the second's parameters lie on the first's storage."""
     parts = [_named("first.weight", X, leaf=True), _named("second.weight", Y, leaf=True), _boxes(X), _joined(X, X), _joined(Y, X)]
-    return _drawn([*parts, _arrow(kept=False)], label or "two networks")
+    return _drawn([*parts, _arrow(kept=False)], "two networks")
 
 
 def _named(code: str, x: int, *, leaf: bool | None) -> str:
