@@ -137,11 +137,12 @@ class Loop:
     names : what the act is done with, where it lies now
     """
 
-    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True, world=NAMES):
+    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True, slowed=True, world=NAMES):
         """`place` makes what `code`, an expression or statement, is done with: values by name, each time elsewhere in memory.
 
         each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
         moves : whether `move` does anything
+        slowed : whether a slowdown that is known is torch's, and so slows this act
         world : what the code may name besides
         """
         skip_if_absent()
@@ -161,7 +162,7 @@ class Loop:
             self._acts *= 2
         self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / taken)))
         self._counted = self._acts
-        if EXTRA in environ:
+        if slowed and EXTRA in environ:
             self._counted = 20 * ceil(self._acts / 20)  # so that a twentieth is a whole number
             self._acts = round(self._counted * (1 + float(environ[EXTRA])))
         self()

@@ -23,7 +23,7 @@ def memcpy(memory, nbytes):
         x = np.ones(nbytes, "uint8")
         return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty_like(x)}
 
-    return Loop(FRESH if memory == "fresh" else KEPT, place, moves=nbytes <= 4 * MOVED)
+    return Loop(FRESH if memory == "fresh" else KEPT, place, moves=nbytes <= 4 * MOVED, slowed=False)
 
 
 @cache
@@ -34,7 +34,7 @@ def gather(memory, numel):
         x = np.ones(2 * numel, "float32")[::2]
         return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty(numel, "float32")}
 
-    return Loop(FRESH if memory == "fresh" else KEPT, place)
+    return Loop(FRESH if memory == "fresh" else KEPT, place, slowed=False)
 
 
 @cache
@@ -52,12 +52,12 @@ def transfer(way, numel, device):
     def place():
         return {"x": torch.ones(numel, device=device), "out": out()}
 
-    return Loop("out.copy_(x)", place, device=device, each_waited_for=way != "device to device", moves=numel <= MOVED)
+    return Loop("out.copy_(x)", place, device=device, each_waited_for=way != "device to device", moves=numel <= MOVED, slowed=False)
 
 
 @cache
 def control():
-    return Loop("sum(x)", lambda: {"x": range(1000)})
+    return Loop("sum(x)", lambda: {"x": range(1000)}, slowed=False)
 
 
 class ByBytes(Suite):

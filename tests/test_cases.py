@@ -198,6 +198,13 @@ def test_a_known_slowdown_is_what_it_is_said_to_be(now, monkeypatch, share, seco
     assert sample() == pytest.approx(seconds * (1 + float(share)))
 
 
+def test_a_floor_is_not_slowed_down(now, monkeypatch):
+    """A known slowdown stands for torch's, and a floor is not torch's: it must tell of the machine alone."""
+    monkeypatch.setenv(cases.EXTRA, "0.1")
+    sample = cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + 1e-6)}, slowed=False)
+    assert sample() == pytest.approx(1e-6)
+
+
 def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
     """asv asks every Python for every release."""
     monkeypatch.setenv("TENSORCOPY_ABSENT", "torch 1.9.1 has wheels for Python 3.7 to 3.9")
