@@ -12,8 +12,9 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy import floors
+from tensorcopy import floors, mood
 from tensorcopy.compare import Change, Side, Verdict, judge
+from tensorcopy.mood import Steady
 from tensorcopy.passes import Timing
 from tensorcopy.results import Case, Result
 
@@ -92,7 +93,7 @@ def numels(result: Result, wish: Wish) -> list[int]:
     """The sizes at which a wish can be answered with a cost: of tensors that require grad those of that suite."""
     for requires_grad in (wish.requires_grad, False):
         suites = {suite_of(group, wish.device, requires_grad) for group in ("copy", "conversion")}
-        found = {int(case["numel"]) for case in result.timings if case.suite in suites and _device(case) == wish.device}
+        found = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == wish.device}
         if found:
             return sorted(found)
     return []
@@ -145,9 +146,10 @@ def against_least(result: Result, cases: Sequence[Case], beside: Iterable[Result
     if not measured:
         return {}
     least = min(measured, key=lambda case: result.timings[case].median)
-    others = {case: (_side(result, least), _side(result, case)) for case in measured if case != least}
-    noise = {case: [one.timings[case].logs for one in beside if one.path != result.path and case in one.timings] for case in others}
-    return {least: None, **judge(others, noise=noise)}
+    around = [one for one in beside if one.path != result.path]
+    steady = mood.steady([result, *(one for one in around if mood.of_one_machine(one, result))], measured)
+    others = {case: (_side(result, least, steady), _side(result, case, steady)) for case in measured if case != least}
+    return {least: None, **judge(others, noise=steady.noise(around, others))}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
@@ -222,12 +224,8 @@ def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
     return suite.format("ByGrad" if requires_grad and group not in ALONE else "BySize")
 
 
-def _device(case: Case) -> str:
-    return dict(case.parameters).get("device", "cpu")
-
-
-def _side(result: Result, case: Case) -> Side:
-    judged = tuple(visit.quiet for visit in result.timings[case].judged)
+def _side(result: Result, case: Case, steady: Steady) -> Side:
+    judged = steady.passes(case, result.timings[case])
     return Side(judged, failure="" if judged else "the machine was never quiet")
 
 

@@ -138,7 +138,7 @@ def moves(found: Mapping[Case, Course]) -> list[Move]:
     kinds: dict[tuple[str, bool], list[Case]] = {}
     for case in found:
         small = int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
-        kinds.setdefault((sides.device_of(case), small), []).append(case)
+        kinds.setdefault((case.device, small), []).append(case)
     names = next(iter(found.values())).releases if found else ()
     told = []
     for index, name in enumerate(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp
 from statistics import median
 
 from tensorcopy.compare import ALPHA
@@ -27,7 +28,8 @@ def evidence(found: Comparison, case: Case) -> str:
         lines.append(" " * 12 + left + right.rjust(WIDTH - len(left)))
         for name, _, visits in drawn:
             lines.append(f"{name}, {len(visits)} passes, {SAMPLE} a sample, {MIDDLE} their median")
-            lines += [f"{_when(number)}{_line(visit, low, high)}  {_said(visit)}" for number, visit in enumerate(visits, 1)]
+            for number, visit in enumerate(visits, 1):
+                lines.append(f"{_when(number)}{_line(visit, low, high)}  {_said(visit, found.steady.mood(case, visit))}")
         lines.append("")
     if change.ratio is not None and change.before and change.after:
         lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
@@ -61,13 +63,16 @@ def _column(sample: float, low: float, high: float) -> int:
     return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
 
 
-def _said(visit: Visit) -> str:
-    """Whether the pass counts, and what was done to its samples."""
+def _said(visit: Visit, mood: float | None) -> str:
+    """Whether the pass counts, and what was done to its samples: the judge takes its mood off."""
     if visit.left_out:
         return f"left out: {visit.left_out}"
-    if not visit.pairs:
-        return duration(median(visit.samples))
-    return f"{duration(median(visit.quiet or visit.quieted))}, {len(visit.quiet)} of {len(visit.samples)} quiet"
+    said = [duration(median(visit.quiet or visit.quieted))]
+    if visit.pairs:
+        said.append(f"{len(visit.quiet)} of {len(visit.samples)} quiet")
+    if mood is not None and visit.quiet:
+        said.append(f"mood {100 * (exp(mood) - 1):+.1f} %")
+    return ", ".join(said)
 
 
 def _differences(one: Result, other: Result) -> list[str]:

@@ -13,18 +13,21 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tensorcopy import history, known, sides
+from tensorcopy import history, known, mood, sides
 from tensorcopy.asv_plugin import detection
 from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.passes import Timing
 from tensorcopy.results import Case, Result, Results
 
-SPLITS = 5  # of the passes of one release into two halves, at random, the first all but as they were measured
+SPLITS = 20  # of the passes of one release into two halves, at random, the first all but as they were measured
 SERIES = 500  # simulated, of each kind
 POINTS = 27  # releases on an axis
 STEPS = (0.05, 0.10, 0.25)
 WITHIN = 5  # points from the annotated one, as a hit
 SEED = 1
+
+Passes = list[tuple[tuple[float, ...], tuple[float, ...]]]  # of a case: each one's samples as measured, and as our judge takes them
 
 
 def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, told: Callable[[float, str], None]) -> dict[str, Any]:
@@ -42,7 +45,7 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
             next="tensorcopy report-card --measure",
         )
     same = variants["as-it-is"]
-    beside = [one for one in shipped.found if _comparable(one, same)]
+    beside = [one for one in shipped.found if mood.of_one_kind(one, same)]
     judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides")))
     return {
         "torch": same.ledger["torch"],
@@ -64,20 +67,17 @@ def _judged(one: Result) -> list[int]:
     return [len(timing.judged) for case, timing in one.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)]
 
 
-def _comparable(one: Result, other: Result) -> bool:
-    """Whether a result's passes tell how those of the other stray."""
-    return (one.ledger["cpu"], one.python, one.build) == (other.ledger["cpu"], other.python, other.build)
-
-
 def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
     """For each known change, how many cases got which verdict, from the judge and from `asv compare`.
 
     variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
-    noise = {case: [one.timings[case].logs for one in beside if case in one.timings] for case in cases}
-    plain = {name: {case: [visit.quiet for visit in result.timings[case].judged] for case in cases} for name, result in variants.items()}
-    questions: list[tuple[float, dict[Case, tuple[Side, Side]]]] = []
+    steady = mood.steady([*variants.values(), *beside], cases)
+    noise = steady.noise(beside, cases)
+    timings = {name: result.timings for name, result in variants.items()}
+    plain = {name: {case: _passes(timings[name][case], steady.passes(case, timings[name][case])) for case in cases} for name in variants}
+    questions: list[tuple[float, dict[Case, tuple[Passes, Passes]]]] = []
     random = Random(SEED)
     for split in range(SPLITS):
         pairs = {}
@@ -86,15 +86,15 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
             if split:
                 random.shuffle(both)
             half = len(both) // 2
-            pairs[case] = Side(tuple(both[:half])), Side(tuple(both[half:]))
+            pairs[case] = both[:half], both[half:]
         questions.append((0.0, pairs))
     for name, share in known.VARIANTS.items():
         for other in ("as-it-is", "again") if share else ():
-            questions.append((share, {case: (Side(tuple(plain[other][case])), Side(tuple(plain[name][case]))) for case in cases}))
+            questions.append((share, {case: (plain[other][case], plain[name][case]) for case in cases}))
     found: dict[float, list[dict[str, int]]] = {}
     for number, (share, pairs) in enumerate(questions):
         told(number / len(questions))
-        changes = judge(pairs, noise=noise)
+        changes = judge({case: (_side(before), _side(after)) for case, (before, after) in pairs.items()}, noise=noise)
         row = {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict}
         theirs = [detection.compared(_all(before), _all(after)) for before, after in pairs.values()]
         found.setdefault(share, []).append({**row, "asv slower": theirs.count("slower"), "asv faster": theirs.count("faster")})
@@ -188,5 +188,14 @@ def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
     yield from (pool for pool in strays.values() if len(pool) >= 20)
 
 
-def _all(side: Side) -> list[float]:
-    return [sample for samples in side.passes for sample in samples]
+def _passes(timing: Timing, steadied: Sequence[tuple[float, ...]]) -> Passes:
+    return list(zip([visit.quiet for visit in timing.judged], steadied))
+
+
+def _side(passes: Passes) -> Side:
+    return Side(tuple(steadied for _, steadied in passes))
+
+
+def _all(passes: Passes) -> list[float]:
+    """Every sample as asv has it."""
+    return [sample for samples, _ in passes for sample in samples]

@@ -9,10 +9,12 @@ from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any
 
-from tensorcopy import known
+from tensorcopy import known, mood
+from tensorcopy.mood import Steady
 from tensorcopy.passes import Timing, Visit, left_out, timing
 from tensorcopy.releases import Release
 from tensorcopy.results import Case, Result
+from tensorcopy.sides import NOT_TORCHS
 from tensorcopy.units import duration, size
 
 INSTRUCTIONS = "instructions.ByMethod.track_instructions"
@@ -59,6 +61,27 @@ def quiet(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def moods(results: Sequence[Result]) -> str:
+    """How the machine's mood went from pass to pass, and how much the cases follow it."""
+    told = [_steady(results, one) for one in {result.python: result for result in results}.values()]
+    strays = [100 * (exp(value) - 1) for steady in told for value in steady.moods.values()]
+    powers = [power for steady in told for power in steady.powers.values()]
+    if len(strays) < 2 or len(powers) < 2:
+        return "No pass's mood is known."
+    least, *_, greatest = quantiles(strays, n=20)
+    low, middle, high = quantiles(powers, n=4)
+    return (
+        f"Of {len(strays)} passes in {len(results)} results nine in ten were in a mood between {least:+.1f} % and {greatest:+.1f} %. "
+        f"{len(powers)} cases are known to follow it, by a power of {middle:.2f} in the median (the middle half: {low:.2f} to {high:.2f})."
+    )
+
+
+def _steady(results: Sequence[Result], one: Result) -> Steady:
+    """What all results of one machine tell of all that torch can change."""
+    told = [result for result in results if mood.of_one_machine(result, one)]
+    return mood.steady(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
+
+
 def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     """The earlier passes of each release against its later ones: the median over cases of the difference, before and after control."""
     lines = [
@@ -82,19 +105,22 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
 def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
     unchanged = [one for one in variants if not known.VARIANTS.get(one.machine, 1.0)]
-    shipped = [
-        one for one in results for other in unchanged[:1] if (one.sha, one.python, one.build) == (other.sha, other.python, other.build)
+    beside = [one for one in results for other in unchanged[:1] if mood.of_one_kind(one, other)]
+    named = [*(("`results/`", one) for one in beside if one.sha == unchanged[0].sha), *((f"`{one.machine}`", one) for one in unchanged)]
+    lines = [
+        "| one set | another | passes | hours apart | cases | difference | of that, drift | in the usual mood | of that, drift |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    named = [*(("`results/`", one) for one in shipped), *((f"`{one.machine}`", one) for one in unchanged)]
-    lines = ["| one set | another | passes | hours apart | cases | difference | of that, drift |", "|---|---|--:|--:|--:|--:|--:|"]
     for (name, one), (other_name, other) in combinations(named, 2):
-        cases = [case for case in one.timings if case in other.timings]
-        changes = [log(other.timings[case].median / one.timings[case].median) for case in cases]
-        counts = [len(_starts(result)) for result in (one, other)]
-        lines.append(
-            f"| {name} | {other_name} | {counts[0]} and {counts[1]} | {abs(mean(_starts(other)) - mean(_starts(one))) / 3600:.1f} "
-            f"| {len(cases)} | {_percent(median(map(abs, changes)))} | {_signed(median(changes))} |"
-        )
+        judged = [{case for case, timing in result.timings.items() if timing.judged} for result in (one, other)]
+        cases = [case for case in one.timings if case in judged[0] & judged[1] and not case.suite.startswith(NOT_TORCHS)]
+        hours = abs(mean(_starts(other)) - mean(_starts(one))) / 3600
+        cells = [f"{name} | {other_name} | {len(_starts(one))} and {len(_starts(other))} | {hours:.1f} | {len(cases)}"]
+        for steady in (mood.AS_MEASURED, mood.steady([*beside, *variants], cases)):
+            levels = [[median(steady.logs(case, result.timings[case])) for case in cases] for result in (one, other)]
+            changes = [after - before for before, after in zip(*levels)]
+            cells.append(f"{_percent(median(map(abs, changes)))} | {_signed(median(changes))}")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", f"torch {unchanged[0].ledger['torch']}, Python {unchanged[0].python}."])
 
 

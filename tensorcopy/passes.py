@@ -40,6 +40,7 @@ class Visit:
     limit : the greatest control that counts as quiet on that machine, in seconds
     power : how the case follows the control (`tensorcopy.pace`); None where nobody knows
     left_out : why the pass is kept but not judged; "" where it is
+    name : the pass's id; "" where asv alone has measured
     """
 
     samples: tuple[float, ...]
@@ -47,6 +48,7 @@ class Visit:
     limit: float = float("inf")
     power: float | None = None
     left_out: str = ""
+    name: str = ""
 
     @property
     def pairs(self) -> tuple[tuple[float, float], ...]:
@@ -132,11 +134,11 @@ def visits(
         row = record["suites"].get(suite)
         if row and index < len(row["samples"]) and row["samples"][index]:  # a parameter that came later has no place in it
             readings = tuple(reading * NANO for reading in row["control_ns"][index])
-            parts.append((row["samples"][index], readings, left_out.get(record["id"], "")))
+            parts.append((row["samples"][index], readings, record["id"]))
     begin = len(samples) - sum(count for count, _, _ in parts)
     found = [Visit(tuple(samples[:begin]))] if begin > 0 else []
-    for count, readings, reason in parts:
-        found.append(Visit(tuple(samples[begin : begin + count]), readings, limit, left_out=reason))
+    for count, readings, name in parts:
+        found.append(Visit(tuple(samples[begin : begin + count]), readings, limit, left_out=left_out.get(name, ""), name=name))
         begin += count
     return tuple(visit for visit in found if visit.samples)
 

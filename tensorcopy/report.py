@@ -15,7 +15,7 @@ from rich.text import Text
 from tensorcopy.compare import ALPHA, Change, Verdict
 from tensorcopy.markdown import comparison
 from tensorcopy.results import Case
-from tensorcopy.sides import Comparison, device_of, named
+from tensorcopy.sides import Comparison, named
 from tensorcopy.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, times
 
 Row = tuple[Case, Change]  # of `wording`, which knows a case by any name
@@ -87,7 +87,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "case": named(case),
         "suite": case.suite,
         "parameters": dict(case.parameters),
-        "device": device_of(case),
+        "device": case.device,
         "verdict": change.verdict.value,
         "ratio": _six(change.ratio),
         "interval": [_six(end) for end in change.interval] if change.interval else None,

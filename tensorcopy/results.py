@@ -28,6 +28,11 @@ class Case:
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
 
+    @property
+    def device(self) -> str:
+        """Where its tensor lies."""
+        return dict(self.parameters).get("device", "cpu")
+
 
 @dataclass(frozen=True)
 class Result:

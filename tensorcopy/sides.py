@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
 
-from tensorcopy import releases, results
+from tensorcopy import mood, releases, results
 from tensorcopy.compare import MARGIN, Change, Side, judge
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.mood import AS_MEASURED, Steady
 from tensorcopy.results import Case, Result
 
 SAME_MACHINE = (
@@ -43,7 +44,8 @@ class Comparison:
     named : how the two are told apart, in a few words each
     changes : by case
     margin : the smallest change worth telling, as a share of the time
-    noise : by case, other results' passes, as `tensorcopy.compare.judge` takes them
+    noise : by case, other results' passes as they were, as `tensorcopy.compare.judge` takes them
+    steady : what the passes were judged as: in the usual mood
     """
 
     before: Result
@@ -52,6 +54,7 @@ class Comparison:
     changes: dict[Case, Change]
     margin: float
     noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
+    steady: Steady = AS_MEASURED
 
     @property
     def compared(self) -> int:
@@ -109,7 +112,7 @@ def compared(before: str, after: str, folder: Path, *, machine: str = "", cases:
     one, beside = chosen(before, folder, machine)
     other, also_beside = chosen(after, folder, machine or ("" if _says_machine(after) else one.machine))
     wanted = re.compile(cases)
-    mine = [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", device_of(case))]
+    mine = [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", case.device)]
     return between(one, other, (*beside, *also_beside), mine, margin=margin)
 
 
@@ -121,18 +124,20 @@ def between(
     cases : those to be judged together; by default all that torch can change
     """
     mine = list(cases) if cases is not None else _cases(one, other)
-    pairs = {case: (side(one, case, other), side(other, case, one)) for case in mine}
-    around = {result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}
-    noise = {case: [result.timings[case].logs for result in around.values() if case in result.timings] for case in mine}
-    return Comparison(one, other, _told_apart(one, other), judge(pairs, margin=margin, noise=noise), margin, noise)
+    around = list({result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}.values())
+    told = [one, other, *around] if mood.of_one_machine(one, other) else []
+    steady = mood.steady([result for result in told if mood.of_one_machine(result, one)], mine)
+    pairs = {case: (side(one, case, other, steady), side(other, case, one, steady)) for case in mine}
+    changes = judge(pairs, margin=margin, noise=steady.noise(around, mine))
+    return Comparison(one, other, _told_apart(one, other), changes, margin, AS_MEASURED.noise(around, mine), steady)
 
 
-def side(result: Result, case: Case, other: Result) -> Side:
+def side(result: Result, case: Case, other: Result, steady: Steady = AS_MEASURED) -> Side:
     """A case's side of a comparison with `other`."""
     timing = result.timings.get(case)
     if timing is None:
         return Side(failure="not measured, skipped or failed there")
-    judged = tuple(visit.quiet for visit in timing.judged)
+    judged = steady.passes(case, timing)
     return Side(judged, _ledger(result, case, other), failure="" if judged else "the machine was never quiet")
 
 
@@ -146,11 +151,6 @@ def version(result: Result) -> str:
     """A result's release, as the table calls it: "2.15.0"; of an unknown one what torch says of itself, without its build."""
     known = {row.sha: row.version for row in releases.load()}
     return known.get(result.sha) or str(result.ledger["torch"]).partition("+")[0]
-
-
-def device_of(case: Case) -> str:
-    """Where a case's tensor lies."""
-    return dict(case.parameters).get("device", "cpu")
 
 
 def _cases(one: Result, other: Result) -> list[Case]:

@@ -229,6 +229,7 @@ def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
         "card": report_card.markdown(card),
         "agreement": methodology.agreement(kept),
         "quiet": methodology.quiet(found),
+        "moods": methodology.moods(found),
         "repeated": methodology.repeated(found, known),
         "sets": methodology.sets(found, results.load(changes.FOLDER).found),
         "memory": methodology.memory(found, known),

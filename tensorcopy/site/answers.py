@@ -237,7 +237,7 @@ def by_method(found: Comparison) -> dict[tuple[str, str], Summary]:
     """What became of all cases of each method on each device."""
     groups: dict[tuple[str, str], list[Change]] = {}
     for case, change in found.changes.items():
-        groups.setdefault((dict(case.parameters).get("method", ""), sides.device_of(case)), []).append(change)
+        groups.setdefault((dict(case.parameters).get("method", ""), case.device), []).append(change)
     return {key: told for key, changes in groups.items() if (told := summary(changes))}
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from tensorcopy import report
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.results import Case, Result
-from tensorcopy.sides import Comparison, device_of, named, version
+from tensorcopy.sides import Comparison, named, version
 from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, File, Page
@@ -81,7 +81,7 @@ def _quiet(machine: Machine, rows: Sequence[tuple[Case, Change]]) -> list[tuple[
     groups: dict[tuple[str, str, str], list[tuple[Case, Change]]] = {}
     for case, change in rows:
         method = dict(case.parameters).get("method", case.suite)
-        groups.setdefault((case.suite.rpartition(".")[0], method, machine.code(method, device_of(case))), []).append((case, change))
+        groups.setdefault((case.suite.rpartition(".")[0], method, machine.code(method, case.device)), []).append((case, change))
     return [(*names, cells) for names, cells in groups.items()]
 
 

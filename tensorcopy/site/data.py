@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from tensorcopy import __version__, floors
 from tensorcopy.results import Case, Result
-from tensorcopy.sides import device_of, named, version
+from tensorcopy.sides import named, version
 from tensorcopy.site import addresses, landing
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
@@ -72,7 +72,7 @@ def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str
                     len(timing.judged),
                     _six(floor.median) if floor else "",
                 ]
-                writer.writerow([result.machine, result.environment, version(result), named(case), device_of(case), *numbers])
+                writer.writerow([result.machine, result.environment, version(result), named(case), case.device, *numbers])
     return text.getvalue()
 
 

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from tensorcopy import floors
 from tensorcopy.courses import said
 from tensorcopy.results import Case, Result
-from tensorcopy.sides import device_of
 from tensorcopy.site import addresses, landing, pictures
 from tensorcopy.site.answers import History, Machine
 from tensorcopy.site.book import Book, File, Page
@@ -56,7 +55,7 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         "rows": partial(_rows, book, case),
         "csv": csv,
     }
-    code = machine.code(dict(case.parameters).get("method", case.suite), device_of(case))
+    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
     yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
     yield File(csv, times([result for one in shown for result in one.results], [case]))
 

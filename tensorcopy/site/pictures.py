@@ -9,7 +9,7 @@ from pathlib import Path
 from tensorcopy import floors, history
 from tensorcopy.compare import Verdict
 from tensorcopy.results import Case, Result
-from tensorcopy.sides import Comparison, device_of
+from tensorcopy.sides import Comparison
 from tensorcopy.site.answers import CostTable, History, Machine, in_order
 from tensorcopy.site.formats import percent
 from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
@@ -167,4 +167,4 @@ def _level(value: float | None, place: int) -> Point | None:
 
 
 def _named(machine: Machine, case: Case) -> str:
-    return machine.code(dict(case.parameters).get("method", case.suite), device_of(case))
+    return machine.code(dict(case.parameters).get("method", case.suite), case.device)
