@@ -5,8 +5,9 @@ the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehma
 every pass's on the other (Hodges and Lehmann, 1963). How far it strays by itself is bootstrapped over passes: as many passes as there
 were are drawn for either side from what passes of this case are known to stray, on both sides and wherever else `noise` has seen it
 (residual bootstrap, Efron and Tibshirani, 1993, §9.4), in either direction alike; where these two sides stray farther than all together,
-the draws are as much wider. They are widened by Student's factor for the degrees of freedom behind them too, since a few passes know their
-own spread badly. Holm's step-down keeps the chance of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
+the draws are as much wider, and sides of many passes are asked alone. The draws are widened by Student's factor for the degrees of freedom
+behind them too, since a few passes know their own spread badly. Holm's step-down keeps the chance of even one false alarm among all the
+cases judged together at `ALPHA` (Holm, 1979).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ DRAWS = 2_000  # for an interval
 CLOSER = 0.02  # which so many draws know to a sixth; Holm asks for less wherever there are some cases
 AT_ALPHA = 2.5  # draws beyond the p that Holm asks of the first of all cases: fewer are as valid, and find less
 TIMES_AS_MANY = 3  # passes of one side as of the other are drawn: more would narrow an interval by less than a seventh
-KNOWS_ITSELF = 16  # degrees of freedom of two sides from which they tell their own noise
+KNOWS_ITSELF = 16  # degrees of freedom of two sides from which they tell whether theirs is the others' noise
+ALONE = 60  # from which they tell their own noise: its spread to a tenth, and Student's factor is within 2 % of 1
 TAIL = 5 * CLOSER  # the part of the draws that is kept
 MOST_DRAWS = 100_000
 MANY = 50  # more passes than anybody takes: then it is said that they would not help
@@ -163,8 +165,9 @@ def _undecided(before: Side, after: Side, reason: str) -> Change:
 
 def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[float]], cases: int) -> _Measured:
     shift = _shift(np.array([before]), np.array([after]))[0]
-    pool, degrees = _strays([before, after, *noise])
-    wider = _wider(*_strays([before, after]), pool)
+    own, knowing = _strays([before, after])
+    pool, degrees = (own, knowing) if knowing >= ALONE else _strays([before, after, *noise])
+    wider = _wider(own, knowing, pool)
     few, many = sorted((len(before), len(after)))
     many = min(many, TIMES_AS_MANY * few)
     null = _null(pool, degrees, few, many, DRAWS)

@@ -121,6 +121,17 @@ def test_nothing_is_found_in_noise():
         assert not [found for found in judge(cases).values() if found.verdict in OPPOSITE]
 
 
+def test_sides_of_many_passes_tell_their_own_noise():
+    """What was measured in a worse month does not hide a change, what was measured in a better one does not make one."""
+    random = np.random.default_rng(6)
+    worse, better = ([list(random.normal(0, sigma, 4)) for _ in range(20)] for sigma in (0.2, 0.001))
+    assert change(noisy(1, 40, sigma=0.03), noisy(2, 40, 1.05, sigma=0.03), noise={"case": worse}).verdict is Verdict.SLOWER
+    assert change(noisy(1, 10, sigma=0.03), noisy(2, 10, 1.05, sigma=0.03), noise={"case": worse}).verdict is Verdict.UNDECIDED
+    pairs = {seed: (noisy(seed, 40, sigma=0.1), noisy(100 + seed, 40, sigma=0.1)) for seed in range(40)}
+    still = judge(pairs, noise=dict.fromkeys(pairs, better))
+    assert {one.verdict for one in still.values()} <= {Verdict.SAME, Verdict.UNDECIDED}
+
+
 def test_what_is_known_of_the_noise_finds_what_four_passes_alone_do_not():
     """A case's passes on other releases tell how its passes stray."""
     random = np.random.default_rng(4)
