@@ -6,6 +6,7 @@ All text that came with results is escaped: it stays text on GitHub, and calls n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, times
@@ -35,7 +36,7 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
         ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
         count = sum(change.verdict is verdict for _, change in rows)
         spread = f"{ratios[0]:.2f} … {ratios[-1]:.2f}" if ratios else ""
-        lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {times(_middle(ratios))} | {spread} |")
+        lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {times(median(ratios) if ratios else None)} | {spread} |")
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", *_table(changed)] if changed else []
     undecided = [row for row in rows if row[1].verdict is Verdict.UNDECIDED]
@@ -90,7 +91,3 @@ def code(text: str) -> str:
     """Text as code in a table's cell, where nothing but the span's end and the cell's end can be escaped."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     return "`" + " ".join(printable.replace("`", "'").replace("|", "\\|").replace("<!--", "<! --").split()) + "`"
-
-
-def _middle(ratios: list[float]) -> float | None:
-    return ratios[len(ratios) // 2] if ratios else None

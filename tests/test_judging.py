@@ -12,6 +12,7 @@ import pytest
 
 from tensorcopy import markdown, releases, report, sides
 from tensorcopy.cli import main
+from tensorcopy.compare import Change, Verdict
 from tests.conftest import ROOT, measured_in_passes
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -151,6 +152,12 @@ def test_explain_wants_one_case(folder, capsys, case):
     else:
         assert main(["explain", case.replace("_tensor", "tensor"), *NAMES]) == 2
         assert "copies.BySize new_tensor numel=16" in capsys.readouterr().err
+
+
+def test_the_summary_of_two_changes_is_between_them():
+    """Not the greater of the two."""
+    rows = [(name, Change(Verdict.SLOWER, "by much", ratio=ratio, interval=(ratio, ratio))) for name, ratio in (("a", 1.1), ("b", 1.3))]
+    assert "slower | 2 | 1.20× | 1.10 … 1.30 |" in markdown.comparison(("before", "after"), "a machine", 0.03, rows)
 
 
 def test_a_comment_is_cut_between_lines_and_says_so(folder):
