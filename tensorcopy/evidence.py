@@ -17,7 +17,7 @@ NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # of a ledger: they move no tim
 
 
 def evidence(found: Comparison, case: Case) -> str:
-    """All that is known of one case of a comparison, as lines of at most 100 columns."""
+    """All that is known of one case of a comparison, as lines of some 100 columns."""
     change = found.changes[case]
     drawn = [(name, result, _visits(result, case)) for name, result in zip(found.named, (found.before, found.after))]
     samples = [sample for _, _, visits in drawn for visit in visits for sample in visit.quieted]
@@ -71,7 +71,7 @@ def _said(visit: Visit, mood: float | None) -> str:
     if visit.pairs:
         said.append(f"{len(visit.quiet)} of {len(visit.samples)} quiet")
     if mood is not None and visit.quiet:
-        said.append(f"mood {100 * (exp(mood) - 1):+.1f} %")
+        said.append(f"mood {round(100 * (exp(mood) - 1), 1) + 0:+.1f} %")  # no -0.0
     return ", ".join(said)
 
 
