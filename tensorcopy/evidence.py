@@ -32,7 +32,8 @@ def evidence(found: Comparison, case: Case) -> str:
                 lines.append(f"{_when(number)}{_line(visit, low, high)}  {_said(visit, found.steady.mood(case, visit))}")
         lines.append("")
     if change.ratio is not None and change.before and change.after:
-        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
+        mood = ", in the usual mood" if case in found.steady.powers else ""
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{mood})")
     if change.interval and change.p is not None:
         lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {100 * (1 - ALPHA):g} %, bootstrapped over passes")
         lines.append(f"test       p = {change.p:.2g}, adjusted for {found.compared} cases (Holm); a change has p ≤ {ALPHA:g}")
