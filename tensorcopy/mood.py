@@ -3,7 +3,7 @@
 A machine that is quiet by its control may still move memory some hundredths slower than an hour ago. The cases of a pass share that with
 its floors, each to a power of its own, as `tensorcopy.pace` has it for the control. What is usual is so for all results that are compared:
 were each judged by its own, their difference in mood would look like torch's. The power is learnt within each result, so that no release's
-speed enters it.
+speed enters it. On an accelerator a floor is torch's own copy, so that nobody tells its mood: its cases are judged as measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from statistics import median
 from tensorcopy.passes import Timing, Visit
 from tensorcopy.results import Case, Result
 
-FLOORS = ("floors.ByBytes.", "floors.Strided.", "floors.OnDevice.")
+FLOORS = ("floors.ByBytes.", "floors.Strided.")  # numpy's
 FEWEST = 8  # quiet floors from which a pass's mood is known: their median is then within a third of how far one strays
 ENOUGH = 24  # passes, beyond the first of each result, from which it is known how a case follows the mood
 
@@ -25,16 +25,16 @@ ENOUGH = 24  # passes, beyond the first of each result, from which it is known h
 class Steady:
     """Passes as they would have been in the usual mood; one that knows nothing leaves them as they were.
 
-    moods : by pass and device, the logarithm of how many times as long as usual the floors took
+    moods : by pass, the logarithm of how many times as long as usual the floors took
     powers : by case, to which power of that its time goes, 0 to 1
     """
 
-    moods: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    moods: Mapping[str, float] = field(default_factory=dict)
     powers: Mapping[Case, float] = field(default_factory=dict)
 
     def mood(self, case: Case, visit: Visit) -> float | None:
         """How much longer a case took in that pass than in the usual mood, as a logarithm; None where nobody knows."""
-        found = self.moods.get((visit.name, case.device))
+        found = self.moods.get(visit.name)
         return None if found is None or case not in self.powers else self.powers[case] * found
 
     def passes(self, case: Case, timing: Timing) -> tuple[tuple[float, ...], ...]:
@@ -67,12 +67,9 @@ def of_one_kind(one: Result, other: Result) -> bool:
 
 def steady(results: Sequence[Result], cases: Iterable[Case]) -> Steady:
     """What the passes of some results, all of one machine or kind, tell of these cases."""
-    moods: dict[tuple[str, str], float] = {}
-    floors = {case for result in results for case in result.timings if case.suite.startswith(FLOORS)}
-    for device in {case.device for case in floors}:
-        times = {floor: _times(results, floor) for floor in floors if floor.device == device}
-        moods.update({(name, device): mood for name, mood in _moods(times).items()})
-    powers = {case: _power([_strays(result.timings[case], case, moods) for result in results if case in result.timings]) for case in cases}
+    moods = _moods(_times(results, floor) for floor in {case for one in results for case in one.timings if case.suite.startswith(FLOORS)})
+    told = [case for case in cases if case.device == "cpu"]
+    powers = {case: _power([_strays(result.timings[case], moods) for result in results if case in result.timings]) for case in told}
     return Steady(moods, {case: power for case, power in powers.items() if power is not None})
 
 
@@ -82,20 +79,19 @@ def _times(results: Iterable[Result], floor: Case) -> dict[str, float]:
     return {visit.name: time for timing in timings for visit, time in zip(timing.judged, timing.logs) if visit.name}
 
 
-def _moods(times: Mapping[Case, Mapping[str, float]]) -> dict[str, float]:
+def _moods(floors: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """By pass: the median of what its floors took beyond what each usually takes."""
     beyond: dict[str, list[float]] = {}
-    for some in times.values():
+    for some in floors:
         usual = median(some.values()) if some else 0.0
         for name, time in some.items():
             beyond.setdefault(name, []).append(time - usual)
     return {name: median(values) for name, values in beyond.items() if len(values) >= FEWEST}
 
 
-def _strays(timing: Timing, case: Case, moods: Mapping[tuple[str, str], float]) -> list[tuple[float, float]]:
+def _strays(timing: Timing, moods: Mapping[str, float]) -> list[tuple[float, float]]:
     """Of each pass whose mood is known, how far time and mood are from the result's own, as logarithms."""
-    named = [((visit.name, case.device), time) for visit, time in zip(timing.judged, timing.logs)]
-    known = [(time, moods[name]) for name, time in named if name in moods]
+    known = [(time, moods[visit.name]) for visit, time in zip(timing.judged, timing.logs) if visit.name in moods]
     if len(known) < 2:
         return []
     middle, usual = (median(values) for values in zip(*known))

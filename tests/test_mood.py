@@ -110,6 +110,16 @@ def test_few_passes_are_judged_as_measured(chance):
     assert steady.passes(COPY, one.timings[COPY]) == AS_MEASURED.passes(COPY, one.timings[COPY])
 
 
+def test_a_case_on_an_accelerator_is_judged_as_measured(chance):
+    """What the host's floors tell is not its mood, and the device's own are torch's copies."""
+    there = Case("copies.Throughput.time_copy", (("method", "clone_detach"), ("numel", "1024"), ("device", "cuda")))
+    results = [measured(name, moods(chance), chance) for name in ("2.14.1", "2.15.0")]
+    for result in results:
+        result.timings[there] = result.timings[COPY]
+    steady = mood.steady(results, [COPY, there])
+    assert steady.logs(there, results[0].timings[there]) == results[0].timings[there].logs != steady.logs(COPY, results[0].timings[COPY])
+
+
 def test_a_pass_without_floors_is_judged_as_measured(chance):
     """As those are that somebody measures of a few suites."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", moods(chance), chance)
