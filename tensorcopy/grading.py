@@ -73,7 +73,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
     variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
-    steady = mood.steady([*variants.values(), *beside], cases)
+    steady = mood.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
     noise = steady.noise(beside, cases)
     timings = {name: result.timings for name, result in variants.items()}
     plain = {name: {case: _passes(timings[name][case], steady.passes(case, timings[name][case])) for case in cases} for name in variants}
