@@ -1,6 +1,6 @@
 """The other ways people ask about, beside the eight."""
 
-from tensorcopy.methods import ALTERNATIVES
+from tensorcopy.worker.registry.methods import ALTERNATIVES
 
 from .cases import Suite, case
 

@@ -1,6 +1,6 @@
 """The article's own grid: numel = 2^0 … 2^14 on the CPU, without requires_grad. Ask for it by name: `asv run --bench article`."""
 
-from tensorcopy.methods import CONVERSIONS, COPIES
+from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 
 from .cases import Suite, case
 

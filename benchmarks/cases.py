@@ -17,8 +17,8 @@ from time import perf_counter
 import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
-from tensorcopy import devices
-from tensorcopy.methods import NAMES, exists
+from tensorcopy.worker import devices
+from tensorcopy.worker.registry.methods import NAMES, exists
 
 from .control import Watch
 

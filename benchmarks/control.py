@@ -1,6 +1,6 @@
 """The control: an act that no torch can change, on either side of every sample.
 
-A sample is quiet when the controls beside it read no more than a quarter above the least that they usually read (`tensorcopy.control`).
+A sample is quiet when the controls beside it read no more than a quarter above the least that they usually read (`control`).
 One that is not is put off, or taken again, on another core where there is one, until this case's patience is spent; of that it has the
 more, the quieter it was lately. torch has no say in that choice: it cannot move the control.
 
@@ -14,7 +14,7 @@ from itertools import repeat
 from pathlib import Path
 from time import get_clock_info, perf_counter, process_time, sleep
 
-from tensorcopy.control import limit
+from tensorcopy.worker.control import limit
 
 JOURNAL = "TENSORCOPY_JOURNAL"  # the environment's variable with the journal's path; without one nothing is noted and nothing put off
 COMMIT = "TENSORCOPY_COMMIT"  # and the one with the release's SHA, as it stands in the journal

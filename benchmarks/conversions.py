@@ -1,7 +1,7 @@
 """Three ways of making an independent ndarray of a tensor. From another device than the CPU the way leads through `.cpu()`."""
 
-from tensorcopy.devices import ACCELERATORS
-from tensorcopy.methods import CONVERSIONS
+from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.registry.methods import CONVERSIONS
 
 from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case, skip
 

@@ -1,7 +1,7 @@
 """Five ways of copying a tensor: what each costs, and where size, graph, layout, dtype and device make the difference."""
 
-from tensorcopy.devices import ACCELERATORS
-from tensorcopy.methods import COPIES
+from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.registry.methods import COPIES
 
 from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case
 

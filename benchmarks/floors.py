@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import torch
 
-from tensorcopy import devices
-from tensorcopy.devices import ACCELERATORS
+from tensorcopy.worker import devices
+from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip
 

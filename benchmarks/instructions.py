@@ -1,8 +1,8 @@
 """How many instructions a call of a small tensor takes on the CPU: a line of history that needs no statistics."""
 
-from tensorcopy import instructions
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import METHODS
+from tensorcopy.worker.probes import instruction_count
+from tensorcopy.worker.registry.methods import METHODS
 
 from .cases import skip, skip_if_absent
 
@@ -11,12 +11,12 @@ class ByMethod:
     """Counted once for all methods, under valgrind; where it is missing every case is skipped by that name."""
 
     version = "1"
-    params = [list(METHODS), [instructions.NUMEL], [False, True]]
+    params = [list(METHODS), [instruction_count.NUMEL], [False, True]]
     param_names = ["method", "numel", "requires_grad"]
 
     def setup_cache(self):
         try:
-            return instructions.count()
+            return instruction_count.count()
         except TensorcopyError as error:
             return str(error)
 

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from tensorcopy import devices, memory
-from tensorcopy.devices import ACCELERATORS, DEVICES
-from tensorcopy.methods import METHODS, exists
+from tensorcopy.worker import devices
+from tensorcopy.worker.devices import ACCELERATORS, DEVICES
+from tensorcopy.worker.probes import allocations as allocation_probe
+from tensorcopy.worker.registry.methods import METHODS, exists
 
 from .cases import skip, skip_if_absent, tensor
 
@@ -47,14 +48,14 @@ class _Allocations:
 class Host(_Allocations):
     """In the host's memory, for a tensor on any device: torch's allocator and numpy's."""
 
-    ask = staticmethod(memory.on_host)
+    ask = staticmethod(allocation_probe.on_host)
     params = [list(METHODS), NUMELS, list(DEVICES)]
 
 
 class Device(_Allocations):
     """In the device's memory, by its caching allocator's own statistics."""
 
-    ask = staticmethod(memory.on_device)
+    ask = staticmethod(allocation_probe.on_device)
     params = [list(METHODS), NUMELS, list(ACCELERATORS)]
 
 
@@ -84,6 +85,6 @@ def _peak(method, numel):
     if not exists(method):
         return f"{method.code} exists from torch {method.since} on"
     try:
-        return memory.counted(method.on["cuda"], numel).peak
+        return allocation_probe.counted(method.on["cuda"], numel).peak
     except NotImplementedError as reason:
         return str(reason)

@@ -1,7 +1,7 @@
 """Operations of the reader's own (tensorcopy.toml, docs/own-operation.md), at the sizes of the copies. Without any there is no suite."""
 
-from tensorcopy.devices import ACCELERATORS
-from tensorcopy.methods import OWN
+from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.registry.methods import OWN
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
 

@@ -1,6 +1,6 @@
 """detach, clone, cpu and numpy alone: what the copies are made of."""
 
-from tensorcopy.methods import PRIMITIVES
+from tensorcopy.worker.registry.methods import PRIMITIVES
 
 from .cases import Suite, case
 

@@ -1,6 +1,6 @@
 """What more threads do for a large copy. Every other suite has one."""
 
-from tensorcopy.methods import COPIES
+from tensorcopy.worker.registry.methods import COPIES
 
 from .cases import Suite, case
 

@@ -12,20 +12,20 @@ from typing import Any
 __version__ = "0.1.0"
 
 API = {  # public names, and the module where each lives
-    "COPIES": "methods",
-    "CONVERSIONS": "methods",
-    "PRIMITIVES": "methods",
-    "ALTERNATIVES": "methods",
-    "Method": "methods",
-    "observed": "semantics",
-    "Semantics": "semantics",
-    "Outcome": "semantics",
-    "check": "checking",
-    "Checked": "checking",
+    "COPIES": "worker.registry.methods",
+    "CONVERSIONS": "worker.registry.methods",
+    "PRIMITIVES": "worker.registry.methods",
+    "ALTERNATIVES": "worker.registry.methods",
+    "Method": "worker.registry.methods",
+    "observed": "worker.registry.semantics",
+    "Semantics": "worker.registry.semantics",
+    "Outcome": "worker.registry.semantics",
+    "check": "worker.probes.conformance",
+    "Checked": "worker.probes.conformance",
     "advise": "advising",
     "Advice": "advising",
     "Choice": "advising",
-    "plot": "curves",
+    "plot": "worker.probes.size_sweep",
 }
 
 __all__ = ["__version__", *API]

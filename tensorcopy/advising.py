@@ -1,6 +1,6 @@
 """Advice for the reader's own machine: which code to type, why, what it costs there, what to beware of. Needs neither torch nor asv.
 
-Where torch is, every method that does as asked is seen and timed there and then, in a process of its own (`tensorcopy.trial`). Where it
+Where torch is, every method that does as asked is seen and timed there and then, in a process of its own (`quick_bench`). Where it
 is not, the answer is that of the chooser's page, which comes with the package: shipped.json, written by `tensorcopy readme`. Either way it
 is `tensorcopy.advice` that judges.
 """
@@ -113,7 +113,7 @@ def advise(
     if shipped or not can_measure(interpreter):
         return _as_shipped(wish, int(numel))
     asked = {"to": wish.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
-    tried = interpreters.asked(interpreters.executable(interpreter), "tensorcopy.trial", json.dumps(asked), tell=tell)
+    tried = interpreters.asked(interpreters.executable(interpreter), "tensorcopy.worker.probes.quick_bench", json.dumps(asked), tell=tell)
     return of_trial(tried, wish, int(numel))
 
 
@@ -123,7 +123,7 @@ def can_measure(interpreter: str = "same") -> bool:
 
 
 def of_trial(tried: Mapping[str, Any], wish: Wish, numel: int) -> Advice:
-    """What `tensorcopy.trial` found, judged as a result is; each round counts as a pass."""
+    """What `quick_bench` found, judged as a result is; each round counts as a pass."""
     timings = {}
     for method, rounds in tried["rounds"].items():
         case = advice.case_of(tried["methods"][method], method, wish, numel)

@@ -12,10 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import interpreters, operations, uv
+from tensorcopy import interpreters, uv
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, load, minor, numpy_for
+from tensorcopy.worker.registry import operations
 
 COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none
 # What is measured is measured so, unless the caller's environment says otherwise. glibc moves its threshold for mmap as memory is freed,
@@ -28,7 +29,7 @@ class Environment:
     """A place where one torch release can be measured, verified.
 
     python : its interpreter
-    report : what `python -m tensorcopy.ledger --observe` printed there: "ledger", "methods", "article"
+    report : what `python -m tensorcopy.worker.provenance --observe` printed there: "ledger", "methods", "article"
     own : variables of its processes
     """
 
@@ -134,7 +135,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
 def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
     """The environment of an interpreter that has torch, whichever that is. Raises TensorcopyError where it has none."""
     unseen = Environment(python, {}, own or {})
-    report = interpreters.asked(python, "tensorcopy.ledger", "--observe", variables=unseen.variables())
+    report = interpreters.asked(python, "tensorcopy.worker.provenance", "--observe", variables=unseen.variables())
     return replace(unseen, report=report)
 
 

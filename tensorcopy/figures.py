@@ -1,4 +1,4 @@
-"""Curves as a picture for a slide, by matplotlib; from what `tensorcopy.curves` measured, as plain values. Needs no torch."""
+"""Curves as a picture for a slide, by matplotlib; from what `size_sweep` measured, as plain values. Needs no torch."""
 
 from __future__ import annotations
 

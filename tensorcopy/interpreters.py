@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import operations
 from tensorcopy.errors import Relayed, TensorcopyError
+from tensorcopy.worker.registry import operations
 
 CHECKOUT = operations.CHECKOUT
 

@@ -1,4 +1,4 @@
-"""Curves as multiples of one of them, and as text. From what `tensorcopy.curves` measured, as plain values. Pure."""
+"""Curves as multiples of one of them, and as text. From what `size_sweep` measured, as plain values. Pure."""
 
 from __future__ import annotations
 

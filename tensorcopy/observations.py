@@ -1,4 +1,4 @@
-"""An observed or promised outcome in words. Pure; `tensorcopy.semantics` has the fields."""
+"""An observed or promised outcome in words. Pure; `semantics` has the fields."""
 
 from __future__ import annotations
 

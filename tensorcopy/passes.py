@@ -6,7 +6,7 @@ in order, beside asv's own samples, which asv only ever appends to:
 id, started, selection : a name of its own, ISO 8601 in UTC, and which suites were asked for
 shard : which part of a run over several machines it belongs to, where it is one
 left_out : why it is kept but not judged, where somebody has said so
-ledger : what was there (`tensorcopy.ledger`)
+ledger : what was there (`provenance`)
 suites : per suite its version, and per case, in asv's order, how many samples were added and the control beside each in whole nanoseconds
 """
 
@@ -20,7 +20,8 @@ from math import log
 from statistics import median, quantiles
 from typing import Any
 
-from tensorcopy import control, pace
+from tensorcopy import pace
+from tensorcopy.worker import control
 
 NANO = 1e-9
 FEWEST_PASSES = 8  # from which it is known what is usual

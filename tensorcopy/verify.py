@@ -1,4 +1,4 @@
-"""Whether asv's figures agree with torch's own Timer, as found inside a release's environment (`tensorcopy.agreement`). Prints nothing."""
+"""Whether asv's figures agree with torch's own Timer, as found inside a release's environment (`timer_crosscheck`). Prints nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _key(one: Ratio) -> tuple[str, str, str]:
 
 
 def _compared(environment: Environment, tell: Callable[[float, str], None], device: str, suites: str, root: Path) -> Agreement:
-    command = [str(environment.python), "-m", "tensorcopy.agreement", str(root), device, suites]
+    command = [str(environment.python), "-m", "tensorcopy.worker.probes.timer_crosscheck", str(root), device, suites]
     ratios: list[Ratio] = []
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up

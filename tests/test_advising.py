@@ -13,15 +13,15 @@ from tensorcopy import advice, advising, cli, interpreters, results
 from tensorcopy.advice import Wish
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import NAMES
 from tensorcopy.site import pages
+from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import ROOT, SEEN
 
 WISH = Wish(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
 
 def trial(rounds, **seen):
-    """What `tensorcopy.trial` would find of methods that take so many nanoseconds; `seen` is what is special of each."""
+    """What `quick_bench` would find of methods that take so many nanoseconds; `seen` is what is special of each."""
     rows = {
         name: {
             "group": "copy",

@@ -15,7 +15,7 @@ from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
 from tensorcopy import documents
-from tensorcopy.methods import ALTERNATIVES, COPIES
+from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,17 @@ from dataclasses import replace
 import pytest
 
 import tensorcopy
-from tensorcopy import checking, devices, interpreters
+from tensorcopy import interpreters
 from tensorcopy.cli import main
-from tensorcopy.methods import METHODS, exists
+from tensorcopy.worker import devices
+from tensorcopy.worker.probes import conformance
+from tensorcopy.worker.registry.methods import METHODS, exists
 
 
 @pytest.fixture(scope="module")
 def found():
     """What this torch does, as the program hands it on."""
-    return checking.document(tensorcopy.check(["cpu"]))
+    return conformance.document(tensorcopy.check(["cpu"]))
 
 
 def test_every_promise_is_kept_here(found):
@@ -28,7 +30,7 @@ def test_every_promise_is_kept_here(found):
 
 def test_a_promise_that_is_not_kept_is_seen(monkeypatch):
     """Where somebody would promise that clone() cuts the graph; and where nobody promised, nothing is broken."""
-    before = checking.promised
+    before = conformance.promised
 
     def otherwise(method, device):
         promise = before(method, device)
@@ -36,8 +38,8 @@ def test_a_promise_that_is_not_kept_is_seen(monkeypatch):
             return replace(promise, with_grad=replace(promise.with_grad, keeps_graph=False))
         return None if method.name == "cpu" else promise
 
-    monkeypatch.setattr(checking, "promised", otherwise)
-    rows = {(row.method, row.of): row.kept for row in checking.check(["cpu"])}
+    monkeypatch.setattr(conformance, "promised", otherwise)
+    rows = {(row.method, row.of): row.kept for row in conformance.check(["cpu"])}
     assert {row for row, kept in rows.items() if kept is False} == {("clone", "with_grad")}
     assert {row for row, kept in rows.items() if kept is None} == {("cpu", "plain"), ("cpu", "with_grad")}
 

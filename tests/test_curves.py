@@ -18,10 +18,11 @@ import torch
 from torch.utils.benchmark import Timer
 
 import tensorcopy
-from tensorcopy import curves, figures, interpreters, multiples
+from tensorcopy import figures, interpreters, multiples
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import CONVERSIONS, COPIES
+from tensorcopy.worker.probes import size_sweep
+from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 from tests.conftest import ROOT
 
 matplotlib.use("agg")
@@ -30,7 +31,7 @@ matplotlib.use("agg")
 @pytest.fixture(scope="module")
 def found():
     """Really measured, at five sizes."""
-    return asdict(curves.measured("copies", most=16))
+    return asdict(size_sweep.measured("copies", most=16))
 
 
 def known(what="copies", **times):
@@ -60,13 +61,13 @@ def test_every_method_is_measured_at_every_size(found):
 def test_what_copies_nothing_is_not_timed(monkeypatch):
     """Before anything is measured."""
     wrong = type("Wrong", (), {"name": "zeros", "code": "x * 0", "since": "1.9.0", "on": {"cpu": lambda x: x * 0}})()
-    monkeypatch.setattr(curves, "GROUPS", {"copies": {"zeros": wrong}})
+    monkeypatch.setattr(size_sweep, "GROUPS", {"copies": {"zeros": wrong}})
     with pytest.raises(TensorcopyError, match=r"x \* 0 gives no copy of numel 1"):
-        curves.measured("copies", most=4)
+        size_sweep.measured("copies", most=4)
 
 
 def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
-    one = curves.measured("conversions", most=1, requires_grad=True)
+    one = size_sweep.measured("conversions", most=1, requires_grad=True)
     assert [curve.name for curve in one.curves] == list(CONVERSIONS)
     assert one.requires_grad
 
@@ -119,8 +120,8 @@ def test_labels_do_not_lie_on_each_other(tmp_path):
 
 def test_in_python_it_is_an_axes(monkeypatch):
     """In a notebook, or on a figure of one's own."""
-    monkeypatch.setattr(curves, "measured", lambda *_, **__: curves.Curves(**{**KNOWN, "curves": (), "floor": None}))
-    monkeypatch.setattr(curves, "asdict", lambda _: KNOWN)
+    monkeypatch.setattr(size_sweep, "measured", lambda *_, **__: size_sweep.Curves(**{**KNOWN, "curves": (), "floor": None}))
+    monkeypatch.setattr(size_sweep, "asdict", lambda _: KNOWN)
     axes = tensorcopy.plot("copies")
     assert [line.get_label() for line in axes.get_lines()] == ["code of fast", "code of slow", "code of floor"]
     assert axes.get_yscale() == "log"
@@ -170,7 +171,7 @@ def test_the_articles_grid_is_a_picture_in_seconds_and_agrees_with_torchs_own_cl
 
 def agrees() -> bool:
     """Whether the median over cases is within 5 % of that of torch's own blocks."""
-    measured = curves.measured("copies", most=2**10)
+    measured = size_sweep.measured("copies", most=2**10)
     ratios = []
     for numel in (1, 2**6, 2**10):
         x = torch.ones(numel)

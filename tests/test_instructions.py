@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import instructions
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.probes import instruction_count
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from tensorcopy.errors import TensorcopyError
 )
 def test_what_is_missing_is_named(monkeypatch, platform, found, reason):
     """It is an optional dependency."""
-    monkeypatch.setattr(instructions.sys, "platform", platform)
-    monkeypatch.setattr(instructions.shutil, "which", lambda program: found)
-    assert instructions.missing() == reason
+    monkeypatch.setattr(instruction_count.sys, "platform", platform)
+    monkeypatch.setattr(instruction_count.shutil, "which", lambda program: found)
+    assert instruction_count.missing() == reason
 
 
 def test_without_it_nothing_is_counted(monkeypatch):
     """One line, which the suite gives as the reason for skipping."""
-    monkeypatch.setattr(instructions, "missing", lambda: "no valgrind here")
+    monkeypatch.setattr(instruction_count, "missing", lambda: "no valgrind here")
     with pytest.raises(TensorcopyError, match="instructions cannot be counted: got no valgrind here; allowed: valgrind"):
-        instructions.count()
+        instruction_count.count()

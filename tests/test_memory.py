@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tensorcopy import memory
-from tensorcopy.memory import Allocations
-from tensorcopy.methods import COPIES, METHODS
+from tensorcopy.worker.probes import allocations
+from tensorcopy.worker.probes.allocations import Allocations
+from tensorcopy.worker.registry.methods import COPIES, METHODS
 
 NUMEL = 2**18  # 1 MiB
 
@@ -27,14 +27,14 @@ NUMEL = 2**18  # 1 MiB
 )
 def test_a_copy_is_one_allocation_of_its_size(method, expected):
     """By torch or by numpy; a view is none."""
-    assert memory.on_host(METHODS[method], torch.ones(NUMEL)) == expected
+    assert allocations.on_host(METHODS[method], torch.ones(NUMEL)) == expected
 
 
 def test_the_peak_is_what_is_held_at_once():
     """Of three clones in a row two are alive together; added to a result that is kept, all count."""
-    chain = memory.on_host(lambda x: x.clone().clone().clone(), torch.ones(NUMEL))
+    chain = allocations.on_host(lambda x: x.clone().clone().clone(), torch.ones(NUMEL))
     assert (chain.nbytes, chain.peak, chain.count) == (3 * 2**20, 2 * 2**20, 3)
-    assert memory.on_host(lambda x: (x.clone(), x.detach().numpy().copy()), torch.ones(NUMEL)) == Allocations(2**21, 2**21, 2)
+    assert allocations.on_host(lambda x: (x.clone(), x.detach().numpy().copy()), torch.ones(NUMEL)) == Allocations(2**21, 2**21, 2)
 
 
 @pytest.mark.parametrize(
@@ -49,24 +49,24 @@ def test_the_peak_is_what_is_held_at_once():
 )
 def test_a_device_that_is_not_there_is_counted_on(method, peak):
     """The article's question: clone before .cpu() holds one more tensor on the GPU."""
-    assert memory.counted(METHODS[method].on["cuda"], NUMEL).peak == peak
+    assert allocations.counted(METHODS[method].on["cuda"], NUMEL).peak == peak
 
 
 def test_the_articles_own_line_has_made_its_clone_when_it_raises():
     """`x.detach().clone().numpy()` on a CUDA tensor."""
-    assert memory.counted(lambda x: x.detach().clone().numpy(), NUMEL) == Allocations(2**20, 2**20, 1)
+    assert allocations.counted(lambda x: x.detach().clone().numpy(), NUMEL) == Allocations(2**20, 2**20, 1)
 
 
 def test_counting_follows_what_is_freed():
     """The dispatcher's storages die as a device's would."""
-    chain = memory.counted(lambda x: x.clone().clone().clone(), NUMEL)
+    chain = allocations.counted(lambda x: x.clone().clone().clone(), NUMEL)
     assert (chain.nbytes, chain.peak, chain.count) == (3 * 2**20, 2 * 2**20, 3)
 
 
 def test_an_error_of_the_method_is_not_taken_for_nothing():
     """Only that numpy cannot read a device is expected."""
     with pytest.raises(RuntimeError, match="does not belong"):
-        memory.on_host(lambda x: _fail(), torch.ones(4))
+        allocations.on_host(lambda x: _fail(), torch.ones(4))
 
 
 def _fail():
@@ -77,4 +77,4 @@ def test_a_torch_that_cannot_pretend_says_so(monkeypatch):
     """As NotImplementedError, which the suites turn into a reason for skipping."""
     monkeypatch.setattr(torch, "__version__", "2.4.1+cu124")
     with pytest.raises(NotImplementedError, match=r"from torch 2\.5 on"):
-        memory.counted(METHODS["detach_clone"], NUMEL)
+        allocations.counted(METHODS["detach_clone"], NUMEL)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, devices, observed
+from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, observed
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import GROUPS, METHODS, promised
+from tensorcopy.worker import devices
+from tensorcopy.worker.registry.methods import GROUPS, METHODS, promised
 
 NAMES = {
     "copy": ["new_tensor", "clone_detach", "empty_like_copy", "tensor", "detach_clone"],

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import operations
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.registry import operations
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")

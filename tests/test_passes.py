@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import control, pace, passes
+from tensorcopy import pace, passes
 from tensorcopy.passes import Visit
+from tensorcopy.worker import control
 
 
 def record(samples, readings, suite="copies.BySize.time_copy", **more):

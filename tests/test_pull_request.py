@@ -21,7 +21,7 @@ from tests.test_judging import golden
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FEW = ["--passes", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # of two methods, and those that a head adds
-METHODS, TABLE, COPIES = "tensorcopy/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
+METHODS, TABLE, COPIES = "tensorcopy/worker/registry/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 
 
 def run(folder: Path, *command: str) -> str:

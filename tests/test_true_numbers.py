@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import agreement, devices, environments, instructions, measure, releases, results, verify
+from tensorcopy import environments, measure, releases, results, verify
+from tensorcopy.worker import devices
+from tensorcopy.worker.probes import instruction_count, timer_crosscheck
 from tests.conftest import ROOT, measured_in_passes
 
 pytestmark = pytest.mark.slow
@@ -27,7 +29,7 @@ WRONG = '''
 import torch
 
 from benchmarks import cases
-from tensorcopy.methods import COPIES
+from tensorcopy.worker.registry.methods import COPIES
 
 
 class SetUpPerCall:
@@ -92,7 +94,7 @@ def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
     monkeypatch.setattr(cases.devices, "waiter", lambda device: wait if waits else float)
     sample = cases.Loop("act()", lambda: {"act": act})
     wait()
-    ratio = sample() / agreement.by_timer("act()", {"act": act}, wait)
+    ratio = sample() / timer_crosscheck.by_timer("act()", {"act": act}, wait)
     assert (abs(ratio - 1) < verify.NONE_OUTSIDE) is waits
 
 
@@ -209,8 +211,8 @@ def test_the_articles_question_has_an_answer_in_bytes(counted):
 
 def test_instructions_repeat_and_tell_the_graph(counted, checkout):
     """A second count differs by less than 3 %; where clone comes before detach, autograd is entered for nothing."""
-    if instructions.missing():
-        pytest.skip(instructions.missing())
+    if instruction_count.missing():
+        pytest.skip(instruction_count.missing())
     name = "instructions.ByMethod.track_instructions"
     first = {key: value for key, value in counted[NEWEST].items() if key[0] == name}
     assert first[name, "clone_detach", "16", "True"] > 1.2 * first[name, "detach_clone", "16", "True"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import agreement, verify
+from tensorcopy import verify
 from tensorcopy.verify import Agreement, Ratio
+from tensorcopy.worker.probes import timer_crosscheck
 
 
 def of(*ratios):
@@ -45,21 +46,21 @@ def test_a_turn_during_which_the_machine_changed_its_pace_is_taken_again():
     """The control moved between the two: that turn's ratio says nothing."""
     readings = iter([1.0, 1.0, 1.9] + [1.0] * 100)
     one = iter([99.0] + [2.0] * 100)
-    found = list(agreement.turns(lambda: next(one), lambda: 2.0, lambda: next(readings)))
-    assert found == [1.0] * agreement.TURNS
+    found = list(timer_crosscheck.turns(lambda: next(one), lambda: 2.0, lambda: next(readings)))
+    assert found == [1.0] * timer_crosscheck.TURNS
 
 
 def test_a_machine_that_never_stands_still_is_measured_all_the_same():
     """After some tries: the ratios then differ as they differ."""
     readings = iter(range(1, 10_000))
-    found = list(agreement.turns(lambda: 2.0, lambda: 1.0, lambda: float(2 ** (next(readings) % 7))))
-    assert found == [2.0] * agreement.TURNS
+    found = list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0, lambda: float(2 ** (next(readings) % 7))))
+    assert found == [2.0] * timer_crosscheck.TURNS
 
 
 def test_the_two_take_turns_in_being_first():
     """What the first leaves in the caches is not always the other's gain."""
     order = []
-    list(agreement.turns(lambda: order.append("one") or 1.0, lambda: order.append("other") or 1.0, lambda: 1.0))
+    list(timer_crosscheck.turns(lambda: order.append("one") or 1.0, lambda: order.append("other") or 1.0, lambda: 1.0))
     assert order[:4] == ["other", "one", "one", "other"]
 
 

@@ -14,13 +14,14 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy import environments, interpreters, operations, releases, uv
+from tensorcopy import environments, interpreters, releases, uv
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import stamp_at_exit
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.interpreters import CHECKOUT
 from tensorcopy.releases import Release, minor
+from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
 

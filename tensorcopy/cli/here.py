@@ -111,7 +111,7 @@ def _cost(choice: advising.Choice) -> str:
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
-    found = interpreters.asked(interpreters.executable(options.interpreter), "tensorcopy.checking", *options.device)
+    found = interpreters.asked(interpreters.executable(options.interpreter), "tensorcopy.worker.probes.conformance", *options.device)
     rows = found["checked"]
     broken = [row for row in rows if row["kept"] is False]
     if options.json:
@@ -164,7 +164,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     with bar(Console(stderr=True, highlight=False)) as tell:
         found = interpreters.asked(
             interpreters.executable(options.interpreter),
-            "tensorcopy.curves",
+            "tensorcopy.worker.probes.size_sweep",
             json.dumps(request),
             tell=lambda share, doing: tell(Progress(f"{options.what}: {doing}", share, 0.0)),
         )

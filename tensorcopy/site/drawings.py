@@ -19,7 +19,7 @@ CELLS = 3
 
 
 def of_outcome(code: str, seen: Mapping[str, Any]) -> str:
-    """`x`, a leaf, beside what `code` gives: `seen` is the outcome (`tensorcopy.semantics.Outcome`) as plain values, and no error."""
+    """`x`, a leaf, beside what `code` gives: `seen` is the outcome (`semantics.Outcome`) as plain values, and no error."""
     parts = [_named("x", X, leaf=True), _boxes(X)]
     shares, tensor = bool(seen["shares_storage"]), seen["gives"] == "tensor"
     parts.append(_named(code, Y, leaf=bool(seen["is_leaf"]) if tensor else None))

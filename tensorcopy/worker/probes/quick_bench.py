@@ -1,6 +1,6 @@
 """Every method that can be had for one tensor, seen and timed here and now: what advice for this machine is made of. Needs torch and numpy.
 
-`python -m tensorcopy.trial '{"to": "ndarray", "device": "cpu", "numel": 131072, "requires_grad": true}'` prints it as JSON, after a line
+`python -m tensorcopy.worker.probes.quick_bench '{"to": "ndarray", "device": "cpu", "numel": 131072, "requires_grad": true}'` prints it as JSON, after a line
 of JSON for each round. The clock is `torch.utils.benchmark.Timer`, on one thread; it waits for the device. Rounds are interleaved, each in
 random order and on a tensor that lies elsewhere.
 """
@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 
-from tensorcopy import devices, ledger, timers
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import METHODS, OWN, Method
-from tensorcopy.timers import Timer
+from tensorcopy.worker import devices, provenance, timers
+from tensorcopy.worker.registry.methods import METHODS, OWN, Method
+from tensorcopy.worker.timers import Timer
 
 ROUNDS = 9
 SAMPLE = 0.006  # seconds at least
@@ -36,12 +36,12 @@ def tried(
     to : "tensor" or "ndarray"
     tell : hears the share that is done (0 to 1) and what is being done
 
-    Returns plain values: "torch", "python", "on", "day", "methods" as `tensorcopy.ledger` has them, "rounds" and "floor" in seconds.
+    Returns plain values: "torch", "python", "on", "day", "methods" as `provenance` has them, "rounds" and "floor" in seconds.
     Raises TensorcopyError for what is not to be had.
     """
     devices.demand(device)
     timers.allow(numel, "--numel 2**17")
-    rows = ledger.observed_on([device])
+    rows = provenance.observed_on([device])
     kind = "with_grad" if requires_grad else "plain"
     fit = [name for name, row in rows.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """The ledger: what was really there when something was measured.
 
-`python -m tensorcopy.ledger` prints it as JSON from inside an environment, and with `--observe` also what every method is observed
+`python -m tensorcopy.worker.provenance` prints it as JSON from inside an environment, and with `--observe` also what every method is observed
 to do there and whether the article's statements hold. Whoever asked compares it with what was wanted.
 """
 
@@ -19,8 +19,11 @@ from typing import Any
 import numpy
 import torch
 
-from tensorcopy import __version__, article, devices, semantics
-from tensorcopy.methods import GROUPS, Method, exists, promised
+from tensorcopy import __version__
+from tensorcopy.worker import devices
+from tensorcopy.worker.probes import article_claims
+from tensorcopy.worker.registry import semantics
+from tensorcopy.worker.registry.methods import GROUPS, Method, exists, promised
 
 # what a copy's time hangs on besides code: kernels, allocator, threads
 SETTINGS = (
@@ -99,7 +102,7 @@ def _observed(method: Method, device: str) -> dict[str, Any]:
 
 
 def _article(device: str) -> dict[str, Any]:
-    statements = article.statements(device)
+    statements = article_claims.statements(device)
     return {
         "statements": len(statements),
         "hold": sum(statement.holds for statement in statements),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tensorcopy import devices
+from tensorcopy.worker import devices
 
 COUNTED_SINCE = (2, 5)  # earlier torch looks for a driver before it pretends
 

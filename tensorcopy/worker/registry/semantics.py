@@ -7,13 +7,16 @@ The two have the same fields, so that a test, a page and a person can lay them s
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from tensorcopy.methods import Method
+
+class RunsOnDevices(Protocol):
+    """Has a function of a tensor for each device."""
+
+    on: Mapping[str, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def array(**fields: Any) -> Outcome:
     return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
 
 
-def observed(method: Method, device: str) -> Semantics:
+def observed(method: RunsOnDevices, device: str) -> Semantics:
     """What `method` really does on `device` ("cpu", "cuda", "mps", "xpu"), with the torch that is installed.
 
     Raises nothing of the method's own: an error is an outcome.
@@ -71,7 +74,7 @@ def observed(method: Method, device: str) -> Semantics:
     )
 
 
-def _outcome(method: Method, device: str, *, requires_grad: bool) -> Outcome:
+def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outcome:
     import torch
 
     # transposed, so that a method that lays its result out anew is seen to

@@ -1,6 +1,6 @@
 """How many instructions a call takes: counted by valgrind's callgrind, the same on a noisy machine as on a quiet one.
 
-`python -m tensorcopy.instructions` is the worker: under callgrind it runs every method on a small tensor, and has the counter on only
+`python -m tensorcopy.worker.probes.instruction_count` is the worker: under callgrind it runs every method on a small tensor, and has the counter on only
 around its loops, by torch's own toggles. Nothing is counted while torch is imported, which takes half a minute there. Two runs differ by
 about 1 % at most, since finding memory takes more instructions in one place than in another; of several counts of a loop the median
 counts. The process has but one thread that runs meanwhile.
@@ -57,7 +57,7 @@ def count() -> dict[tuple[str, bool], float]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
         done = subprocess.run(
-            [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.instructions"],
+            [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"],
             # the same order of every dict and set in every run, and no GPU whose driver valgrind would step through
             env={**os.environ, "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": ""},
             capture_output=True,
@@ -72,7 +72,7 @@ def count() -> dict[tuple[str, bool], float]:
             "instructions were not counted",
             got=(done.stderr.strip().splitlines() or ["nothing"])[-1],
             allowed="a count for each method",
-            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.instructions shows it whole",
+            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.probes.instruction_count shows it whole",
         )
     sections: dict[tuple[str, str], list[int]] = {}
     for (name, grad), total in zip(names, totals):
@@ -90,7 +90,7 @@ def _work() -> None:
     """Every method's loop, each a section of its own for callgrind; prints what each section was, the empty loop first."""
     import torch
 
-    from tensorcopy.methods import METHODS, NAMES, exists
+    from tensorcopy.worker.registry.methods import METHODS, NAMES, exists
 
     warnings.simplefilter("ignore")  # formatting one would be counted
     torch.set_num_threads(1)

@@ -1,6 +1,6 @@
 """Time over numel, measured here and now: methods that do the same, beside the floor. Needs torch and numpy, and nothing of asv.
 
-`python -m tensorcopy.curves` prints them as JSON, after a line of JSON for each step. The clock is `torch.utils.benchmark.Timer`, on one
+`python -m tensorcopy.worker.probes.size_sweep` prints them as JSON, after a line of JSON for each step. The clock is `torch.utils.benchmark.Timer`, on one
 thread; it waits for the device. Rounds are interleaved, each in random order, so that whatever the machine does besides hits all alike.
 """
 
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from tensorcopy import devices, operations, timers
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import CONVERSIONS, COPIES, OWN, Method, exists
-from tensorcopy.timers import Timer
+from tensorcopy.worker import devices, timers
+from tensorcopy.worker.registry import operations
+from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES, OWN, Method, exists
+from tensorcopy.worker.timers import Timer
 
 GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article

@@ -1,6 +1,6 @@
 """Whether asv's figures agree with the best independent harness: torch's own benchmark Timer, and on CUDA the device's events.
 
-`python -m tensorcopy.agreement` runs inside a release's environment. Every case is timed through asv's runner and by the reference, by
+`python -m tensorcopy.worker.probes.timer_crosscheck` runs inside a release's environment. Every case is timed through asv's runner and by the reference, by
 turns, on the same tensor, in processes of their own as asv's are; a line of JSON tells each case's ratio.
 """
 
@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from tensorcopy import devices
-from tensorcopy.methods import METHODS, NAMES
+from tensorcopy.worker import devices
+from tensorcopy.worker.registry.methods import METHODS, NAMES
 
 LARGEST = 2**20  # elements; beyond, page faults decide, which no harness holds still
 SECONDS = 0.005  # of a reference's measurement, as of a sample

@@ -1,6 +1,6 @@
 """Promise against observation, of every method, with the torch that is installed.
 
-`python -m tensorcopy.checking [DEVICE …]` prints it as JSON; without a device, of every device that is there.
+`python -m tensorcopy.worker.probes.conformance [DEVICE …]` prints it as JSON; without a device, of every device that is there.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 import numpy
 import torch
 
-from tensorcopy import devices, semantics
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.methods import GROUPS, exists, promised
-from tensorcopy.semantics import Outcome
+from tensorcopy.worker import devices
+from tensorcopy.worker.registry import semantics
+from tensorcopy.worker.registry.methods import GROUPS, exists, promised
+from tensorcopy.worker.registry.semantics import Outcome
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
 

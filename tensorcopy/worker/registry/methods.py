@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from tensorcopy import operations
-from tensorcopy.devices import ACCELERATORS
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.semantics import Outcome, Semantics, array, raises
+from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.registry import operations
+from tensorcopy.worker.registry.semantics import Outcome, Semantics, array, raises
 
 NAMES: Mapping[str, Any] = MappingProxyType({"torch": torch, "np": np, "copy": copy})  # what a method's code may name besides x
 

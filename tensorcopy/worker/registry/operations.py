@@ -27,7 +27,7 @@ from tensorcopy.errors import TensorcopyError
 FILE = "tensorcopy.toml"
 ENTRY_POINTS = "tensorcopy.operations"
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment's variable with all of them as JSON
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[3]
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -46,7 +46,7 @@ class Operation:
     code_on_accelerator : the expression where `x` lies on another device than the CPU, if it is another
     since : the first torch release that has what it needs
     requires : packages that are installed into the environments of releases
-    promise : what it does, "plain" and "with_grad" as fields of `tensorcopy.semantics.Outcome`; nothing is promised where it is left out
+    promise : what it does, "plain" and "with_grad" as fields of `semantics.Outcome`; nothing is promised where it is left out
     folder : where the file lies
     """
 
