@@ -14,10 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import advice, floors, interpreters
+from tensorcopy import advice, floors
 from tensorcopy.advice import Option, Wish
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import Visit, timing
+from tensorcopy.releases import interpreters
 from tensorcopy.results import Case, Result
 from tensorcopy.units import count
 from tensorcopy.words import said

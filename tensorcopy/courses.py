@@ -14,9 +14,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import history, passes, releases, results, sides
+from tensorcopy import history, passes, results, sides
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.history import Step
+from tensorcopy.releases import release_table
 from tensorcopy.results import Case, Result
 from tensorcopy.units import count, duration
 
@@ -45,7 +46,7 @@ def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dic
     """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
     newest = results.newest(found, machine=machine, python=python)
     mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
-    return over([mine[row.sha] for row in releases.load() if row.sha in mine])
+    return over([mine[row.sha] for row in release_table.load() if row.sha in mine])
 
 
 def over(series: Sequence[Result]) -> dict[Case, Course]:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from tensorcopy import environments, releases, results
+from tensorcopy import results
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import Job, one_pass
 from tensorcopy.plan import TIMED, Measurement
 from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.releases import environments, release_table
 from tensorcopy.results import Result
 
 QUICKLY = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
@@ -38,7 +39,7 @@ def choose(wanted: str, pythons: tuple[str, ...]) -> Choice:
 
     Raises TensorcopyError where nothing can be installed.
     """
-    candidates = releases.select(wanted) if wanted else list(releases.load())
+    candidates = release_table.select(wanted) if wanted else list(release_table.load())
     measurements, left_out = [], []
     for release in reversed(candidates):
         served = environments.pythons_for(release, list(pythons))

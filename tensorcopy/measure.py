@@ -18,13 +18,14 @@ from random import Random
 from statistics import median
 from time import monotonic
 
-from tensorcopy import documents, environments
+from tensorcopy import documents
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places, aside
 from tensorcopy.asv_plugin.program import Tell
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.plan import Measurement, Shard, groups, lacking, missing, passes_of
 from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.releases import environments
 
 # A pass is one process tree. What strays is the process, not its samples: beyond three, a pass's time buys more as another pass.
 ONE_ROUND = {"rounds": 1, "repeat": 3}

@@ -12,7 +12,7 @@ from typing import Any
 from tensorcopy import known, mood
 from tensorcopy.mood import Steady
 from tensorcopy.passes import Timing, Visit, left_out, timing
-from tensorcopy.releases import Release
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import NOT_TORCHS
 from tensorcopy.units import duration, size

@@ -11,10 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from tensorcopy import documents, environments, interpreters, releases, uv
+from tensorcopy import documents
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import Release, minor
+from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases.release_table import Release, minor
 
 TIMED = "^(?!article|memory|instructions)"  # what changes from pass to pass; the article's own grid repeats copies by size more finely
 NEW = "NEW"  # what this machine has not measured yet, beside the last that it has
@@ -96,8 +97,8 @@ def selected(
         chosen, at, python = text.partition("@")
         if at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9 and the like", next=f"{chosen}@{pythons[-1]}")
-        among = _new(measured) if chosen == NEW else releases.select(chosen)
-        for release in sorted(among, key=releases.load().index, reverse=newest_first):
+        among = _new(measured) if chosen == NEW else release_table.select(chosen)
+        for release in sorted(among, key=release_table.load().index, reverse=newest_first):
             one, reason = installable(release, [python] if python else list(pythons))
             if one is None:
                 left_out.append(f"torch {release.version} is skipped: {reason}")
@@ -123,7 +124,7 @@ def installable(release: Release, pythons: list[str]) -> tuple[Measurement | Non
 
 def _new(measured: Collection[str]) -> list[Release]:
     """The last release that was measured, and every later one: they are measured side by side. Where none was, the two newest."""
-    rows = list(releases.load())
+    rows = list(release_table.load())
     last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
     return rows[max(0, last) :]
 

@@ -21,12 +21,13 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import confirm, documents, environments, git, plan, releases, report, results, sides
+from tensorcopy import confirm, documents, git, plan, report, results, sides
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import FEWEST, MARGIN, Verdict
 from tensorcopy.errors import Relayed, TensorcopyError
 from tensorcopy.progress import Progress, Step, progress
-from tensorcopy.releases import Release
+from tensorcopy.releases import environments, release_table
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 
@@ -131,7 +132,7 @@ def contests(request: Request, places: Places) -> list[Contest]:
             next="--base main --head HEAD",
         )
     folders = _folders(request, places, "measured")
-    old, new = (releases.load(folder / TABLE) for folder in folders)
+    old, new = (release_table.load(folder / TABLE) for folder in folders)
     known = {release.version for release in old}
     found = []
     for index, release in enumerate(new):

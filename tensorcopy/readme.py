@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tensorcopy import releases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.observations import outcome
+from tensorcopy.releases import release_table
 from tensorcopy.results import Result
 from tensorcopy.site import answers, pictures
 from tensorcopy.site.answers import Machine
@@ -18,7 +18,7 @@ END = "<!-- end -->"
 
 def best_known(found: tuple[Result, ...]) -> Machine:
     """The machine with the longest history. Raises TensorcopyError where nothing was measured."""
-    machines = answers.machines(found, releases.load())
+    machines = answers.machines(found, release_table.load())
     if not machines:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     return max(machines, key=lambda machine: len(machine.results))

@@ -10,9 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import documents, pace, passes, releases
+from tensorcopy import documents, pace, passes
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import Timing
+from tensorcopy.releases import release_table
 
 MOST = 2**62  # elements that a tensor may have
 SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
@@ -142,8 +143,8 @@ def newest(found: Sequence[Result], release: str = "", machine: str = "", python
 
     Raises TensorcopyError where there is none.
     """
-    order = {row.sha: index for index, row in enumerate(releases.load())}
-    sha = releases.find(release).sha if release else ""
+    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    sha = release_table.find(release).sha if release else ""
     known = [one for one in found if one.sha in order]
     fit = [one for one in known if sha in ("", one.sha) and machine in ("", one.machine) and python in ("", one.python)]
     if not fit:
@@ -155,7 +156,7 @@ def newest(found: Sequence[Result], release: str = "", machine: str = "", python
             next="tensorcopy releases lists what was measured",
         )
     last = max(fit, key=lambda one: str(one.ledger["started"])).machine
-    return max((one for one in fit if one.machine == last), key=lambda one: (order[one.sha], releases.minor(one.python)))
+    return max((one for one in fit if one.machine == last), key=lambda one: (order[one.sha], release_table.minor(one.python)))
 
 
 def read(path: Path, suites: dict[str, Any]) -> Result:

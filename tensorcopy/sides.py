@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
 
-from tensorcopy import mood, releases, results
+from tensorcopy import mood, results
 from tensorcopy.compare import MARGIN, Change, Side, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.mood import AS_MEASURED, Steady
+from tensorcopy.releases import release_table
 from tensorcopy.results import Case, Result
 
 SAME_MACHINE = (
@@ -149,7 +150,7 @@ def named(case: Case) -> str:
 
 def version(result: Result) -> str:
     """A result's release, as the table calls it: "2.15.0"; of an unknown one what torch says of itself, without its build."""
-    known = {row.sha: row.version for row in releases.load()}
+    known = {row.sha: row.version for row in release_table.load()}
     return known.get(result.sha) or str(result.ledger["torch"]).partition("+")[0]
 
 

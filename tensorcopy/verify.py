@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tensorcopy.environments import Environment
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.interpreters import CHECKOUT
+from tensorcopy.releases.environments import Environment
+from tensorcopy.releases.interpreters import CHECKOUT
 
 WITHIN = 0.03  # of 1, the median over cases
 NONE_OUTSIDE = 0.08  # of 1, any case

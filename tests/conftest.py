@@ -14,9 +14,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy import environments, uv
 from tensorcopy.passes import Visit, timing
-from tensorcopy.releases import Release
+from tensorcopy.releases import environments, uv
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Case, Result
 
 ROOT = Path(__file__).resolve().parent.parent

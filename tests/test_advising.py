@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from tensorcopy import advice, advising, cli, interpreters, results
+from tensorcopy import advice, advising, cli, results
 from tensorcopy.advice import Wish
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
 from tensorcopy.site import pages
 from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import ROOT, SEEN

@@ -7,15 +7,16 @@ import random
 
 import pytest
 
-from tensorcopy import grading, history, known, releases, report_card
+from tensorcopy import grading, history, known, report_card
 from tensorcopy.cli import main
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.history import Step
+from tensorcopy.releases import release_table
 from tests.conftest import measured_in_passes
 from tests.test_judging import golden
 
-NEWEST = releases.find("2.15.0")
+NEWEST = release_table.find("2.15.0")
 METHODS = {"new_tensor": 2.0, "clone_detach": 1.4, "detach_clone": 1.1, "tensor": 2.2}
 
 
@@ -33,7 +34,7 @@ def checkout(tmp_path, monkeypatch):
     for name, share in known.VARIANTS.items():
         times = {method: passes(factor * (1 + share), 10) for method, factor in METHODS.items()}
         measured_in_passes(tmp_path / known.FOLDER, NEWEST, times, machine=name)
-    for release in releases.select("2.9.."):
+    for release in release_table.select("2.9.."):
         measured_in_passes(tmp_path / "results", release, {method: passes(factor, 4) for method, factor in METHODS.items()})
     return tmp_path
 

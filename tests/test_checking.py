@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import tensorcopy
-from tensorcopy import interpreters
 from tensorcopy.cli import main
+from tensorcopy.releases import interpreters
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import conformance
 from tensorcopy.worker.registry.methods import METHODS, exists

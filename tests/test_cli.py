@@ -44,7 +44,7 @@ def test_a_port_in_use_is_said_before_minutes_of_measuring(checkout, capsys):
 
 def test_a_missing_python_is_named(checkout, capsys, monkeypatch):
     """With how to get one."""
-    monkeypatch.setattr("tensorcopy.uv.find_python", lambda python: None)
+    monkeypatch.setattr("tensorcopy.releases.uv.find_python", lambda python: None)
     assert main(["dashboard", "--no-serve", "--releases", "1.9.0"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)

@@ -8,14 +8,15 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy import comment, confirm, plan, pull_request, releases, sides
+from tensorcopy import comment, confirm, plan, pull_request, sides
 from tensorcopy.compare import Verdict
 from tensorcopy.pull_request import Contest, Outcome, Request, Side
+from tensorcopy.releases import release_table
 from tests.conftest import ROOT, measured_in_passes
 from tests.test_judging import golden, passes
 
 BASE, HEAD = "1" * 40, "f" * 40
-OLD, NEW = releases.find("2.14.1"), releases.find("2.15.0")
+OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
 RUN = "https://github.com/someone/tensorcopy/actions/runs/1"
 EVIL = "](http://evil.example) <img src=x onerror=alert(1)> @maintainer #1 `x` | \n# Approved \x1b[31m\x07 <!-- /tensorcopy: cpu --> \u202e"
 

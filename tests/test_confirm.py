@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import confirm, releases, sides
+from tensorcopy import confirm, sides
 from tensorcopy.compare import Change, Verdict
+from tensorcopy.releases import release_table
 from tensorcopy.results import Case
 from tests.conftest import measured_in_passes
 from tests.test_judging import passes
@@ -22,7 +23,7 @@ SUSPECT = Change(Verdict.UNDECIDED, "between 1.0 and 9.0 % slower; about 9 more 
 def found(tmp_path):
     """A comparison on disk; each test gives its case the change it needs."""
     for version in ("2.14.1", "2.15.0"):
-        measured_in_passes(tmp_path / "results", releases.find(version), {"tensor": passes(2.0)})
+        measured_in_passes(tmp_path / "results", release_table.find(version), {"tensor": passes(2.0)})
     return sides.compared("2.14.1", "2.15.0", tmp_path / "results", margin=0.03)
 
 
@@ -88,7 +89,7 @@ def test_a_change_is_measured_until_it_holds_or_falls(found, tmp_path, ratios, t
         seen.append((time, passes))
         strays = [1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99]
         for release, factor in ((found.before, 1.0), (found.after, ratios[time - 1])):
-            row = releases.find(sides.version(release))
+            row = release_table.find(sides.version(release))
             measured_in_passes(tmp_path / "again", row, {"tensor": [2.0 * factor * stray for stray in strays]})
         one = sides.compared("2.14.1", "2.15.0", tmp_path / "again", margin=0.03)
         return one.before, one.after

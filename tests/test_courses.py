@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import courses, releases, results
+from tensorcopy import courses, results
 from tensorcopy.cli import main
+from tensorcopy.releases import release_table
 from tests.conftest import measured_in_passes
 from tests.test_judging import golden, passes
 
@@ -18,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     """Eight releases: one case steps up at 2.12.1, another down at 2.11.0, a third stays."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    for number, release in enumerate(releases.select("2.8.0..")):
+    for number, release in enumerate(release_table.select("2.8.0..")):
         times = {
             "clone_detach": passes(1.4 if number < 4 else 1.7, number),
             "detach_clone": passes(1.2 if number < 3 else 1.0, number + 1),

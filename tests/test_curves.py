@@ -18,9 +18,10 @@ import torch
 from torch.utils.benchmark import Timer
 
 import tensorcopy
-from tensorcopy import figures, interpreters, multiples
+from tensorcopy import figures, multiples
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
 from tensorcopy.worker.probes import size_sweep
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 from tests.conftest import ROOT

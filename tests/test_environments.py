@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import environments, uv
-from tensorcopy.environments import Environment, runner
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import environments, uv
+from tensorcopy.releases.environments import Environment, runner
 from tests.conftest import NEW
 
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tensorcopy import results
-from tensorcopy.releases import load as releases
+from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import pages
 from tests.conftest import measured_in_passes
 from tests.test_site import Tags

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import markdown, releases, report, sides
+from tensorcopy import markdown, report, sides
 from tensorcopy.cli import main
 from tensorcopy.compare import Change, Verdict
+from tensorcopy.releases import release_table
 from tests.conftest import ROOT, measured_in_passes
 
 GOLDEN = ROOT / "tests" / "golden"
-OLD, NEW = releases.find("2.14.1"), releases.find("2.15.0")
+OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
 STRAYS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)
 NAMES = ("2.14.1", "2.15.0")
 

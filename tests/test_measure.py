@@ -10,14 +10,15 @@ from random import Random
 import pytest
 import torch
 
-from tensorcopy import environments, measure, plan, releases, uv
+from tensorcopy import measure, plan
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.plan import Measurement
+from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import ROOT
 
-FIVE = [Measurement(release, "3.11") for release in releases.select("2.11.0..")]
+FIVE = [Measurement(release, "3.11") for release in release_table.select("2.11.0..")]
 
 
 def test_every_round_is_shuffled_by_itself():
@@ -141,7 +142,7 @@ def test_a_shard_that_is_none_is_named(text, capsys):
 def test_new_is_the_last_that_was_measured_and_all_since(monkeypatch):
     """They are measured side by side; a machine without results begins with the two newest."""
     monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
-    rows = releases.load()
+    rows = release_table.load()
     for measured, first in (((rows[3].sha, rows[-3].sha), -3), ((), -2), ((rows[-1].sha,), -1)):
         found, _ = plan.selected(["NEW"], ("3.11", "3.9"), measured)
         assert [one.release for one in found] == list(rows[first:])

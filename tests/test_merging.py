@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorcopy import documents, merging, releases, results
+from tensorcopy import documents, merging, results
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
 from tests.conftest import LEDGER, NEW, ROOT, measured_in_passes
 
 TIMED, COUNTED = "copies.BySize.time_copy", "memory.Host.track_peak"
@@ -116,7 +117,7 @@ def test_a_number_is_not_lost_to_a_later_run_that_skipped_it():
 
 def test_the_shipped_history_comes_back_from_its_parts(tmp_path):
     """The passes of a real release dealt out to three folders, merged in any order: asv's file as it was, statistics included."""
-    newest = releases.load()[-1]
+    newest = release_table.load()[-1]
     path = ROOT / "results" / "epyc-2core" / f"{newest.sha[:8]}-py3.11-cuda.json"
     whole = json.loads(path.read_text())
     parts = [without(whole, [index for index in range(len(whole["passes"])) if index % 3 != third]) for third in range(3)]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import cli, releases, uv
+from tensorcopy import cli
+from tensorcopy.releases import release_table, uv
 from tests.conftest import ROOT
 
 if sys.version_info >= (3, 11):
@@ -135,9 +136,9 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
     assert wheel.stat().st_size < 500_000
 
 
-def releases_for(python: str) -> list[releases.Release]:
+def releases_for(python: str) -> list[release_table.Release]:
     """The oldest and the newest torch that there is for a Python."""
-    found = [release for release in releases.load() if release.kind == "release" and release.runs_on(python)]
+    found = [release for release in release_table.load() if release.kind == "release" and release.runs_on(python)]
     return [found[0], found[-1]]
 
 

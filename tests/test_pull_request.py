@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import comment, git, pull_request, releases
+from tensorcopy import comment, git, pull_request
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
 from tests.conftest import ROOT
 from tests.test_judging import golden
 
@@ -167,7 +168,7 @@ def test_a_new_row_is_measured_against_the_one_before(repository, measured):
     assert done.returncode in (0, 1), done.stderr
     (contest,) = document["contests"]
     assert contest["kind"] == "release"
-    assert contest["torch"] == [releases.load()[0].version, releases.load()[-1].version]
+    assert contest["torch"] == [release_table.load()[0].version, release_table.load()[-1].version]
     assert f"torch {contest['torch'][0]} → torch {contest['torch'][1]}" in said
     assert any(row["interval"] for row in contest["comparison"]["changes"])
 

@@ -9,8 +9,8 @@ from datetime import date
 import pytest
 from packaging.version import Version
 
-from tensorcopy import releases
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
 from tests.conftest import NEW
 
 
@@ -21,7 +21,7 @@ def versions(chosen):
 def test_the_table_has_every_minor_release_in_order_of_version():
     """1.9 to 2.15, and the article's 1.9.0 beside 1.9.1."""
     minors = [f"1.{n}" for n in range(9, 14)] + [f"2.{n}" for n in range(16)]
-    listed = versions(releases.load())
+    listed = versions(release_table.load())
     assert list(dict.fromkeys(".".join(version.split(".")[:2]) for version in listed)) == minors
     assert listed[:2] == ["1.9.0", "1.9.1"]
     assert listed == sorted(listed, key=Version)
@@ -29,22 +29,22 @@ def test_the_table_has_every_minor_release_in_order_of_version():
 
 def test_every_sha_is_another():
     """It is the commit's name to asv, eight digits of it a file's."""
-    shas = [release.sha[:8] for release in releases.load()]
+    shas = [release.sha[:8] for release in release_table.load()]
     assert len(set(shas)) == len(shas)
 
 
 def test_one_numpy_wherever_possible():
     """So that numpy is no part of the story: a later one only on Pythons for which 1.26.4 has no wheel."""
-    assert {release.numpy for release in releases.load()} == {"1.26.4"}
-    newest = releases.load()[-1]
-    assert releases.numpy_for(newest, "3.11") == "1.26.4"
-    assert releases.numpy_for(newest, "3.13") == "2.1.3"
+    assert {release.numpy for release in release_table.load()} == {"1.26.4"}
+    newest = release_table.load()[-1]
+    assert release_table.numpy_for(newest, "3.11") == "1.26.4"
+    assert release_table.numpy_for(newest, "3.13") == "2.1.3"
 
 
 @pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
 def test_a_release_is_found_by_version_tag_and_sha(name):
     """Whatever asv or a person calls it."""
-    assert releases.find(name).version == "2.5.1"
+    assert release_table.find(name).version == "2.5.1"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_release_is_found_by_version_tag_and_sha(name):
 )
 def test_a_range_is_selected(text, first, last, count):
     """Both ends included; a minor release stands for its last patch."""
-    chosen = versions(releases.select(text))
+    chosen = versions(release_table.select(text))
     assert (chosen[0], chosen[-1], len(chosen)) == (first, last, count)
 
 
@@ -66,21 +66,21 @@ def test_a_range_is_selected(text, first, last, count):
 def test_an_unknown_release_is_one_clear_line(text):
     """What, got, allowed, next."""
     with pytest.raises(TensorcopyError, match=r"^[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+$"):
-        releases.select(text)
+        release_table.select(text)
 
 
 def test_a_row_is_added_in_its_place(tmp_path):
     """By version, not at the end; a nightly is a row like any other; adding it again replaces it."""
     table = tmp_path / "releases.toml"
-    shutil.copy(releases.TABLE, table)
+    shutil.copy(release_table.TABLE, table)
     nightly = replace(NEW, version="2.13.1.dev20261101", kind="nightly", requires=("setuptools==1",))
-    releases.add(nightly, table)
-    after = releases.load(table)
+    release_table.add(nightly, table)
+    after = release_table.load(table)
     assert versions(after).index(nightly.version) == versions(after).index("2.13.0") + 1
     assert nightly in after
-    releases.add(replace(nightly, date=date(2026, 11, 2)), table)
-    assert len(releases.load(table)) == len(after)
-    assert table.read_text().startswith(releases.TABLE.read_text().split("[[release]]")[0])
+    release_table.add(replace(nightly, date=date(2026, 11, 2)), table)
+    assert len(release_table.load(table)) == len(after)
+    assert table.read_text().startswith(release_table.TABLE.read_text().split("[[release]]")[0])
 
 
 @pytest.mark.parametrize(
@@ -95,21 +95,21 @@ def test_a_row_is_added_in_its_place(tmp_path):
 def test_a_damaged_table_is_one_clear_line(tmp_path, change, complaint):
     """The table is edited by hand too."""
     table = tmp_path / "releases.toml"
-    table.write_text(releases.TABLE.read_text().replace(*change, 1))
+    table.write_text(release_table.TABLE.read_text().replace(*change, 1))
     with pytest.raises(TensorcopyError, match=complaint):
-        releases.load(table)
+        release_table.load(table)
 
 
 @pytest.mark.parametrize(("python", "runs"), [("3.9", False), ("3.10", False), ("3.11", True), ("3.15", True), ("3.16", False)])
 def test_pythons_are_compared_as_numbers(python, runs):
     """3.9 is older than 3.11."""
-    assert releases.find("2.15.0").runs_on(python) is runs
+    assert release_table.find("2.15.0").runs_on(python) is runs
 
 
 @pytest.mark.slow
 def test_what_the_index_has_and_the_table_has_not_becomes_a_row(workshop, tmp_path):
     """The newest rows taken out come back as they were, beside patches that the table never had; then there is nothing."""
-    rows = releases.load()
+    rows = release_table.load()
     table = workshop.root / "tensorcopy" / "releases.toml"
     whole = table.read_text(encoding="utf-8")
     try:
@@ -117,7 +117,7 @@ def test_what_the_index_has_and_the_table_has_not_becomes_a_row(workshop, tmp_pa
         done = workshop.run("tensorcopy", "releases", "new")
         assert done.returncode == 0, done.stderr
         assert f"torch {rows[-1].version} of {rows[-1].date}: new in the table" in done.stdout
-        found = releases.load(table)
+        found = release_table.load(table)
         assert set(found) >= set(rows)
         assert "The index has no torch that the table has not" in workshop.run("tensorcopy", "releases", "new").stdout
     finally:

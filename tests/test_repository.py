@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from asv.repo import NoSuchNameError, get_repo
 
-from tensorcopy import releases
 from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.releases import release_table
 
 
 class Conf:
@@ -47,7 +47,7 @@ def test_order_is_by_version_not_by_date(repo):
     """Patches that came out after the next minor release must not look like a step."""
     revisions = repo.get_revisions(set(repo.get_tags().values()))
     ordered = sorted(revisions, key=revisions.get)
-    assert names(repo, ordered) == [release.tag for release in releases.load()]
+    assert names(repo, ordered) == [release.tag for release in release_table.load()]
     assert repo.get_branch_commits("releases") == ordered[::-1]
 
 
@@ -60,20 +60,20 @@ def test_the_parent_is_the_release_before(repo):
 
 def test_new_is_whatever_has_no_result(repo):
     """Also a release that was left out while a later one was measured."""
-    existing = [release.sha for release in releases.load() if release.version != "2.2.2"]
+    existing = [release.sha for release in release_table.load() if release.version != "2.2.2"]
     assert names(repo, repo.get_new_branch_commits(["releases"], existing)) == ["v2.2.2"]
 
 
 def test_nothing_new_is_no_error(repo):
     """`asv run NEW` on a complete history."""
     with pytest.raises(SystemExit) as caught:
-        repo.get_new_branch_commits(["releases"], [release.sha for release in releases.load()])
+        repo.get_new_branch_commits(["releases"], [release.sha for release in release_table.load()])
     assert caught.value.code == 0
 
 
 def test_dates_are_javascripts(repo):
     """Milliseconds, midnight UTC."""
-    assert repo.get_date(releases.find("1.9.0").sha) == 1623715200000
+    assert repo.get_date(release_table.find("1.9.0").sha) == 1623715200000
 
 
 def test_an_unknown_release_ends_asv_with_2(repo, caplog):

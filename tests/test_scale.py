@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tensorcopy.releases import load as releases
+from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import pages
 from tests.conftest import measured
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tensorcopy.releases import Release
+from tensorcopy.releases.release_table import Release
 from tensorcopy.site import addresses, answers, pictures, series
 from tests.conftest import NEW, OLD, measured
 
@@ -17,7 +17,7 @@ TIMES = {("a", 2**10): 1e-6}
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: RELEASES)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: RELEASES)
 
 
 def pair_names(*found) -> list[str]:

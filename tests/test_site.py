@@ -15,8 +15,9 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy import releases, report_card, results
+from tensorcopy import report_card, results
 from tensorcopy.asv_plugin import publisher
+from tensorcopy.releases import release_table
 from tensorcopy.results import Case
 from tensorcopy.sides import version
 from tensorcopy.site import addresses, pages, words
@@ -99,7 +100,7 @@ def test_all_links_are_alive(shipped):
 def follow_all_links(site: dict[str, str], there: set[str]) -> None:
     """Fail where a link of a page leads nowhere. `there` is every file of the site."""
     parsed = html(site)
-    outside = {release.notes for release in releases.load()}
+    outside = {release.notes for release in release_table.load()}
     outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
     for address, page in parsed.items():
@@ -290,7 +291,7 @@ def test_no_results_is_a_site_too():
 
 def test_one_release_is_a_site_too(monkeypatch):
     """There is nothing to compare it with, and the page says so."""
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     one = dict(pages.files(pages.book((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing is compared yet" in one["index.html"]
     assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
@@ -313,7 +314,7 @@ def on_cuda(release, times, **ledger):
 
 def test_an_accelerator_speaks_for_itself(monkeypatch):
     """Its name, its code, its history; a time without grad is not given for a tensor with."""
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
     site = dict(pages.files(pages.book([on_cuda(OLD, times), on_cuda(NEW, times)])))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
@@ -328,7 +329,7 @@ def test_an_accelerator_speaks_for_itself(monkeypatch):
 
 def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
     """Cases, methods and links of the others stay alive; a case may have no method."""
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
         result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
@@ -348,7 +349,7 @@ def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
 def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
     """Neither on the landing page nor in the feed; the histories say what changed."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: table)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: table)
     found = [
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
@@ -364,7 +365,7 @@ def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
 
 def test_a_build_of_its_own_at_a_releases_commit_is_that_release(monkeypatch):
     """Whatever it calls itself."""
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     found = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     found[1].ledger["torch"] = "2.0.0a0+git1234"
     assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(pages.files(pages.book(found)))
@@ -377,7 +378,7 @@ def test_the_command_for_more_evidence_names_the_machine(shipped):
 
 def test_text_from_results_is_escaped(monkeypatch):
     """A machine's name, its processor and a method are somebody's text; so is what no page may hold."""
-    monkeypatch.setattr("tensorcopy.releases.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
     found = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))

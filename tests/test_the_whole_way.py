@@ -8,11 +8,11 @@ import shutil
 
 import pytest
 
-from tensorcopy import environments, releases
+from tensorcopy.releases import environments, release_table
 
 pytestmark = pytest.mark.slow
 
-OLDEST, NEWEST = releases.find("1.9.0"), releases.load()[-1]
+OLDEST, NEWEST = release_table.find("1.9.0"), release_table.load()[-1]
 LINE = re.compile(r"[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+")
 
 

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import environments, measure, releases, results, verify
+from tensorcopy import measure, results, verify
+from tensorcopy.releases import environments, release_table
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import instruction_count, timer_crosscheck
 from tests.conftest import ROOT, measured_in_passes
 
 pytestmark = pytest.mark.slow
 
-OLDEST, NEWEST = releases.find("1.9.0"), releases.load()[-1]
+OLDEST, NEWEST = release_table.find("1.9.0"), release_table.load()[-1]
 
 WRONG = '''
 """Suites with the mistakes that are made in timing."""

@@ -14,13 +14,13 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy import environments, interpreters, releases, uv
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import stamp_at_exit
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.interpreters import CHECKOUT
-from tensorcopy.releases import Release, minor
+from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -122,7 +122,7 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         if commit_hash == self._commit:
             return
-        release, python, build = releases.find(commit_hash), self._python, self._requirements["build"]
+        release, python, build = release_table.find(commit_hash), self._python, self._requirements["build"]
         self._absent = "" if release.runs_on(python) else environments.why_not(release, [python])
         with clearly():
             if self._absent:
@@ -180,7 +180,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
             with clearly():
                 raise TensorcopyError(
                     "this interpreter has another torch",
-                    got=releases.find(commit_hash).version,
+                    got=release_table.find(commit_hash).version,
                     allowed=self._release.version,
                     next=f"asv run -E interpreter:same {self._release.tag}",
                 )

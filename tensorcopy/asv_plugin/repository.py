@@ -9,10 +9,10 @@ from typing import Any
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy import releases
 from tensorcopy.asv_plugin.exits import clearly
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import Release
+from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import Release
 
 BRANCH = "releases"
 LIKE_A_RELEASE = re.compile(r"v\d|\d+\.")  # no SHA begins so
@@ -31,7 +31,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
 
     def __init__(self, url: str, mirror_path: str) -> None:
         with clearly():
-            self._releases = releases.load()
+            self._releases = release_table.load()
 
     @classmethod
     def url_match(cls, url: str) -> bool:
@@ -108,7 +108,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         if name in (None, BRANCH, "HEAD"):
             return self._releases[-1]
         try:
-            return releases.find(str(name))
+            return release_table.find(str(name))
         except TensorcopyError as error:
             raise NoSuchNameError(str(error)) from error
 
@@ -117,7 +117,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         if name in (BRANCH, "HEAD"):
             return self._releases[-1]
         with clearly():
-            return releases.find(name)
+            return release_table.find(name)
 
     def _hashes(self, chosen: list[Release], asked_for: bool = False) -> list[str]:
         """Newest first, without those that this machine cannot install; one that was asked for by name must not be left out."""

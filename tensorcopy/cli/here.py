@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import advising, interpreters, multiples
+from tensorcopy import advising, multiples
 from tensorcopy.cli.shared import bar
 from tensorcopy.observations import differences, outcome
 from tensorcopy.progress import Progress
+from tensorcopy.releases import interpreters
 from tensorcopy.units import count, duration
 
 SIGNS = {True: "✓", False: "✗", None: "?"}

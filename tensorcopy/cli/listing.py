@@ -12,11 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tensorcopy import documents, environments, releases, results
+from tensorcopy import documents, results
 from tensorcopy.cli.measuring import AGREEMENT
 from tensorcopy.cli.shared import RESULTS, expression, say
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import Release, minor
+from tensorcopy.releases import environments, release_table
+from tensorcopy.releases.release_table import Release, minor
 
 
 def add(commands: Any) -> None:
@@ -52,7 +53,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
         table.add_column(title, overflow="fold")
-    for release in releases.load():
+    for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in read.found if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         table.add_row(
@@ -69,10 +70,10 @@ def _here(release: Release) -> str:
 
 
 def _add_release(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import wheels
+    from tensorcopy.releases import wheel_index
 
-    release = wheels.release(options.version.removeprefix("v"))
-    releases.add(release)
+    release = wheel_index.release(options.version.removeprefix("v"))
+    release_table.add(release)
     console.print(
         f"torch {release.version} of {release.date}, {release.sha}, Python {release.pythons[0]} to {release.pythons[1]}: in the table"
     )
@@ -80,22 +81,22 @@ def _add_release(options: argparse.Namespace, console: Console) -> int:
 
 
 def _new_releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import wheels
+    from tensorcopy.releases import wheel_index
 
-    found = wheels.unknown(nightly=options.nightly)
+    found = wheel_index.unknown(nightly=options.nightly)
     for version in found:
-        release = wheels.release(version)
-        releases.add(release)
+        release = wheel_index.release(version)
+        release_table.add(release)
         console.print(f"torch {release.version} of {release.date}: new in the table")
     if not found:
-        console.print(f"The index has no torch that the table has not; {releases.load()[-1].version} is the newest")
+        console.print(f"The index has no torch that the table has not; {release_table.load()[-1].version} is the newest")
     return 0
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.observations import outcome
 
-    order = {release.sha: index for index, release in enumerate(releases.load())}
+    order = {release.sha: index for index, release in enumerate(release_table.load())}
     read = results.load(RESULTS)
     observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
     if not observed and read.problems:
@@ -189,9 +190,10 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
 
 def _reference() -> dict[str, str]:
     """The pages of docs/ about what can be typed, by their path."""
+    import tensorcopy
     from tensorcopy import API, cli, reference
 
-    return {"docs/commands.md": reference.commands(cli._parser()), "docs/api.md": reference.api(API, Path(releases.__file__).parent)}
+    return {"docs/commands.md": reference.commands(cli._parser()), "docs/api.md": reference.api(API, Path(tensorcopy.__file__).parent)}
 
 
 def _drawings(newest: results.Result) -> dict[str, str]:
@@ -209,7 +211,7 @@ def _shipped(found: Sequence[results.Result]) -> str:
     from tensorcopy import advising
     from tensorcopy.site import answers
 
-    machine = answers.machines(found, releases.load())[0]
+    machine = answers.machines(found, release_table.load())[0]
     document = advising.shipped(machine.result, machine.series[0].results)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -223,7 +225,7 @@ def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
         raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")
     if not report_card.FILE.exists():
         raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
-    known = {release.sha: release for release in releases.load()}
+    known = {release.sha: release for release in release_table.load()}
     kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, documents.SCHEMA, report_card.FILE))
     return {
         "card": report_card.markdown(card),

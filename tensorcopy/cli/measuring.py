@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tensorcopy import environments, progress, results
+from tensorcopy import progress, results
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.passes import PASSES
+from tensorcopy.releases import environments
 from tensorcopy.runners import DEVICES
 
 if TYPE_CHECKING:  # asv takes a second to import

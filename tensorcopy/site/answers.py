@@ -15,7 +15,7 @@ from tensorcopy import advice, floors, sides
 from tensorcopy.advice import suite_of
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.passes import Timing
-from tensorcopy.releases import Release
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import Comparison
 from tensorcopy.site import series

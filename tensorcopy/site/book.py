@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.releases import Release
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Result
 from tensorcopy.sides import Comparison
 from tensorcopy.site import addresses, answers, series

@@ -12,7 +12,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tensorcopy import __version__, releases
+from tensorcopy import __version__
+from tensorcopy.releases import release_table
 from tensorcopy.results import Result
 from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, manual, sizes
 from tensorcopy.site.book import Book, File, Page
@@ -76,7 +77,9 @@ def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping
 
 def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Book:
     """What the pages are made of, as of today."""
-    return Book.of_results(found, releases.load(), card, {**WITHOUT_DOCS, **(docs or {})}, datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+    return Book.of_results(
+        found, release_table.load(), card, {**WITHOUT_DOCS, **(docs or {})}, datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    )
 
 
 def files(book: Book) -> Iterator[tuple[str, str]]:

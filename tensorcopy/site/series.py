@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 
 from tensorcopy import courses, sides
 from tensorcopy.courses import Course, Move
-from tensorcopy.releases import Release
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import Case, Result
 from tensorcopy.sides import SAME_MACHINE, SAME_TIMER, Comparison
 

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-TABLE = Path(__file__).with_name("releases.toml")
+TABLE = Path(__file__).parent.parent / "releases.toml"
 
 
 @dataclass(frozen=True)

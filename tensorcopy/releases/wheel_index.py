@@ -9,9 +9,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import environments, uv
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import TABLE, Release, load, minor
+from tensorcopy.releases import environments, uv
+from tensorcopy.releases.release_table import TABLE, Release, load, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")

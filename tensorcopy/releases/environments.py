@@ -12,10 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import interpreters, uv
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.interpreters import CHECKOUT
-from tensorcopy.releases import Release, load, minor, numpy_for
+from tensorcopy.releases import interpreters, uv
+from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker.registry import operations
 
 COMPLETE = "complete"  # a file in an environment, written last: an interrupted installation has none

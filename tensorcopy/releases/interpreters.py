@@ -36,7 +36,7 @@ def _package() -> Iterator[Path]:
         yield CHECKOUT
         return
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(Path(__file__).parent, Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(Path(__file__).parents[1], Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
         yield Path(folder)
 
 
