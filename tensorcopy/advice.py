@@ -12,11 +12,11 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy import floors, mood
 from tensorcopy.compare import Change, Side, Verdict, judge
-from tensorcopy.mood import Steady
-from tensorcopy.passes import Timing
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline, noise
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise import Steady
+from tensorcopy.results.passes import Timing
 
 GROUPS = ("copy", "conversion", "primitive", "alternative")
 SUITES = {
@@ -147,7 +147,7 @@ def against_least(result: Result, cases: Sequence[Case], beside: Iterable[Result
         return {}
     least = min(measured, key=lambda case: result.timings[case].median)
     around = [one for one in beside if one.path != result.path]
-    steady = mood.steady([result, *(one for one in around if mood.of_one_machine(one, result))], measured)
+    steady = noise.steady([result, *(one for one in around if noise.of_one_machine(one, result))], measured)
     others = {case: (_side(result, least, steady), _side(result, case, steady)) for case in measured if case != least}
     return {least: None, **judge(others, noise=steady.noise(around, others))}
 
@@ -183,7 +183,7 @@ def _options(result: Result, wish: Wish, names: Sequence[str], numel: int, besid
             method=name,
             code=code(result.methods[name], wish.device),
             timing=result.timings.get(case),
-            multiple=floors.multiple(result, case) if wish.own else None,
+            multiple=baseline.multiple(result, case) if wish.own else None,
             change=changes.get(case),
             beware=tuple(_beware(result.methods[name], wish)),
         )

@@ -14,12 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import advice, floors
+from tensorcopy import advice
 from tensorcopy.advice import Option, Wish
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.passes import Visit, timing
 from tensorcopy.releases import interpreters
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Visit, timing
 from tensorcopy.units import count
 from tensorcopy.words import said
 
@@ -129,7 +130,7 @@ def of_trial(tried: Mapping[str, Any], wish: Wish, numel: int) -> Advice:
     for method, rounds in tried["rounds"].items():
         case = advice.case_of(tried["methods"][method], method, wish, numel)
         timings[case] = timing([Visit((seconds,)) for seconds in rounds])
-        floor = floors.of(case)
+        floor = baseline.of(case)
         if floor:
             timings[floor] = timing([Visit((seconds,)) for seconds in tried["floor"]])
     options = advice.advised(_result(tried, timings), wish).get(numel, ())

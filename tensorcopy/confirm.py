@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import documents, measure, plan, results, sides
+from tensorcopy import measure, plan, sides
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import Change, Verdict, judge
@@ -21,7 +21,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import Job
 from tensorcopy.plan import Measurement
 from tensorcopy.progress import Progress, Step, progress
-from tensorcopy.results import Case, Result
+from tensorcopy.results import files, load
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import Comparison
 
 TIMES = 2  # confirmations that a change must hold in: each squares the chance of a false alarm
@@ -140,7 +141,7 @@ def _measure(pair: tuple[Measurement, Measurement], job: Job, passes: int, tell:
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
-    return documents.records(path) if path.exists() else []
+    return files.records(path) if path.exists() else []
 
 
 def alternating(there: Sequence[int], passes: int) -> Iterator[int]:
@@ -164,7 +165,7 @@ def expression(cases: Sequence[Case]) -> str:
 
 
 def _measured(pair: tuple[Measurement, Measurement], places: Places, found: Comparison) -> tuple[Result, Result]:
-    read = results.load(places.results)
+    read = load.load_results(places.results)
     if read.problems:
         raise read.problems[0]
     one, other = (next(r for r in read.found if r.path == Path(m.file(places, found.before.machine))) for m in pair)

@@ -14,11 +14,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import history, passes, results, sides
+from tensorcopy import history, sides
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.history import Step
 from tensorcopy.releases import release_table
-from tensorcopy.results import Case, Result
+from tensorcopy.results import load, passes
+from tensorcopy.results.load import Case, Result
 from tensorcopy.units import count, duration
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
@@ -44,7 +45,7 @@ class Course:
 
 def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, Course]:
     """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
-    newest = results.newest(found, machine=machine, python=python)
+    newest = load.newest(found, machine=machine, python=python)
     mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
     return over([mine[row.sha] for row in release_table.load() if row.sha in mine])
 

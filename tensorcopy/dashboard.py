@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from tensorcopy import results
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
@@ -14,7 +13,8 @@ from tensorcopy.measure import Job, one_pass
 from tensorcopy.plan import TIMED, Measurement
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.releases import environments, release_table
-from tensorcopy.results import Result
+from tensorcopy.results import load
+from tensorcopy.results.load import Result
 
 QUICKLY = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
 BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
@@ -96,7 +96,7 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
         except TensorcopyError as error:
             problems.append(error)
     told(len(steps) - 1, 0.0, 0.0, "")
-    found = results.load(places.results)
+    found = load.load_results(places.results)
     if found.unpublishable:
         raise found.unpublishable[0]  # asv would remove the site and then stop at this file
     program.publish()

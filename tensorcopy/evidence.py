@@ -6,8 +6,8 @@ from math import exp
 from statistics import median
 
 from tensorcopy.compare import ALPHA
-from tensorcopy.passes import Visit
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Visit
 from tensorcopy.sides import Comparison, named
 from tensorcopy.units import duration
 

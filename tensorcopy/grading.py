@@ -13,12 +13,13 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tensorcopy import history, known, mood, sides
+from tensorcopy import history, known, sides
 from tensorcopy.asv_plugin import detection
 from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.passes import Timing
-from tensorcopy.results import Case, Result, Results
+from tensorcopy.results import noise
+from tensorcopy.results.load import Case, Result, Results
+from tensorcopy.results.passes import Timing
 
 SPLITS = 20  # of the passes of one release into two halves, at random, the first all but as they were measured
 SERIES = 500  # simulated, of each kind
@@ -45,7 +46,7 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
             next="tensorcopy report-card --measure",
         )
     same = variants["as-it-is"]
-    beside = [one for one in shipped.found if mood.of_one_kind(one, same)]
+    beside = [one for one in shipped.found if noise.of_one_kind(one, same)]
     judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides")))
     return {
         "torch": same.ledger["torch"],
@@ -73,8 +74,8 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
     variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
-    steady = mood.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
-    noise = steady.noise(beside, cases)
+    steady = noise.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
+    others = steady.noise(beside, cases)
     timings = {name: result.timings for name, result in variants.items()}
     plain = {name: {case: _passes(timings[name][case], steady.passes(case, timings[name][case])) for case in cases} for name in variants}
     questions: list[tuple[float, dict[Case, tuple[Passes, Passes]]]] = []
@@ -94,7 +95,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
     found: dict[float, list[dict[str, int]]] = {}
     for number, (share, pairs) in enumerate(questions):
         told(number / len(questions))
-        changes = judge({case: (_side(before), _side(after)) for case, (before, after) in pairs.items()}, noise=noise)
+        changes = judge({case: (_side(before), _side(after)) for case, (before, after) in pairs.items()}, noise=others)
         row = {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict}
         theirs = [detection.compared(_all(before), _all(after)) for before, after in pairs.values()]
         found.setdefault(share, []).append({**row, "asv slower": theirs.count("slower"), "asv faster": theirs.count("faster")})

@@ -18,7 +18,6 @@ from random import Random
 from statistics import median
 from time import monotonic
 
-from tensorcopy import documents
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places, aside
 from tensorcopy.asv_plugin.program import Tell
@@ -26,6 +25,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.plan import Measurement, Shard, groups, lacking, missing, passes_of
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.releases import environments
+from tensorcopy.results import files
 
 # A pass is one process tree. What strays is the process, not its samples: beyond three, a pass's time buys more as another pass.
 ONE_ROUND = {"rounds": 1, "repeat": 3}
@@ -138,7 +138,7 @@ def _one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> 
     for path in (target, target.with_name("machine.json")):
         if path.exists():
             shutil.copyfile(path, draft.with_name(path.name))
-    known = documents.records(target) if target.exists() else []
+    known = files.records(target) if target.exists() else []
     cases = job.suites + (_without(known[-1]["ledger"]["accelerators"]) if known else "")
     try:
         program.measure(
@@ -148,11 +148,11 @@ def _one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> 
             measuring,
         )
     finally:
-        if draft.exists() and len(documents.records(draft)) > len(known):
+        if draft.exists() and len(files.records(draft)) > len(known):
             _put(draft.parents[1] / "benchmarks.json", job.places.results / "benchmarks.json")
             _put(draft.with_name("machine.json"), target.with_name("machine.json"))
             _put(draft, target)  # last: it says that the pass is there
-    if not draft.exists() or len(documents.records(draft)) == len(known):
+    if not draft.exists() or len(files.records(draft)) == len(known):
         raise TensorcopyError(
             f"nothing was stored of torch {one.release.version} on Python {one.python}",
             got="a run of asv without a number",
@@ -172,4 +172,4 @@ def _put(source: Path, target: Path) -> None:
     """Move a JSON file into its place at once, over what is there."""
     text = source.read_text(encoding="utf-8")
     if not target.exists() or json.loads(target.read_text(encoding="utf-8")) != json.loads(text):
-        documents.put(target, text)
+        files.put(target, text)

@@ -9,11 +9,12 @@ from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any
 
-from tensorcopy import known, mood
-from tensorcopy.mood import Steady
-from tensorcopy.passes import Timing, Visit, left_out, timing
+from tensorcopy import known
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Case, Result
+from tensorcopy.results import noise
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise import Steady
+from tensorcopy.results.passes import Timing, Visit, left_out, timing
 from tensorcopy.sides import NOT_TORCHS
 from tensorcopy.units import duration, size
 
@@ -78,8 +79,8 @@ def moods(results: Sequence[Result]) -> str:
 
 def _steady(results: Sequence[Result], one: Result) -> Steady:
     """What all results of one machine tell of all that torch can change."""
-    told = [result for result in results if mood.of_one_machine(result, one)]
-    return mood.steady(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
+    told = [result for result in results if noise.of_one_machine(result, one)]
+    return noise.steady(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
 
 
 def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
@@ -105,7 +106,7 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
 def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
     unchanged = [one for one in variants if not known.VARIANTS.get(one.machine, 1.0)]
-    beside = [one for one in results for other in unchanged[:1] if mood.of_one_kind(one, other)]
+    beside = [one for one in results for other in unchanged[:1] if noise.of_one_kind(one, other)]
     named = [*(("`results/`", one) for one in beside if one.sha == unchanged[0].sha), *((f"`{one.machine}`", one) for one in unchanged)]
     lines = [
         "| one set | another | passes | hours apart | cases | difference | of that, drift | in the usual mood | of that, drift |",
@@ -116,7 +117,7 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
         cases = [case for case in one.timings if case in judged[0] & judged[1] and not case.suite.startswith(NOT_TORCHS)]
         hours = abs(mean(_starts(other)) - mean(_starts(one))) / 3600
         cells = [f"{name} | {other_name} | {len(_starts(one))} and {len(_starts(other))} | {hours:.1f} | {len(cases)}"]
-        for steady in (mood.AS_MEASURED, mood.steady([*beside, *variants], cases)):
+        for steady in (noise.AS_MEASURED, noise.steady([*beside, *variants], cases)):
             levels = [[median(steady.logs(case, result.timings[case])) for case in cases] for result in (one, other)]
             changes = [after - before for before, after in zip(*levels)]
             cells.append(f"{_percent(median(map(abs, changes)))} | {_signed(median(changes))}")

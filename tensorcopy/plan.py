@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from tensorcopy import documents
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.results import files
 
 TIMED = "^(?!article|memory|instructions)"  # what changes from pass to pass; the article's own grid repeats copies by size more finely
 NEW = "NEW"  # what this machine has not measured yet, beside the last that it has
@@ -178,11 +178,11 @@ def counted(path: Path, suites: str) -> list[dict[str, Any]]:
     """
     if not path.exists():
         return []
-    known = documents.suites(path.parents[1])
+    known = files.suites(path.parents[1])
     timed = any(row.get("type", "time") == "time" and re.search(suites, name) for name, row in known.items())
     return [
         record
-        for record in documents.records(path)
+        for record in files.records(path)
         if record["selection"] == suites
         and not record.get("left_out")
         and (not timed or any(row["version"] == known.get(suite, {}).get("version") for suite, row in record["suites"].items()))

@@ -21,14 +21,15 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import confirm, documents, git, plan, report, results, sides
+from tensorcopy import confirm, git, plan, report, sides
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import FEWEST, MARGIN, Verdict
 from tensorcopy.errors import Relayed, TensorcopyError
 from tensorcopy.progress import Progress, Step, progress
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Case, Result
+from tensorcopy.results import files, load
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import Comparison
 
 MACHINE = "here"  # its name in the sides' results, which nobody keeps
@@ -228,7 +229,7 @@ class _Stand:
 
     @property
     def passes(self) -> int:
-        return len(documents.records(self.file)) if self.file.exists() else 0
+        return len(files.records(self.file)) if self.file.exists() else 0
 
     def take(self, suites: str) -> None:
         """One pass more. Raises _SideFailed where nothing came of it."""
@@ -254,7 +255,7 @@ class _Stand:
 
     def result(self) -> Result:
         """What was measured. Raises TensorcopyError for a result that cannot be read."""
-        read = results.load(self.folder / "results")
+        read = load.load_results(self.folder / "results")
         for one in read.found:
             if one.path == self.file:
                 return one

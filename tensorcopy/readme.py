@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.observations import outcome
 from tensorcopy.releases import release_table
-from tensorcopy.results import Result
+from tensorcopy.results.load import Result
 from tensorcopy.site import answers, pictures
 from tensorcopy.site.answers import Machine
 from tensorcopy.units import count, duration

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tensorcopy.compare import ALPHA, Change, Verdict
 from tensorcopy.markdown import comparison
-from tensorcopy.results import Case
+from tensorcopy.results.load import Case
 from tensorcopy.sides import Comparison, named
 from tensorcopy.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, times
 

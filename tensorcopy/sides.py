@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
 
-from tensorcopy import mood, results
 from tensorcopy.compare import MARGIN, Change, Side, judge
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.mood import AS_MEASURED, Steady
 from tensorcopy.releases import release_table
-from tensorcopy.results import Case, Result
+from tensorcopy.results import load, noise
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise import AS_MEASURED, Steady
 
 SAME_MACHINE = (
     "cpu",
@@ -81,7 +81,7 @@ def chosen(text: str, folder: Path, machine: str = "") -> tuple[Result, Sequence
         folder, text = Path(place if colon else text), rest if colon else ""
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
-    found = results.load(folder)
+    found = load.load_results(folder)
     if found.unpublishable or not found.found:
         raise (
             found.problems[0]
@@ -102,7 +102,7 @@ def chosen(text: str, folder: Path, machine: str = "") -> tuple[Result, Sequence
         else:
             there = sorted({value for one in fit for value in (one.python, one.build, one.machine)})
             raise TensorcopyError("unknown side", got=repr(text), allowed=f"@ and one of {', '.join(there)}", next=f"{release}@{there[0]}")
-    return results.newest(fit, release.removeprefix("v"), machine, python), found.found
+    return load.newest(fit, release.removeprefix("v"), machine, python), found.found
 
 
 def compared(before: str, after: str, folder: Path, *, machine: str = "", cases: str = "", device: str = "", margin: float) -> Comparison:
@@ -126,8 +126,8 @@ def between(
     """
     mine = list(cases) if cases is not None else _cases(one, other)
     around = list({result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}.values())
-    told = [one, other, *around] if mood.of_one_machine(one, other) else []
-    steady = mood.steady([result for result in told if mood.of_one_machine(result, one)], mine)
+    told = [one, other, *around] if noise.of_one_machine(one, other) else []
+    steady = noise.steady([result for result in told if noise.of_one_machine(result, one)], mine)
     pairs = {case: (side(one, case, other, steady), side(other, case, one, steady)) for case in mine}
     changes = judge(pairs, margin=margin, noise=steady.noise(around, mine))
     return Comparison(one, other, _told_apart(one, other), changes, margin, AS_MEASURED.noise(around, mine), steady)

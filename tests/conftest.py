@@ -14,10 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.passes import Visit, timing
 from tensorcopy.releases import environments, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Visit, timing
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorcopy.advice import Wish
-from tensorcopy.results import Case
+from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tests.conftest import NEW, OLD, measured
 

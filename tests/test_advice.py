@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import advice, results
+from tensorcopy import advice
 from tensorcopy.advice import Wish
 from tensorcopy.compare import Verdict
+from tensorcopy.results import load
 from tests.conftest import NEW, ROOT, SEEN, measured
 
 OWN = Wish(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -23,8 +24,8 @@ def told(times, wish=OWN, **seen):
 
 @pytest.fixture(scope="module")
 def newest():
-    found = results.load(ROOT / "results").found
-    result = results.newest(found)
+    found = load.load_results(ROOT / "results").found
+    result = load.newest(found)
     return result, [one for one in found if one.environment == result.environment]
 
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from tensorcopy import advice, advising, cli, results
+from tensorcopy import advice, advising, cli
 from tensorcopy.advice import Wish
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
+from tensorcopy.results import load
 from tensorcopy.site import pages
 from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import ROOT, SEEN
@@ -67,7 +68,7 @@ def test_where_nothing_does_as_asked_that_is_said():
 
 @pytest.fixture(scope="module")
 def book():
-    return pages.book(results.load(ROOT / "results").found)
+    return pages.book(load.load_results(ROOT / "results").found)
 
 
 def test_what_is_shipped_is_what_the_chooser_s_pages_say(book):

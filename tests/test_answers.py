@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy import observations
-from tensorcopy.passes import Timing, Visit, timing
-from tensorcopy.results import Case
+from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Timing, Visit, timing
 from tensorcopy.site import answers
 from tests.conftest import NEW, OLD, SEEN, measured
 

@@ -14,7 +14,7 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
-from tensorcopy import documents
+from tensorcopy.results import files
 from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
 
 
@@ -161,7 +161,7 @@ def test_a_method_of_a_later_torch_is_skipped(monkeypatch):
 
 def test_the_shipped_results_know_the_suites_versions():
     """`tensorcopy measure` counts passes by them: raise both, and it measures anew."""
-    known = documents.suites(ROOT / "results")
+    known = files.suites(ROOT / "results")
     found = {benchmark.name: benchmark.version for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
     assert {suite: known[suite]["version"] for suite in found} == found
 

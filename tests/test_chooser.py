@@ -7,7 +7,8 @@ from html import unescape
 
 import pytest
 
-from tensorcopy import advice, results
+from tensorcopy import advice
+from tensorcopy.results import load
 from tensorcopy.site import addresses, chooser, pages
 from tensorcopy.units import duration
 from tests.conftest import ROOT
@@ -16,8 +17,8 @@ from tests.conftest import ROOT
 @pytest.fixture(scope="module")
 def book():
     """Of the newest release alone: the chooser speaks of no other."""
-    found = results.load(ROOT / "results").found
-    return pages.book((results.newest(found),))
+    found = load.load_results(ROOT / "results").found
+    return pages.book((load.newest(found),))
 
 
 @pytest.fixture(scope="module")

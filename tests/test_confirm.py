@@ -10,7 +10,7 @@ import pytest
 from tensorcopy import confirm, sides
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.releases import release_table
-from tensorcopy.results import Case
+from tensorcopy.results.load import Case
 from tests.conftest import measured_in_passes
 from tests.test_judging import passes
 

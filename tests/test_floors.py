@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import floors, results
-from tensorcopy.passes import Timing
-from tensorcopy.results import Case
+from tensorcopy.results import baseline, load
+from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Timing
 from tests.conftest import NEW, ROOT, measured
 
 
@@ -41,21 +41,21 @@ def case(suite, **parameters):
 )
 def test_every_case_that_moves_bytes_has_a_floor(of, floor):
     """By its bytes, whatever the layout, as long as it is dense."""
-    assert floors.of(of) == floor
+    assert baseline.of(of) == floor
 
 
 def test_a_time_is_shown_as_a_multiple_and_as_bytes_a_second():
     """1 µs for 64 bytes, where memcpy takes 0.25 µs."""
     result = measured(NEW, {("clone_detach", 16): 1e-6})
     (of,) = result.timings
-    assert floors.multiple(result, of) is None
+    assert baseline.multiple(result, of) is None
     result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6, 0.25e-6, 0.25e-6)
-    assert floors.multiple(result, of) == pytest.approx(4.0)
-    assert floors.bandwidth(result, of) == pytest.approx(64e6)
+    assert baseline.multiple(result, of) == pytest.approx(4.0)
+    assert baseline.bandwidth(result, of) == pytest.approx(64e6)
 
 
 def test_every_copy_and_conversion_that_was_measured_here_has_its_floor():
     """In the shipped history."""
-    for result in results.load(ROOT / "results").found:
-        without = [of for of in result.timings if floors.nbytes(of) and not floors.timing(result, of)]
+    for result in load.load_results(ROOT / "results").found:
+        without = [of for of in result.timings if baseline.nbytes(of) and not baseline.timing(result, of)]
         assert not without

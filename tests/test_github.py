@@ -11,8 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tensorcopy import comment, results
+from tensorcopy import comment
 from tensorcopy.cli import main
+from tensorcopy.results import load
 from tests.conftest import NEW, ROOT, measured_in_passes
 from tests.test_comment import document, left_behind, outcome
 
@@ -194,6 +195,6 @@ def test_results_that_wait_on_a_branch_are_not_lost(repository, tmp_path, capsys
     assert not (repository / "results").exists()
     assert main(["merge", str(tmp_path / "measured"), "--also", "new-results"]) == 0
     assert "results: 2 results are new" in capsys.readouterr().out
-    assert {one.machine for one in results.load(repository / "results").found} == {"waits", "new"}
+    assert {one.machine for one in load.load_results(repository / "results").found} == {"waits", "new"}
     assert main(["merge", str(tmp_path / "measured"), "--also", "no-such-branch"]) == 0
     assert "2 are as they were" in capsys.readouterr().out

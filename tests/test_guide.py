@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import results
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import load
 from tensorcopy.site import addresses, manual, pages
 from tests.conftest import ROOT
 
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def newest():
-    return results.newest(results.load(ROOT / "results").found)
+    return load.newest(load.load_results(ROOT / "results").found)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from tensorcopy import results
 from tensorcopy.releases.release_table import load as releases
+from tensorcopy.results import load
 from tensorcopy.site import pages
 from tests.conftest import measured_in_passes
 from tests.test_site import Tags
@@ -31,7 +31,7 @@ def spoilt(folder, change, **ledger):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
-    read = results.load(folder)
+    read = load.load_results(folder)
     site = dict(pages.files(pages.book(read.found)))
     for address, text in site.items():
         if address.endswith(".html"):

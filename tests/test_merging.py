@@ -11,10 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorcopy import documents, merging, results
+from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.results import files, load, merge
 from tests.conftest import LEDGER, NEW, ROOT, measured_in_passes
+
+
+def merged(one, other):
+    """Two documents merged, with asv's own statistics."""
+    return merge.merged(one, other, summary)
+
 
 TIMED, COUNTED = "copies.BySize.time_copy", "memory.Host.track_peak"
 STATISTICS = ["stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat"]
@@ -84,12 +91,12 @@ documents_of_one_history = st.builds(
 @given(documents_of_one_history, documents_of_one_history, documents_of_one_history)
 def test_merging_is_associative_commutative_and_idempotent(one, two, three):
     """Whoever is merged with whom, and when: the file is the same."""
-    left = merging.merged(merging.merged(one, two), three)
-    assert merging.same(left, merging.merged(one, merging.merged(two, three)))
-    assert merging.same(merging.merged(one, two), merging.merged(two, one))
-    assert merging.same(merging.merged(left, left), left)
-    assert merging.same(merging.merged(left, two), left)
-    assert documents.fault(left) == ""
+    left = merged(merged(one, two), three)
+    assert merge.same(left, merged(one, merged(two, three)))
+    assert merge.same(merged(one, two), merged(two, one))
+    assert merge.same(merged(left, left), left)
+    assert merge.same(merged(left, two), left)
+    assert files.fault(left) == ""
 
 
 @settings(deadline=None)
@@ -98,7 +105,7 @@ def test_all_passes_and_samples_of_both_are_there(one, other, methods, more):
     """Two runs of one release are what one run of all their passes would have left, also where a method was added in between."""
     most = max(methods, more)
     early, late = ({number for number in some if enough or number < 3} for some, enough in ((one, methods == most), (other, more == most)))
-    together = merging.merged(document(early, "1", methods, {}), document(late, "1", more, {}))
+    together = merged(document(early, "1", methods, {}), document(late, "1", more, {}))
     row = dict(zip(together["result_columns"], together["results"][TIMED]))
     for index, case in enumerate(product(*row["params"])):
         had = [number for number in sorted(early | late) if (number in early and case[0] in METHODS[:methods]) or
@@ -111,7 +118,7 @@ def test_all_passes_and_samples_of_both_are_there(one, other, methods, more):
 def test_a_number_is_not_lost_to_a_later_run_that_skipped_it():
     """Of two counts the smaller; a count rather than none."""
     one, other = document({0}, "1", 1, {0: 8192.0, 1: 4096.0}), document({1}, "1", 1, {0: 4096.0, 1: float("nan")})
-    row = merging.merged(one, other)["results"][COUNTED]
+    row = merged(one, other)["results"][COUNTED]
     assert row[0] == [4096.0, 4096.0, None]
 
 
@@ -122,9 +129,9 @@ def test_the_shipped_history_comes_back_from_its_parts(tmp_path):
     whole = json.loads(path.read_text())
     parts = [without(whole, [index for index in range(len(whole["passes"])) if index % 3 != third]) for third in range(3)]
     for order in permutations(parts):
-        again = merging.merged(merging.merged(order[0], order[1]), order[2])
-        assert merging.same(again["results"], merging.merged(whole, whole)["results"])
-        assert merging.same(again["passes"], whole["passes"])
+        again = merged(merged(order[0], order[1]), order[2])
+        assert merge.same(again["results"], merged(whole, whole)["results"])
+        assert merge.same(again["passes"], whole["passes"])
 
 
 def without(whole: dict[str, object], dropped: list[int]) -> dict[str, object]:
@@ -159,16 +166,16 @@ def folders(tmp_path):
 
 def test_two_folders_become_one(folders, tmp_path):
     """The result reads as one history: all passes, all samples, no problem."""
-    done = merging.merge(folders, tmp_path / "all")
+    done = merge.merge(folders, tmp_path / "all", summary)
     assert (done.new, done.grown, done.unchanged) == (1, 0, 0)
-    read = results.load(tmp_path / "all")
+    read = load.load_results(tmp_path / "all")
     assert read.problems == ()
     (timing,) = read.found[0].timings.values()
     assert len(timing.visits) == 6
     assert len(timing.samples) == 18
-    again = merging.merge(folders, tmp_path / "all")
+    again = merge.merge(folders, tmp_path / "all", summary)
     assert (again.new, again.grown, again.unchanged) == (0, 0, 1)
-    half = merging.merge(folders[1:], folders[0])
+    half = merge.merge(folders[1:], folders[0], summary)
     assert (half.new, half.grown, half.unchanged) == (0, 1, 0)
 
 
@@ -177,7 +184,7 @@ def test_another_machine_of_the_same_name_is_refused(folders, tmp_path):
     for folder, cpu in zip(folders, ("EPYC", "Xeon")):
         (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "cpu": cpu, "version": 1}))
     with pytest.raises(TensorcopyError, match=r"the machine box is two machines: got cpu 'EPYC' and 'Xeon'.*--machine"):
-        merging.merge(folders, tmp_path / "all")
+        merge.merge(folders, tmp_path / "all", summary)
     assert not (tmp_path / "all").exists()
 
 
@@ -189,18 +196,18 @@ def test_what_contradicts_itself_is_refused(folders, tmp_path):
     document["results"][TIMED][5][0][0] = 2e-6
     path.write_text(json.dumps(document))
     with pytest.raises(TensorcopyError, match=r"results of box that contradict each other: samples of copies\.BySize.*pass 0"):
-        merging.merge(folders, tmp_path / "all")
+        merge.merge(folders, tmp_path / "all", summary)
 
 
 def test_a_damaged_file_is_named_and_nothing_is_written(folders, tmp_path):
     path = next((folders[1] / "box").glob("b*.json"))
     path.write_text(path.read_text()[:-100])
     with pytest.raises(TensorcopyError, match=rf"box/{path.name} cannot be read"):
-        merging.merge(folders, tmp_path / "all")
+        merge.merge(folders, tmp_path / "all", summary)
     shutil.rmtree(folders[1] / "box")
     (folders[1] / "benchmarks.json").unlink()
     with pytest.raises(TensorcopyError, match=r"without benchmarks\.json"):
-        merging.merge(folders, tmp_path / "all")
+        merge.merge(folders, tmp_path / "all", summary)
     assert not (tmp_path / "all").exists()
 
 
@@ -209,5 +216,5 @@ def test_a_folder_that_lost_its_list_of_suites_is_not_written_over(folders, tmp_
     shutil.copytree(folders[0] / "box", tmp_path / "all" / "box")
     before = {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")}
     with pytest.raises(TensorcopyError, match=r"benchmarks\.json cannot be read"):
-        merging.merge(folders[1:], tmp_path / "all")
+        merge.merge(folders[1:], tmp_path / "all", summary)
     assert {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")} == before

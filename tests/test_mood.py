@@ -9,11 +9,12 @@ from statistics import median, pstdev
 
 import pytest
 
-from tensorcopy import evidence, mood, passes, sides
+from tensorcopy import evidence, sides
 from tensorcopy.compare import Verdict
-from tensorcopy.mood import AS_MEASURED
-from tensorcopy.passes import Visit
-from tensorcopy.results import Case, Result
+from tensorcopy.results import noise, passes
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise import AS_MEASURED
+from tensorcopy.results.passes import Visit
 
 FLOORS = [Case("floors.ByBytes.time_memcpy", (("memory", "kept"), ("nbytes", str(4**power)))) for power in range(12)]
 COPY = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "1024")))
@@ -49,13 +50,13 @@ def test_a_case_follows_the_mood_to_a_power_of_its_own(chance, power):
         measured("2.14.1", moods(chance, usual=0.1), chance, speed=2.0, power=power),
         measured("2.15.0", moods(chance), chance, speed=1.1, power=power),
     ]
-    assert mood.steady(results, [COPY]).powers[COPY] == pytest.approx(power, abs=0.1)
+    assert noise.steady(results, [COPY]).powers[COPY] == pytest.approx(power, abs=0.1)
 
 
 def test_what_strays_with_the_mood_strays_no_more(chance):
     """What is left is the case's own noise."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", moods(chance), chance)
-    steady = mood.steady([one, other], [COPY])
+    steady = noise.steady([one, other], [COPY])
     assert pstdev(one.timings[COPY].logs) > 0.03
     assert pstdev(steady.logs(COPY, one.timings[COPY])) < 0.015
     assert [len(samples) for samples in steady.passes(COPY, one.timings[COPY])] == [1] * 20
@@ -97,16 +98,16 @@ def test_nothing_is_found_where_only_the_mood_changed(chance_of):
 def test_floors_of_another_machine_or_numpy_tell_nothing(chance):
     """Their times are no moods of this one's."""
     one = measured("2.14.1", moods(chance), chance)
-    assert mood.of_one_machine(one, measured("2.15.0", moods(chance), chance))
+    assert noise.of_one_machine(one, measured("2.15.0", moods(chance), chance))
     other = measured("2.15.0", moods(chance), chance, numpy="2.3.5")
-    assert not mood.of_one_machine(one, other)
+    assert not noise.of_one_machine(one, other)
     assert sides.between(one, other, ()).steady.mood(COPY, one.timings[COPY].visits[0]) is None
 
 
 def test_few_passes_are_judged_as_measured(chance):
     """They cannot tell how a case follows the mood."""
     one, other = (measured(name, moods(chance, passes=10), chance) for name in ("2.14.1", "2.15.0"))
-    steady = mood.steady([one, other], [COPY])
+    steady = noise.steady([one, other], [COPY])
     assert steady.passes(COPY, one.timings[COPY]) == AS_MEASURED.passes(COPY, one.timings[COPY])
 
 
@@ -116,7 +117,7 @@ def test_a_case_on_an_accelerator_is_judged_as_measured(chance):
     results = [measured(name, moods(chance), chance) for name in ("2.14.1", "2.15.0")]
     for result in results:
         result.timings[there] = result.timings[COPY]
-    steady = mood.steady(results, [COPY, there])
+    steady = noise.steady(results, [COPY, there])
     assert steady.logs(there, results[0].timings[there]) == results[0].timings[there].logs != steady.logs(COPY, results[0].timings[COPY])
 
 
@@ -124,6 +125,6 @@ def test_a_pass_without_floors_is_judged_as_measured(chance):
     """As those are that somebody measures of a few suites."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", moods(chance), chance)
     bare = Result(other.path, "machine", "2.15.0", "3.11", "cuda", "py3.11-cuda", {COPY: other.timings[COPY]}, ledger=other.ledger)
-    steady = mood.steady([one, one, bare], [COPY])
+    steady = noise.steady([one, one, bare], [COPY])
     assert steady.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
     assert steady.logs(COPY, one.timings[COPY]) != one.timings[COPY].logs

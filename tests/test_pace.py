@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tensorcopy import pace
+from tensorcopy.results import pace
 
 LIMIT = 8.5 * pace.QUIET_SPREAD  # of a control that reads 8.5 while the machine is quiet, and 16 while it is not
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import report_card, results, site
+from tensorcopy import report_card, site
 from tensorcopy.asv_plugin import publisher
+from tensorcopy.results import load
 from tensorcopy.site import addresses
 from tests.conftest import ROOT
 from tests.test_site import follow_all_links
@@ -58,7 +59,7 @@ def published(tmp_path_factory) -> Path:
     card = json.loads((ROOT / report_card.FILE).read_text())
     begin = time.process_time()
     publisher._explorer(directory)
-    site.write(results.load(ROOT / "results").found, card, publisher.documentation(ROOT), directory)
+    site.write(load.load_results(ROOT / "results").found, card, publisher.documentation(ROOT), directory)
     (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
 

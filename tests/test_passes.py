@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import pace, passes
-from tensorcopy.passes import Visit
+from tensorcopy.results import pace, passes
+from tensorcopy.results.passes import Visit
 from tensorcopy.worker import control
 
 

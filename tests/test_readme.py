@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from tensorcopy import cli, readme, results
+from tensorcopy import cli, readme
 from tensorcopy.cli import listing
+from tensorcopy.results import load
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -16,7 +17,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def machine():
-    return readme.best_known(results.load(ROOT / "results").found)
+    return readme.best_known(load.load_results(ROOT / "results").found)
 
 
 def test_what_docs_show_is_not_stale(machine, monkeypatch):

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from tensorcopy import documents, results
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import Case
+from tensorcopy.results import files, load
+from tensorcopy.results.load import Case
 from tests.conftest import LEDGER, ROOT
 
 
 def test_a_file_is_read(results_dir):
     """Parameters by name, seconds, intervals where there are some; what was skipped is not there."""
-    (result,) = results.load(results_dir).found
+    (result,) = load.load_results(results_dir).found
     assert (result.machine, result.python, result.build, result.environment) == ("box", "3.11", "cuda", "py3.11-cuda")
     assert len(result.timings) == 2
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
@@ -25,7 +25,7 @@ def test_a_file_is_read(results_dir):
 
 def test_every_shipped_result_can_be_read_and_carries_its_ledger():
     """And the torch in the ledger is the one in the label."""
-    shipped = results.load(ROOT / "results")
+    shipped = load.load_results(ROOT / "results")
     assert shipped.problems == ()
     assert len({result.sha for result in shipped.found}) >= 10
     for result in shipped.found:
@@ -48,7 +48,7 @@ def test_a_damaged_file_is_named_and_the_others_are_read(results_dir, name, dama
         path.unlink()
     else:
         path.write_text({"truncated": path.read_text()[: path.stat().st_size // 2], "empty": "", "another thing": "[1]"}[damage])
-    read = results.load(results_dir)
+    read = load.load_results(results_dir)
     if damage == "deleted" and name.startswith("box/d0"):
         assert read.problems == ()  # a release that was not measured; in a checkout git knows better, see below
     else:
@@ -74,7 +74,7 @@ def test_a_deleted_result_of_a_checkout_is_named(results_dir):
     git("add", ".")
     git("commit", "-m", "results")
     (results_dir / "box" / "d0f2af8b-py3.11-cuda.json").unlink()
-    (problem,) = results.load(results_dir).problems
+    (problem,) = load.load_results(results_dir).problems
     assert str(problem).startswith("the result file results/box/d0f2af8b-py3.11-cuda.json is gone: got a deleted file")
 
 
@@ -82,7 +82,7 @@ def test_a_ledger_is_stamped_into_asvs_file(results_dir):
     """Nothing of asv's is lost, and asv's version key stays."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
-    documents.stamp(path, {"ledger": {**LEDGER, "threads": 8}, "methods": {}, "article": {}})
+    files.stamp(path, {"ledger": {**LEDGER, "threads": 8}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
     assert after["ledger"]["threads"] == 8
     asvs = [key for key in before if key not in ("results", "ledger")]  # in results there are NaN, which equal nothing
@@ -99,8 +99,8 @@ def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
     row[0] = [float("nan"), 5e-6, 6e-6]
     row[-1] = None
     path.write_text(json.dumps(document))
-    documents.stamp(path, {"passes": []}, before)
-    (result,) = results.load(results_dir).found
+    files.stamp(path, {"passes": []}, before)
+    (result,) = load.load_results(results_dir).found
     by_method = {case["method"]: timing for case, timing in result.timings.items()}
     assert {method: timing.median for method, timing in by_method.items()} == pytest.approx(
         {"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6}
@@ -116,7 +116,7 @@ def test_a_number_whose_ledger_disagrees_with_its_label_is_refused(results_dir, 
     document = json.loads(path.read_text())
     del document["ledger"]
     path.write_text(json.dumps({**document, **({"ledger": ledger} if ledger else {})}))
-    read = results.load(results_dir)
+    read = load.load_results(results_dir)
     assert read.found == ()
     assert str(read.problems[0]).startswith(
         "the result file results/box/d0f2af8b-py3.11-cuda.json is refused, its ledger is not its label's"
@@ -130,7 +130,7 @@ def test_few_samples_have_a_range_for_an_interval(results_dir):
     row = document["results"]["copies.BySize.time_copy"]
     row[5][0], row[6][0], row[-1][0] = float("-inf"), float("inf"), [0.8e-6, 1e-6, 1.3e-6]
     path.write_text(json.dumps(document))
-    (result,) = results.load(results_dir).found
+    (result,) = load.load_results(results_dir).found
     timing = next(timing for case, timing in result.timings.items() if case["method"] == "clone_detach")
     assert (timing.low, timing.high) == (0.8e-6, 1.3e-6)
 
@@ -138,11 +138,11 @@ def test_few_samples_have_a_range_for_an_interval(results_dir):
 def test_a_file_of_skipped_cases_holds_nothing(results_dir):
     """asv writes one for a release that cannot be on a Python."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
-    assert not documents.holds_nothing(path)
+    assert not files.holds_nothing(path)
     document = json.loads(path.read_text())
     document["results"]["copies.BySize.time_copy"][0] = [float("nan")] * 3
     path.write_text(json.dumps(document))
-    assert documents.holds_nothing(path)
+    assert files.holds_nothing(path)
 
 
 def test_a_suite_of_another_version_is_left_out(results_dir):
@@ -150,7 +150,7 @@ def test_a_suite_of_another_version_is_left_out(results_dir):
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["version"] = "2"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
-    (result,) = results.load(results_dir).found
+    (result,) = load.load_results(results_dir).found
     assert result.timings == {}
 
 
@@ -159,7 +159,7 @@ def test_an_unreadable_file_raises_by_itself(results_dir):
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     path.write_text("{}")
     with pytest.raises(TensorcopyError, match="KeyError"):
-        results.read(path, {})
+        load.read(path, {})
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,12 @@ def test_what_the_schema_does_not_describe_is_neither_read_nor_written(results_d
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "ledger": {**LEDGER, **change}}))
-    (problem,) = results.load(results_dir).problems
+    (problem,) = load.load_results(results_dir).problems
     assert said in str(problem)
     path.write_text(json.dumps(document))
     before = path.read_text()
     with pytest.raises(TensorcopyError, match="cannot be read"):
-        documents.stamp(path, {"ledger": {**LEDGER, **change}}, before)
+        files.stamp(path, {"ledger": {**LEDGER, **change}}, before)
     assert path.read_text() == before
 
 
@@ -195,12 +195,12 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     path.write_text(json.dumps(document))
     record = {"id": "one", "started": LEDGER["started"], "selection": "", "ledger": LEDGER}
     journal = ["copies.BySize 0 8.5e-06", "copies.BySize 0 1.7e-05", "copies.BySize 1 8.5e-06"]
-    documents.stamp(path, {"ledger": LEDGER}, before, record, journal)
+    files.stamp(path, {"ledger": LEDGER}, before, record, journal)
     (row,) = json.loads(path.read_text())["passes"]
     assert row["suites"] == {
         "copies.BySize.time_copy": {"version": "1", "samples": [2, 0, 0], "control_ns": [[8500, 17000], [], []]},
     }
-    (result,) = results.load(results_dir).found
+    (result,) = load.load_results(results_dir).found
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
     assert [visit.samples for visit in timing.visits] == [(0.9e-6, 1e-6, 1.1e-6), (3e-6, 5e-6)]
 
@@ -210,6 +210,6 @@ def test_a_count_is_no_time(results_dir):
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["type"] = "track"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
-    (result,) = results.load(results_dir).found
+    (result,) = load.load_results(results_dir).found
     assert result.timings == {}
     assert sorted(result.counts.values()) == [1e-6, 2e-6]

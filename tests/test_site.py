@@ -15,10 +15,11 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy import report_card, results
+from tensorcopy import report_card
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.releases import release_table
-from tensorcopy.results import Case
+from tensorcopy.results import load
+from tensorcopy.results.load import Case
 from tensorcopy.sides import version
 from tensorcopy.site import addresses, pages, words
 from tests.conftest import NEW, OLD, ROOT, measured
@@ -29,7 +30,7 @@ SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, str]:
     """Every page and file, by address, of some of the shipped results."""
-    found = tuple(one for one in results.load(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
+    found = tuple(one for one in load.load_results(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
     assert len(found) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / report_card.FILE).read_text())
     return dict(pages.files(pages.book(found, card, publisher.documentation(ROOT))))

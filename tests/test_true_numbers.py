@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import measure, results, verify
+from tensorcopy import measure, verify
 from tensorcopy.releases import environments, release_table
+from tensorcopy.results import load
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import instruction_count, timer_crosscheck
 from tests.conftest import ROOT, measured_in_passes
@@ -139,7 +140,7 @@ def test_a_killed_run_loses_and_doubles_nothing(checkout):
     assert [len(case) for cases in after.values() for case in cases if case] == [3 * measure.ONE_ROUND["repeat"]] * 6
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
-    assert results.load(checkout.root / "results").problems == ()
+    assert load.load_results(checkout.root / "results").problems == ()
 
 
 CONFIRM = """
@@ -188,7 +189,7 @@ def counted(checkout):
         "^(memory|instructions)",
     )
     assert done.returncode == 0, done.stderr
-    found = {one.sha: one.counts for one in results.load(checkout.root / "results").found if one.machine == "counted"}
+    found = {one.sha: one.counts for one in load.load_results(checkout.root / "results").found if one.machine == "counted"}
     return {release: {(case.suite, *(value for _, value in case.parameters)): value for case, value in found[release.sha].items()}
             for release in (OLDEST, NEWEST)}  # fmt: skip
 
@@ -219,7 +220,7 @@ def test_instructions_repeat_and_tell_the_graph(counted, checkout):
     assert first[name, "clone_detach", "16", "True"] > 1.2 * first[name, "detach_clone", "16", "True"]
     done = checkout.run("tensorcopy", "measure", NEWEST.version, "--passes", "1", "--machine", "again", "--bench", "^instructions")
     assert done.returncode == 0, done.stderr
-    (again,) = (one.counts for one in results.load(checkout.root / "results").found if one.machine == "again")
+    (again,) = (one.counts for one in load.load_results(checkout.root / "results").found if one.machine == "again")
     second = {(case.suite, *(value for _, value in case.parameters)): value for case, value in again.items()}
     assert first.keys() == second.keys()
     assert {key: (value, second[key]) for key, value in first.items() if abs(second[key] / value - 1) >= 0.03} == {}

@@ -15,7 +15,8 @@ from typing import Any
 from asv.console import log
 from asv.publishing import OutputPublisher
 
-from tensorcopy import report_card, results
+from tensorcopy import report_card
+from tensorcopy.results import load
 
 ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts
 
@@ -33,7 +34,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
 
         directory = Path(conf.html_dir)
         _explorer(directory)
-        read = results.load(Path(conf.results_dir).absolute())
+        read = load.load_results(Path(conf.results_dir).absolute())
         card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
         site.write(read.found, card, documentation(), directory)
         for problem in read.problems:

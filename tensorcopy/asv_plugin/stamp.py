@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import documents
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import files
 
 # the environment's variables by which whoever runs asv says what it asks for, and of what it is a part
 SELECTION, SHARD = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD"
@@ -70,10 +70,10 @@ def _stamp(results_dir: Path, pending: dict[tuple[str, str], _Pending]) -> None:
             if path.read_text(encoding="utf-8") == before:
                 continue  # another machine's
             try:
-                if not before and documents.holds_nothing(path):
+                if not before and files.holds_nothing(path):
                     path.unlink()  # this release cannot be on this Python: asv has noted so for every case
                 else:
-                    documents.stamp(path, one.report, before, one.record, _lines(one, sha))
+                    files.stamp(path, one.report, before, one.record, _lines(one, sha))
             except TensorcopyError as error:
                 print(error)
 

@@ -87,9 +87,10 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 
 
 def _keep(folder: Path, document: dict[str, Any]) -> None:
-    from tensorcopy import comment, documents
+    from tensorcopy import comment
+    from tensorcopy.results import files
 
-    documents.put(folder / comment.FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    files.put(folder / comment.FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:

@@ -11,10 +11,10 @@ from typing import Any
 
 from rich.console import Console
 
-from tensorcopy import results
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.passes import PASSES
+from tensorcopy.results import load
+from tensorcopy.results.passes import PASSES
 
 NOTHING_COMPARED = 3
 SIDE = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
@@ -129,7 +129,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         for path in options.values:
             print(json.dumps([step.index for step in history.steps(*courses.of_values(path))]))
         return 0
-    found = courses.courses(results.load(RESULTS).found, options.machine, options.python)
+    found = courses.courses(load.load_results(RESULTS).found, options.machine, options.python)
     fit = {case: course for case, course in found.items() if re.search(options.case, sides.named(case))}
     exact = {case: course for case, course in fit.items() if sides.named(case) == options.case}
     if not fit:
@@ -156,7 +156,7 @@ def _report_card(options: argparse.Namespace, console: Console) -> int:
             (one, *_), _left_out = plan.selected([], places.pythons, newest_first=True)
             known.run(one, places, options.passes, SystemRandom(), tell)
         found = grading.card(
-            results.load(known.FOLDER), results.load(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))
+            load.load_results(known.FOLDER), load.load_results(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))
         )
     report_card.FILE.parent.mkdir(exist_ok=True)
     report_card.FILE.write_text(report_card.document(found), encoding="utf-8")

@@ -12,12 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tensorcopy import documents, results
 from tensorcopy.cli.measuring import AGREEMENT
 from tensorcopy.cli.shared import RESULTS, expression, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.results import files, load
 
 
 def add(commands: Any) -> None:
@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    read = results.load(RESULTS) if RESULTS.exists() else results.Results((), ())
+    read = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
         table.add_column(title, overflow="fold")
@@ -97,7 +97,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.observations import outcome
 
     order = {release.sha: index for index, release in enumerate(release_table.load())}
-    read = results.load(RESULTS)
+    read = load.load_results(RESULTS)
     observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
     if not observed and read.problems:
         raise read.problems[0]
@@ -128,11 +128,11 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import floors
+    from tensorcopy.results import baseline
     from tensorcopy.units import duration
 
-    read = results.load(RESULTS)
-    result = results.newest(read.found, options.release, options.machine, options.python)
+    read = load.load_results(RESULTS)
+    result = load.newest(read.found, options.release, options.machine, options.python)
     wanted = re.compile(options.bench)
     cases = [case for case in result.timings if wanted.search(case.suite)]
     if not cases:
@@ -146,7 +146,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         for title in ("time", "of passes", "× floor", "GB/s", "passes"):
             table.add_column(title, justify="right")
         for case in rows:
-            timing, multiple, speed = result.timings[case], floors.multiple(result, case), floors.bandwidth(result, case)
+            timing, multiple, speed = result.timings[case], baseline.multiple(result, case), baseline.bandwidth(result, case)
             table.add_row(
                 *(value for _, value in case.parameters),
                 duration(timing.median),
@@ -170,7 +170,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import advising, readme
 
-    read = results.load(RESULTS)
+    read = load.load_results(RESULTS)
     if read.problems:
         raise read.problems[0]  # a README from fewer results would be a wrong one
     machine = readme.best_known(read.found)
@@ -181,7 +181,7 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
         page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
     advising.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
-    for name, text in {**_reference(), **_drawings(results.newest(read.found))}.items():
+    for name, text in {**_reference(), **_drawings(load.newest(read.found))}.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     console.print(f"README.md, docs/ and {advising.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
@@ -196,7 +196,7 @@ def _reference() -> dict[str, str]:
     return {"docs/commands.md": reference.commands(cli._parser()), "docs/api.md": reference.api(API, Path(tensorcopy.__file__).parent)}
 
 
-def _drawings(newest: results.Result) -> dict[str, str]:
+def _drawings(newest: load.Result) -> dict[str, str]:
     """The drawings of docs/guide.md by their path, for those who read it as a file."""
     from tensorcopy.site import drawings, pictures
 
@@ -206,7 +206,7 @@ def _drawings(newest: results.Result) -> dict[str, str]:
     }
 
 
-def _shipped(found: Sequence[results.Result]) -> str:
+def _shipped(found: Sequence[load.Result]) -> str:
     """What `tensorcopy advise` says where torch is not: what the chooser's pages say."""
     from tensorcopy import advising
     from tensorcopy.site import answers
@@ -216,7 +216,7 @@ def _shipped(found: Sequence[results.Result]) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
+def _methodology(found: Sequence[load.Result]) -> dict[str, str]:
     """The produced parts of docs/methodology.md by name."""
     from tensorcopy import known as changes
     from tensorcopy import methodology, report_card
@@ -226,14 +226,14 @@ def _methodology(found: Sequence[results.Result]) -> dict[str, str]:
     if not report_card.FILE.exists():
         raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
     known = {release.sha: release for release in release_table.load()}
-    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, documents.SCHEMA, report_card.FILE))
+    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, files.SCHEMA, report_card.FILE))
     return {
         "card": report_card.markdown(card),
         "agreement": methodology.agreement(kept),
         "quiet": methodology.quiet(found),
         "moods": methodology.moods(found),
         "repeated": methodology.repeated(found, known),
-        "sets": methodology.sets(found, results.load(changes.FOLDER).found),
+        "sets": methodology.sets(found, load.load_results(changes.FOLDER).found),
         "memory": methodology.memory(found, known),
         "seen": methodology.seen(found, known),
         "ledger": methodology.ledger(schema),

@@ -18,11 +18,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tensorcopy import progress, results
+from tensorcopy import progress
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.passes import PASSES
 from tensorcopy.releases import environments
+from tensorcopy.results import load
+from tensorcopy.results.passes import PASSES
 from tensorcopy.runners import DEVICES
 
 if TYPE_CHECKING:  # asv takes a second to import
@@ -100,7 +101,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     choice = dashboard.choose(options.releases, places.pythons)
     for line in choice.left_out:
         console.print(line)
-    found = results.load(places.results).found
+    found = load.load_results(places.results).found
     wanted = []
     for measurement in choice.measurements:
         result = None if options.again else dashboard.already_measured(found, measurement, options.machine, options.quick)
@@ -167,7 +168,7 @@ def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measur
     from tensorcopy import plan
 
     if options.interpreter is None:
-        measured = {one.sha for one in results.load(places.results).found if one.machine == options.machine}
+        measured = {one.sha for one in load.load_results(places.results).found if one.machine == options.machine}
         return plan.selected(options.releases, places.pythons, measured)
     one = plan.in_interpreter(options.interpreter)
     others = [text for text in options.releases if text not in (plan.NEW, one.release.version, one.release.tag)]
@@ -198,7 +199,9 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import git, merging
+    from tensorcopy import git
+    from tensorcopy.asv_plugin import statistics
+    from tensorcopy.results import merge
 
     with tempfile.TemporaryDirectory() as place:
         folders = list(options.folders)
@@ -206,7 +209,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
         if sha:
             git.export(sha, Path(place) / "branch", only=options.into.as_posix())
             folders.append(Path(place) / "branch" / options.into)
-        done = merging.merge(folders, options.into)
+        done = merge.merge(folders, options.into, statistics.summary)
     console.print(f"{options.into}: {done.new} results are new, {done.grown} have grown, {done.unchanged} are as they were", soft_wrap=True)
     return 0
 

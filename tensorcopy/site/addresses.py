@@ -10,7 +10,7 @@ import re
 from hashlib import sha256
 
 from tensorcopy.advice import Wish
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import version
 
 LANDING = "index.html"

@@ -11,12 +11,13 @@ from typing import Any
 
 from packaging.version import Version
 
-from tensorcopy import advice, floors, sides
+from tensorcopy import advice, sides
 from tensorcopy.advice import suite_of
 from tensorcopy.compare import Change, Verdict
-from tensorcopy.passes import Timing
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Timing
 from tensorcopy.sides import Comparison
 from tensorcopy.site import series
 from tensorcopy.site.series import Series
@@ -298,7 +299,7 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
         numel: advice.against_least(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
-    least_possible = tuple(floors.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    least_possible = tuple(baseline.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
     return CostTable(group, device, tuple(numels), tuple(methods), rows, least_possible, _with_grad(result, group, device, methods, beside))
 
 

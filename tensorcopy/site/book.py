@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Result
+from tensorcopy.results.load import Result
 from tensorcopy.sides import Comparison
 from tensorcopy.site import addresses, answers, series
 from tensorcopy.site.answers import Machine

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from tensorcopy import report
 from tensorcopy.compare import Change, Verdict
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import Comparison, named, version
 from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine

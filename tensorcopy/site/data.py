@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tensorcopy import __version__, floors
-from tensorcopy.results import Case, Result
+from tensorcopy import __version__
+from tensorcopy.results import baseline
+from tensorcopy.results.files import SCHEMA
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import named, version
 from tensorcopy.site import addresses, landing
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
 
-SCHEMA = Path(__file__).parent.parent / "result.schema.json"
 DATA_SCHEMA = Path(__file__).with_name("data.schema.json")
 COLUMNS = ("machine", "environment", "torch", "case", "device", "median", "low", "high", "passes", "floor")
 ATOM = "http://www.w3.org/2005/Atom"
@@ -64,7 +65,7 @@ def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str
         for case in cases if cases is not None else result.timings:
             timing = result.timings.get(case)
             if timing:
-                floor = floors.timing(result, case)
+                floor = baseline.timing(result, case)
                 numbers = [
                     _six(timing.median),
                     _six(timing.low),

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import Any
 
-from tensorcopy import advice, floors
+from tensorcopy import advice
 from tensorcopy.observations import outcome
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import version
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, peak
@@ -143,7 +144,7 @@ def _costs(machine: Machine, name: str) -> list[dict[str, Any]]:
             "case": case,
             "suite": case.suite.rpartition(".")[0],
             "timing": machine.result.timings[case],
-            "multiple": floors.multiple(machine.result, case),
+            "multiple": baseline.multiple(machine.result, case),
             "address": addresses.of_case(machine.name, case),
         }
         for case in cases

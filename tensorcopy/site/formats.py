@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tensorcopy.compare import Change
-from tensorcopy.results import Case
+from tensorcopy.results.load import Case
 from tensorcopy.units import count
 
 SHORT = 2  # characters

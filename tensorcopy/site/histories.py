@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy import floors
 from tensorcopy.courses import said
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline
+from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, landing, pictures
 from tensorcopy.site.answers import History, Machine
 from tensorcopy.site.book import Book, File, Page
@@ -50,7 +50,7 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         if steps
         else "No step is seen.",
         "floored": pictures.reaches_floor(machine, case),
-        "floor": floors.timing(machine.result, case) if floors.multiple(machine.result, case) else None,
+        "floor": baseline.timing(machine.result, case) if baseline.multiple(machine.result, case) else None,
         "svg": Markup(pictures.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
         "rows": partial(_rows, book, case),
         "csv": csv,
@@ -79,8 +79,8 @@ def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:
                 "release": release.version,
                 "notes": release.notes,
                 "timing": result.timings.get(case),
-                "multiple": floors.multiple(result, case),
-                "bandwidth": floors.bandwidth(result, case),
+                "multiple": baseline.multiple(result, case),
+                "bandwidth": baseline.bandwidth(result, case),
                 "address": address,
                 "change": book.comparisons[address].changes.get(case) if address else None,
                 "turns": one.turns.get(release.version, []),
@@ -102,7 +102,7 @@ def _cases(machine: Machine) -> list[dict[str, Any]]:
                     "suite": case.suite.rpartition(".")[0],
                     "address": addresses.of_case(machine.name, case),
                     "timing": one.newest.timings.get(case),
-                    "multiple": floors.multiple(one.newest, case),
+                    "multiple": baseline.multiple(one.newest, case),
                     "steps": course.steps,
                     "last": course.releases[course.steps[-1].index] if course.steps else "",
                 }

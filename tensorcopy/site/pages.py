@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
-from tensorcopy.results import Result
+from tensorcopy.results.load import Result
 from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, manual, sizes
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.plot import SHAPES

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tensorcopy import floors, history
+from tensorcopy import history
 from tensorcopy.compare import Verdict
-from tensorcopy.results import Case, Result
+from tensorcopy.results import baseline
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import Comparison
 from tensorcopy.site.answers import CostTable, History, Machine, in_order
 from tensorcopy.site.formats import percent
@@ -57,7 +58,7 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
 
 def reaches_floor(machine: Machine, case: Case) -> bool:
     """Whether a case's floor is near enough to be in its picture without making the rest of it flat."""
-    multiple = floors.multiple(machine.result, case)
+    multiple = baseline.multiple(machine.result, case)
     return multiple is not None and multiple <= MOST_ABOVE_FLOOR
 
 
@@ -158,7 +159,7 @@ def _band(one: Series, case: Case, names: list[str]) -> list[tuple[float, float,
 def _floor(machine: Machine, case: Case, names: list[str]) -> list[Point | None]:
     """The floor as the first series measured it beside each release."""
     first = machine.series[0]
-    found = {release.version: floors.timing(result, case) for release, result in zip(first.releases, first.results)}
+    found = {release.version: baseline.timing(result, case) for release, result in zip(first.releases, first.results)}
     return [Point(place, timing.median) if (timing := found.get(name)) else None for place, name in enumerate(names)]
 
 

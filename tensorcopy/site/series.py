@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from tensorcopy import courses, sides
 from tensorcopy.courses import Course, Move
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import SAME_MACHINE, SAME_TIMER, Comparison
 
 MOST_PAIRS = 2_000  # pages that compare two results: a page is some 50 kB

@@ -10,18 +10,19 @@ smaller stands: what disturbs a count only adds to it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import documents
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import files
 
 Document = dict[str, Any]
 Row = dict[str, Any]  # of a suite: a value for each of asv's columns
+Summary = Callable[[list[float]], tuple[float, dict[str, Any]]]  # asv's result and statistics columns of a case's samples
 
 IDENTITY = ("commit_hash", "env_name", "python", "requirements", "env_vars")
 HARDWARE = ("arch", "cpu", "num_cpu", "os")  # of machine.json: what makes two machines two
@@ -36,8 +37,10 @@ class Merged:
     unchanged: int
 
 
-def merge(folders: Sequence[Path], into: Path) -> Merged:
+def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     """Put every result of `folders` into the folder `into`, beside what it has.
+
+    summary : computes asv's own statistics of samples, see `asv_plugin.statistics`
 
     Everything is read and merged before anything is written. Raises TensorcopyError for a folder without results, a damaged file, and files
     that cannot be of one machine.
@@ -55,44 +58,47 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     names = sorted({path.relative_to(source) for source in sources for path in source.glob("*/*.json")})
     known = _known(sources)
     machines = {name: reduce(_one_machine, _versions(name, sources)) for name in names if name.name == "machine.json"}
-    drafts = {name: _merged_at(name, sources) for name in names if name not in machines}
-    before = {name: _merged_at(name, [into]) for name in drafts if (into / name).exists()}  # as we would write it: asv does so in two ways
+    drafts = {name: _merged_at(name, sources, summary) for name in names if name not in machines}
+    before = {
+        name: _merged_at(name, [into], summary) for name in drafts if (into / name).exists()
+    }  # as we would write it: asv does so in two ways
     for name, document in {Path("benchmarks.json"): known, **machines}.items():
         _put(into / name, document)
     grown = [name for name in before if not same(drafts[name], before[name])]
     new = [name for name in drafts if name not in before]
     for name in (*grown, *new):
-        documents.write(into / name, drafts[name])
+        files.write(into / name, drafts[name])
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown))
 
 
 def _known(sources: Sequence[Path]) -> Document:
     try:
-        return reduce(suites, (documents.read(source / "benchmarks.json") for source in sources))
+        return reduce(suites, (files.read(source / "benchmarks.json") for source in sources))
     except (KeyError, TypeError, AttributeError) as error:
-        raise documents.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
+        raise files.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
 
 
 def _versions(name: Path, sources: Sequence[Path]) -> list[Document]:
-    return [documents.read(source / name) for source in sources if (source / name).exists()]
+    return [files.read(source / name) for source in sources if (source / name).exists()]
 
 
-def _merged_at(name: Path, sources: Sequence[Path]) -> Document:
+def _merged_at(name: Path, sources: Sequence[Path], summary: Summary) -> Document:
     paths, versions = [source / name for source in sources if (source / name).exists()], _versions(name, sources)
     for path, document in zip(paths, versions):
-        wrong = documents.fault(document)
+        wrong = files.fault(document)
         if wrong:
-            raise documents.damaged(path, wrong)
+            raise files.damaged(path, wrong)
     try:
-        return reduce(merged, versions[1:], merged(versions[0], versions[0]))
+        first = merged(versions[0], versions[0], summary)
+        return reduce(lambda one, other: merged(one, other, summary), versions[1:], first)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise documents.damaged(paths[-1], f"{type(error).__name__}: {error}") from error
+        raise files.damaged(paths[-1], f"{type(error).__name__}: {error}") from error
 
 
 def _put(path: Path, document: Document) -> None:
     """Write what asv writes for people to read, unless it is there."""
-    if not path.exists() or not same(documents.read(path), document):
-        documents.put(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
+    if not path.exists() or not same(files.read(path), document):
+        files.put(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
 
 
 def same(one: Any, other: Any) -> bool:
@@ -125,7 +131,7 @@ def _one_machine(one: Document, other: Document) -> Document:
     return max(one, other, key=_canonical)
 
 
-def merged(one: Document, other: Document) -> Document:
+def merged(one: Document, other: Document, summary: Summary) -> Document:
     """Two result files of one release, machine and environment. Raises TensorcopyError where they are not, or contradict each other."""
     older, newer = sorted((one, other), key=lambda document: (document["ledger"]["started"], _canonical(_once(document))))
     for name in IDENTITY:
@@ -135,7 +141,9 @@ def merged(one: Document, other: Document) -> Document:
     sides = [_Side(document) for document in (older, newer)]
     rows, counted = {}, {}
     for suite in sorted({*older["results"], *newer["results"]}):
-        rows[suite], counted[suite] = _suite(suite, [side for side in sides if suite in side.rows], [record["id"] for record in order])
+        rows[suite], counted[suite] = _suite(
+            suite, [side for side in sides if suite in side.rows], [record["id"] for record in order], summary
+        )
     passes = []
     for record in order:
         versions = [side.records[record["id"]] for side in sides if record["id"] in side.records]
@@ -189,7 +197,7 @@ class _Side:
         return found
 
 
-def _suite(suite: str, sides: Sequence[_Side], order: Sequence[str]) -> tuple[Row, dict[str, Document]]:
+def _suite(suite: str, sides: Sequence[_Side], order: Sequence[str], summary: Summary) -> tuple[Row, dict[str, Document]]:
     """A suite's row of what the sides have, and by pass its part of the record.
 
     order : of the passes, by id
@@ -214,7 +222,7 @@ def _suite(suite: str, sides: Sequence[_Side], order: Sequence[str]) -> tuple[Ro
             if name:
                 record = by_pass.setdefault(name, {"version": version, "samples": [0] * count, "control_ns": [[] for _ in range(count)]})
                 record["samples"][case], record["control_ns"][case] = len(some), readings
-        cells.append(_said(samples, [_cell(side.rows[suite], "result", index) for side, index in there]))
+        cells.append(_said(samples, [_cell(side.rows[suite], "result", index) for side, index in there], summary))
     row["result"] = _filled([value for value, _, _ in cells])
     row["samples"] = _filled([samples for _, _, samples in cells])
     for column in sorted({column for _, stats, _ in cells for column in stats}):
@@ -222,18 +230,16 @@ def _suite(suite: str, sides: Sequence[_Side], order: Sequence[str]) -> tuple[Ro
     return row, by_pass
 
 
-def _said(samples: list[float], results: Sequence[Any]) -> tuple[Any, dict[str, Any], list[float] | None]:
+def _said(samples: list[float], results: Sequence[Any], summary: Summary) -> tuple[Any, dict[str, Any], list[float] | None]:
     """What asv's file has of a case: its result, its statistics by column, its samples."""
     if samples:
-        from tensorcopy.asv_plugin import statistics  # here: asv takes a second to import
-
-        return (*statistics.summary(samples), samples)
+        return (*summary(samples), samples)
     return min(results, key=_preference), {}, None
 
 
 def _preference(result: Any) -> tuple[int, float]:
     """A number before what was skipped before what failed; of numbers the smaller."""
-    number = documents.number(result)
+    number = files.number(result)
     return (0, number) if number is not None else (1 if result is not None else 2, 0.0)
 
 

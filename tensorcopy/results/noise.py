@@ -1,7 +1,7 @@
 """The machine's mood in a pass: how much longer than usual its floors took, which no torch can change. Pure.
 
 A machine that is quiet by its control may still move memory some hundredths slower than an hour ago. The cases of a pass share that with
-its floors, each to a power of its own, as `tensorcopy.pace` has it for the control. What is usual is so for all results that are compared:
+its floors, each to a power of its own, as `pace` has it for the control. What is usual is so for all results that are compared:
 were each judged by its own, their difference in mood would look like torch's. The power is learnt within each result, so that no release's
 speed enters it. On an accelerator a floor is torch's own copy, so that nobody tells its mood: its cases are judged as measured.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from math import exp
 from statistics import median
 
-from tensorcopy.passes import Timing, Visit
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Timing, Visit
 
 FLOORS = ("floors.ByBytes.", "floors.Strided.")  # numpy's
 FEWEST = 8  # quiet floors from which a pass's mood is known: their median is then within a third of how far one strays

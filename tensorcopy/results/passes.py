@@ -20,7 +20,7 @@ from math import log
 from statistics import median, quantiles
 from typing import Any
 
-from tensorcopy import pace
+from tensorcopy.results import pace
 from tensorcopy.worker import control
 
 NANO = 1e-9
@@ -39,7 +39,7 @@ class Visit:
     samples : in seconds
     control : seconds that the control took beside each sample; () where it was not noted
     limit : the greatest control that counts as quiet on that machine, in seconds
-    power : how the case follows the control (`tensorcopy.pace`); None where nobody knows
+    power : how the case follows the control (`pace`); None where nobody knows
     left_out : why the pass is kept but not judged; "" where it is
     name : the pass's id; "" where asv alone has measured
     """

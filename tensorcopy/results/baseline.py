@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorcopy.passes import Timing
-from tensorcopy.results import Case, Result
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Timing
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
 MOVES = (

@@ -1,4 +1,4 @@
-"""What asv's result files say: releases on machines, cases and their times. `tensorcopy.documents` reads the files themselves."""
+"""What asv's result files say: releases on machines, cases and their times. `files` reads the files themselves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import documents, pace, passes
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.passes import Timing
 from tensorcopy.releases import release_table
+from tensorcopy.results import files, pace, passes
+from tensorcopy.results.passes import Timing
 
 MOST = 2**62  # elements that a tensor may have
 SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
@@ -47,7 +47,7 @@ class Result:
     environment: str  # such as "py3.11-cuda"
     timings: dict[Case, Timing]
     counts: dict[Case, float] = field(default_factory=dict)  # bytes, allocations or instructions, as the suite's name says
-    passes: tuple[dict[str, Any], ...] = ()  # the records, as `tensorcopy.passes` describes them
+    passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them
     ledger: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
@@ -62,28 +62,28 @@ class Results:
     unpublishable: tuple[TensorcopyError, ...] = ()  # of the problems, those that asv cannot do without
 
 
-def load(directory: Path) -> Results:
+def load_results(directory: Path) -> Results:
     """Every result under `directory`. Raises nothing: a damaged or deleted file, or a number whose ledger disagrees with its label, is a
     problem; the others are read.
     """
     found, problems = [], list(_deleted(directory))
     try:
-        suites = documents.read(directory / "benchmarks.json")
+        suites = files.read(directory / "benchmarks.json")
     except TensorcopyError as error:
         return Results((), (error, *problems), (error,))
     machines, unpublishable = [], []
     for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
         try:
-            documents.machine(folder)
+            files.machine(folder)
             machines.append(folder)
         except TensorcopyError as error:
             problems.append(error)
             unpublishable += [error] if (folder / "machine.json").exists() else []  # asv leaves a folder without one out
     read_in = {}
     for path in sorted(path for folder in machines for path in folder.glob("*.json")):
-        if path.name not in documents.NOT_RESULTS:
+        if path.name not in files.NOT_RESULTS:
             try:
-                read_in[path] = documents.read(path)
+                read_in[path] = files.read(path)
             except TensorcopyError as error:
                 problems.append(error)
     usual = _usual(read_in)
@@ -115,7 +115,7 @@ def _usual(read_in: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], _Usual]
     """By machine and Python. A record that is not one counts for nothing here; reading its file will say so."""
     records: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path, document in read_in.items():
-        sound = document.get("passes", ()) if not documents.fault(document) else ()
+        sound = document.get("passes", ()) if not files.fault(document) else ()
         records.setdefault(_where(path, document), []).extend(sound)
     return {where: _Usual(passes.limits(some), passes.left_out(some)) for where, some in records.items()}
 
@@ -165,14 +165,14 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     Numbers of a suite that is no longer there, or of an earlier version of it, are left out. Raises TensorcopyError, naming the file,
     for one that is cut off or not asv's.
     """
-    document = documents.read(path)
+    document = files.read(path)
     return _result(path, document, suites, _usual({path: document})[_where(path, document)])
 
 
 def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual: _Usual) -> Result:
-    fault = documents.fault(document) if document.get("ledger") else ""
+    fault = files.fault(document) if document.get("ledger") else ""
     if fault:
-        raise documents.damaged(path, fault)
+        raise files.damaged(path, fault)
     try:
         columns, records = document["result_columns"], document.get("passes", ())
         timings, counts = {}, {}
@@ -204,7 +204,7 @@ def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual:
             article=document.get("article", {}),
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise documents.damaged(path, f"{type(error).__name__}: {error}") from error
+        raise files.damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[Case, float | None]]:
@@ -212,7 +212,7 @@ def _cases(suite: str, names: list[str], row: dict[str, Any]) -> Iterator[tuple[
     for index, parameters in enumerate(product(*row["params"])):
         yield (
             Case(suite, _sound(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))),
-            documents.number(_column(row, "result", index)),
+            files.number(_column(row, "result", index)),
         )
 
 
@@ -238,7 +238,7 @@ def _column(row: dict[str, Any], name: str, index: int) -> Any:
 
 def _without_ledger(result: Result) -> TensorcopyError:
     return TensorcopyError(
-        f"the result file {documents.name(result.path)} is refused, its ledger is not its label's",
+        f"the result file {files.name(result.path)} is refused, its ledger is not its label's",
         got=result.ledger.get("torch_sha", "no ledger, as after a run that was killed"),
         allowed=f"the ledger of torch {result.sha[:8]}",
         next="remove the file and measure again",

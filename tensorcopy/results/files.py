@@ -4,7 +4,7 @@ A file is asv's own JSON, version 2, with four keys more at its top level, which
 it does not describe is neither written nor read:
 
 ledger : what was there when it was last measured (`provenance`), with asv's version and the start as ISO 8601 in UTC
-passes : which samples came from which pass, and what the control read beside each (`tensorcopy.passes`)
+passes : which samples came from which pass, and what the control read beside each (`passes`)
 methods : every method's code, and what it was observed to do there
 article : how many of the article's statements held there
 """
@@ -19,8 +19,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy import passes
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import passes
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -54,7 +54,7 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
 
     before : the file's text before this run; asv has dropped what it does not know
     record : the pass without its suites
-    journal : what the control read, see `tensorcopy.passes.added`
+    journal : what the control read, see `passes.added`
 
     Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
     """
@@ -125,7 +125,7 @@ def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    """The passes of a result file, see `tensorcopy.passes`. Raises TensorcopyError for a damaged one."""
+    """The passes of a result file, see `passes`. Raises TensorcopyError for a damaged one."""
     found = read(path).get("passes", [])
     return list(found)
 
