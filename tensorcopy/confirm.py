@@ -13,14 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import measure, plan, sides
+from tensorcopy import sides
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import Change, Verdict, judge
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import Job
-from tensorcopy.plan import Measurement
-from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
 from tensorcopy.sides import Comparison
@@ -131,13 +132,13 @@ def _measure(pair: tuple[Measurement, Measurement], job: Job, passes: int, tell:
     """Bring both sides up to so many passes, A B B A. Raises TensorcopyError."""
     there = [len(records) for records in (_records(one.file(job.places, job.machine)) for one in pair)]
     order = [pair[index] for index in alternating(there, passes)]
-    steps = [Step(one.release.version, measure.PASS / 4) for one in order]
+    steps = [Step(one.release.version, run_passes.PASS / 4) for one in order]
     for number, one in enumerate(order):
 
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
             tell(progress(steps, number, share, elapsed, f", {title}"))
 
-        measure.one_pass(one, job, told, told)
+        run_passes.one_pass(one, job, told, told)
 
 
 def _records(path: Path) -> list[dict[str, Any]]:

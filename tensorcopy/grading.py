@@ -1,7 +1,7 @@
 """The report card: how often the judge is right, and how often wrong, on what is known. Prints nothing.
 
 Three questions, each with the answer that asv's own judgment gives on the same data. Two sides: passes of one release against themselves,
-and against the same with a known share of work added, really measured (`tensorcopy.known`). Histories: series with and without a step, with
+and against the same with a known share of work added, really measured (`injected_slowdowns`). Histories: series with and without a step, with
 the noise of the shipped passes. Somebody else's data: series that people have annotated.
 """
 
@@ -13,10 +13,11 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tensorcopy import history, known, sides
+from tensorcopy import history, sides
 from tensorcopy.asv_plugin import detection
 from tensorcopy.compare import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import injected_slowdowns
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import Timing
@@ -37,12 +38,12 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
     of : the known changes; shipped : the results whose noise is simulated
     """
     variants = {one.machine: one for one in of.found}
-    missing = [name for name in known.VARIANTS if name not in variants]
+    missing = [name for name in injected_slowdowns.VARIANTS if name not in variants]
     if missing:
         raise TensorcopyError(
             "no known changes were measured",
-            got=f"no {', '.join(missing)} in {known.FOLDER}",
-            allowed=", ".join(known.VARIANTS),
+            got=f"no {', '.join(missing)} in {injected_slowdowns.FOLDER}",
+            allowed=", ".join(injected_slowdowns.VARIANTS),
             next="tensorcopy report-card --measure",
         )
     same = variants["as-it-is"]
@@ -71,7 +72,7 @@ def _judged(one: Result) -> list[int]:
 def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
     """For each known change, how many cases got which verdict, from the judge and from `asv compare`.
 
-    variants : by name, as `tensorcopy.known` measures them; beside : other results of that machine, which tell how passes stray
+    variants : by name, as `injected_slowdowns` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
     steady = noise.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
@@ -89,7 +90,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
             half = len(both) // 2
             pairs[case] = both[:half], both[half:]
         questions.append((0.0, pairs))
-    for name, share in known.VARIANTS.items():
+    for name, share in injected_slowdowns.VARIANTS.items():
         for other in ("as-it-is", "again") if share else ():
             questions.append((share, {case: (plain[other][case], plain[name][case]) for case in cases}))
     found: dict[float, list[dict[str, int]]] = {}

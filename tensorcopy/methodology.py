@@ -9,7 +9,7 @@ from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any
 
-from tensorcopy import known
+from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
@@ -105,7 +105,7 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
 
 def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
-    unchanged = [one for one in variants if not known.VARIANTS.get(one.machine, 1.0)]
+    unchanged = [one for one in variants if not injected_slowdowns.VARIANTS.get(one.machine, 1.0)]
     beside = [one for one in results for other in unchanged[:1] if noise.of_one_kind(one, other)]
     named = [*(("`results/`", one) for one in beside if one.sha == unchanged[0].sha), *((f"`{one.machine}`", one) for one in unchanged)]
     lines = [

@@ -21,11 +21,12 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import confirm, git, plan, report, sides
+from tensorcopy import confirm, git, report, sides
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.compare import FEWEST, MARGIN, Verdict
 from tensorcopy.errors import Relayed, TensorcopyError
-from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.measure import plan
+from tensorcopy.measure.progress import Progress, Step, progress
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import files, load

@@ -7,11 +7,12 @@ import random
 
 import pytest
 
-from tensorcopy import grading, history, known, report_card
+from tensorcopy import grading, history, report_card
 from tensorcopy.cli import main
 from tensorcopy.compare import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.history import Step
+from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases import release_table
 from tests.conftest import measured_in_passes
 from tests.test_judging import golden
@@ -31,9 +32,9 @@ def checkout(tmp_path, monkeypatch):
     def passes(factor, count):
         return [factor * (1 + draw.gauss(0, 0.01)) for _ in range(count)]
 
-    for name, share in known.VARIANTS.items():
+    for name, share in injected_slowdowns.VARIANTS.items():
         times = {method: passes(factor * (1 + share), 10) for method, factor in METHODS.items()}
-        measured_in_passes(tmp_path / known.FOLDER, NEWEST, times, machine=name)
+        measured_in_passes(tmp_path / injected_slowdowns.FOLDER, NEWEST, times, machine=name)
     for release in release_table.select("2.9.."):
         measured_in_passes(tmp_path / "results", release, {method: passes(factor, 4) for method, factor in METHODS.items()})
     return tmp_path

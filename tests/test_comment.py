@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy import comment, confirm, plan, pull_request, sides
+from tensorcopy import comment, confirm, pull_request, sides
 from tensorcopy.compare import Verdict
+from tensorcopy.measure import plan
 from tensorcopy.pull_request import Contest, Outcome, Request, Side
 from tensorcopy.releases import release_table
 from tests.conftest import ROOT, measured_in_passes

@@ -6,7 +6,8 @@ import re
 import shlex
 from dataclasses import replace
 
-from tensorcopy import cli, readiness
+from tensorcopy import cli
+from tensorcopy.measure import preflight
 from tests.conftest import ROOT
 from tests.test_readiness import IDLE, QUIET
 from tests.test_workflows import NAMES
@@ -19,9 +20,9 @@ def test_all_that_is_looked_at_is_in_the_guide_for_runners():
     text = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
     table = text.split("| | refused | warned of |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| ([^|-]+) \|", table, re.MULTILINE))
-    found = {one.what.replace("GPU 0", "GPU") for one in readiness.findings(QUIET, [IDLE], "", "cuda")}
+    found = {one.what.replace("GPU 0", "GPU") for one in preflight.findings(QUIET, [IDLE], "", "cuda")}
     assert named == found
-    wrong = readiness.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
+    wrong = preflight.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
     for gib in {re.search(r"(\d+) GiB", one.next)[1] for one in wrong if "GiB" in one.next}:
         assert f"{gib} GiB" in table
 

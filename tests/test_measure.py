@@ -10,11 +10,11 @@ from random import Random
 import pytest
 import torch
 
-from tensorcopy import measure, plan
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.plan import Measurement
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import ROOT
 
@@ -166,7 +166,7 @@ def test_absent_devices_are_left_out_of_the_next_pass():
     """A skipped case still costs a process; on the CPU nothing is left out."""
     import re
 
-    expression = re.compile(plan.TIMED + measure._without({"cuda": "NVIDIA H200"}))
+    expression = re.compile(plan.TIMED + run_passes._without({"cuda": "NVIDIA H200"}))
     assert expression.search("copies.BySize.time_copy('tensor', 16)")
     assert expression.search("copies.Latency.time_copy('tensor', 16, 'cuda')")
     assert not expression.search("copies.Latency.time_copy('tensor', 16, 'mps')")
@@ -213,7 +213,7 @@ def test_a_files_place_is_asvs(tmp_path):
 def test_one_measurement_at_a_time(tmp_path):
     """A second one in the same checkout is told so, and destroys nothing."""
     refused = pytest.raises(TensorcopyError, match="something is being measured in this checkout")
-    with measure._alone(tmp_path), refused, measure._alone(tmp_path):
+    with run_passes._alone(tmp_path), refused, run_passes._alone(tmp_path):
         pass
-    with measure._alone(tmp_path):
+    with run_passes._alone(tmp_path):
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorcopy.progress import Step, progress
+from tensorcopy.measure.progress import Step, progress
 
 STEPS = [Step("installing", 40.0), Step("measuring", 80.0), Step("publishing", 5.0)]
 

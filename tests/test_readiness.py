@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import probe, readiness
 from tensorcopy.cli import main
-from tensorcopy.probe import Gpu, Host
-from tensorcopy.readiness import GIB, Level
+from tensorcopy.measure import host_probe, preflight
+from tensorcopy.measure.host_probe import Gpu, Host
+from tensorcopy.measure.preflight import GIB, Level
 
 QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
@@ -20,7 +20,7 @@ IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), 
 
 def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cuda") -> dict[str, Level]:
     """By what was looked at, where it is not fine."""
-    found = readiness.findings(host, [IDLE] if gpus is None else gpus, "the driver shows no GPU", device)
+    found = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver shows no GPU", device)
     assert all(bool(one.next) == (one.level is not Level.FINE) for one in found)
     return {one.what: one.level for one in found if one.level is not Level.FINE}
 
@@ -70,7 +70,7 @@ def test_this_machine_is_seen_as_it_is():
     """Somebody else's work is noticed, by its name."""
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
         try:
-            seen = probe.host(Path("no/such/folder"))
+            seen = host_probe.host(Path("no/such/folder"))
         finally:
             other.kill()
     assert seen.busy > 0.5 / seen.cores
@@ -81,7 +81,7 @@ def test_this_machine_is_seen_as_it_is():
 
 def test_no_driver_is_a_reason(capsys):
     """Where there is a GPU, its readings are numbers of one."""
-    gpus, reason = probe.gpus()
+    gpus, reason = host_probe.gpus()
     if not gpus:
         assert reason
         assert main(["machine", "--device", "cuda"]) == 1

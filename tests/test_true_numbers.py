@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import measure, verify
+from tensorcopy.measure import crosscheck
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.worker import devices
@@ -73,7 +73,7 @@ def test_a_wrong_timer_disagrees(tmp_path, mistake):
     (root / "__init__.py").write_text("")
     (root / "wrong.py").write_text(WRONG)
     environment = environments.Environment(Path(sys.executable), {})
-    found = verify.run(environment, lambda share, case: None, suites=mistake, root=root)
+    found = crosscheck.run(environment, lambda share, case: None, suites=mistake, root=root)
     assert not found.holds
     assert min(one.ratio for one in found.ratios) > 1.1
 
@@ -97,7 +97,7 @@ def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
     sample = cases.Loop("act()", lambda: {"act": act})
     wait()
     ratio = sample() / timer_crosscheck.by_timer("act()", {"act": act}, wait)
-    assert (abs(ratio - 1) < verify.NONE_OUTSIDE) is waits
+    assert (abs(ratio - 1) < crosscheck.NONE_OUTSIDE) is waits
 
 
 def samples_of(path):
@@ -137,7 +137,7 @@ def test_a_killed_run_loses_and_doubles_nothing(checkout):
     document, after = samples_of(path)
     assert len(document["passes"]) == 3 >= passes
     assert len({record["id"] for record in document["passes"]}) == 3
-    assert [len(case) for cases in after.values() for case in cases if case] == [3 * measure.ONE_ROUND["repeat"]] * 6
+    assert [len(case) for cases in after.values() for case in cases if case] == [3 * run_passes.ONE_ROUND["repeat"]] * 6
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
     assert load.load_results(checkout.root / "results").problems == ()

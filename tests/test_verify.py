@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import verify
-from tensorcopy.verify import Agreement, Ratio
+from tensorcopy.measure import crosscheck
+from tensorcopy.measure.crosscheck import Agreement, Ratio
 from tensorcopy.worker.probes import timer_crosscheck
 
 
@@ -37,7 +37,7 @@ def test_the_worst_case_is_named_first():
 
 def test_figures_are_kept_by_suite():
     """For docs/methodology.md."""
-    kept = verify.document(of(1.0, 1.02, 0.97), "2026-11-21")
+    kept = crosscheck.document(of(1.0, 1.02, 0.97), "2026-11-21")
     assert kept["suites"] == {"copies.BySize, by Timer": {"cases": 3, "median": 1.0, "least": 0.97, "greatest": 1.02}}
     assert (kept["torch"], kept["on"], kept["day"], kept["median"]) == ("2.15.0", "Box 9000", "2026-11-21", 1.0)
 
@@ -81,8 +81,8 @@ def test_what_disagrees_is_compared_in_a_process_of_its_own(monkeypatch, again, 
         ]
         return Agreement("2.15.0", "Box 9000", tuple(rows))
 
-    monkeypatch.setattr(verify, "_compared", compared)
-    found = verify.run(None, lambda share, doing: None)
+    monkeypatch.setattr(crosscheck, "_compared", compared)
+    found = crosscheck.run(None, lambda share, doing: None)
     assert asked == ["", r"^(copies\.BySize\.time_copy)$"]
     assert [one.ratio for one in found.ratios] == [1.0, again, 1.0]
     assert found.holds is holds

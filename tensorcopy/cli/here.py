@@ -17,8 +17,8 @@ from rich.text import Text
 
 from tensorcopy import advising, multiples
 from tensorcopy.cli.shared import bar
+from tensorcopy.measure.progress import Progress
 from tensorcopy.observations import differences, outcome
-from tensorcopy.progress import Progress
 from tensorcopy.releases import interpreters
 from tensorcopy.units import count, duration
 

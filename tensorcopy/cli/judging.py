@@ -145,18 +145,22 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 def _report_card(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import grading, known, plan, report_card
+    from tensorcopy import grading, report_card
     from tensorcopy.asv_plugin import configuration
-    from tensorcopy.progress import Progress
+    from tensorcopy.measure import injected_slowdowns, plan
+    from tensorcopy.measure.progress import Progress
 
     annotated = grading.annotated(_json(options.dataset)) if options.dataset else None
     with bar(Console(stderr=True, highlight=False)) as tell:
         if options.measure:
             places = configuration.places()
             (one, *_), _left_out = plan.selected([], places.pythons, newest_first=True)
-            known.run(one, places, options.passes, SystemRandom(), tell)
+            injected_slowdowns.run(one, places, options.passes, SystemRandom(), tell)
         found = grading.card(
-            load.load_results(known.FOLDER), load.load_results(RESULTS), annotated, lambda share, doing: tell(Progress(doing, share, 0.0))
+            load.load_results(injected_slowdowns.FOLDER),
+            load.load_results(RESULTS),
+            annotated,
+            lambda share, doing: tell(Progress(doing, share, 0.0)),
         )
     report_card.FILE.parent.mkdir(exist_ok=True)
     report_card.FILE.write_text(report_card.document(found), encoding="utf-8")

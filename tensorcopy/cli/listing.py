@@ -218,8 +218,8 @@ def _shipped(found: Sequence[load.Result]) -> str:
 
 def _methodology(found: Sequence[load.Result]) -> dict[str, str]:
     """The produced parts of docs/methodology.md by name."""
-    from tensorcopy import known as changes
     from tensorcopy import methodology, report_card
+    from tensorcopy.measure import injected_slowdowns as changes
 
     if not AGREEMENT.exists():
         raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")

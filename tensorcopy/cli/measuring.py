@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tensorcopy import progress
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import progress
 from tensorcopy.releases import environments
 from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES
@@ -28,7 +28,7 @@ from tensorcopy.runners import DEVICES
 
 if TYPE_CHECKING:  # asv takes a second to import
     from tensorcopy.asv_plugin.configuration import Places
-    from tensorcopy.plan import Measurement, Shard
+    from tensorcopy.measure.plan import Measurement, Shard
 
 AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 
@@ -92,8 +92,9 @@ def add(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import dashboard, server
+    from tensorcopy import server
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import dashboard
 
     places = configuration.places()
     if not options.no_serve:
@@ -137,8 +138,8 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console) -> No
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import measure, plan
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import plan, run_passes
 
     places = configuration.places()
     measurements, left_out = _asked_for(options, places)
@@ -147,9 +148,9 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     configuration.register(options.machine)
     suites = options.bench or plan.TIMED
     with bar(console) as tell:
-        problems = measure.run(
+        problems = run_passes.measure_all(
             measurements,
-            measure.Job(places, options.machine, suites, shard=options.shard),
+            run_passes.Job(places, options.machine, suites, shard=options.shard),
             passes=options.passes,
             room=options.environments or len(measurements),
             random=SystemRandom(),
@@ -165,7 +166,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
 
 
 def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measurement], list[str]]:
-    from tensorcopy import plan
+    from tensorcopy.measure import plan
 
     if options.interpreter is None:
         measured = {one.sha for one in load.load_results(places.results).found if one.machine == options.machine}
@@ -183,10 +184,10 @@ def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measur
 
 
 def _machine(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import probe, readiness
-    from tensorcopy.readiness import Level
+    from tensorcopy.measure import host_probe, preflight
+    from tensorcopy.measure.preflight import Level
 
-    found = readiness.findings(probe.host(Path(".asv")), *probe.gpus(), options.device)
+    found = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.FINE: "ok", Level.WARNED: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
     for one in found:
@@ -215,8 +216,8 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
 
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import plan, verify
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import crosscheck, plan
 
     places = configuration.places()
     (one, *_), _left_out = plan.selected([options.release] if options.release else [], places.pythons, newest_first=True)
@@ -229,11 +230,11 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
             elapsed = monotonic() - begun
             tell(progress.Progress(f"torch {one.release.version}: {doing}", share, elapsed / share * (1 - share) if share else 0.0))
 
-        found = verify.run(environment, told, device=options.device, suites=options.bench)
+        found = crosscheck.run(environment, told, device=options.device, suites=options.bench)
     table = Table(box=None, pad_edge=False)
     for title in ("asv over the reference", "cases", "median", "least", "greatest"):
         table.add_column(title, justify="left" if title.startswith("asv") else "right")
-    for name, ratios in verify.by_suite(found.ratios).items():
+    for name, ratios in crosscheck.by_suite(found.ratios).items():
         values = sorted(ratio.ratio for ratio in ratios)
         table.add_row(name, str(len(values)), f"{median(values):.3f}", f"{values[0]:.3f}", f"{values[-1]:.3f}")
     console.print(table)
@@ -242,7 +243,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
     word = "agree" if found.holds else "DISAGREE"
     console.print(
         f"asv and its reference {word} with torch {found.torch} on {found.on}: the median of {len(found.ratios)} cases "
-        f"is {found.median:.3f} (allowed 1 ± {verify.WITHIN}), {len(found.outside)} outside 1 ± {verify.NONE_OUTSIDE}",
+        f"is {found.median:.3f} (allowed 1 ± {crosscheck.WITHIN}), {len(found.outside)} outside 1 ± {crosscheck.NONE_OUTSIDE}",
         soft_wrap=True,
     )
     if options.keep and (options.bench or options.device != "cpu" or not found.holds):
@@ -254,7 +255,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
         )
     if options.keep:
         day = datetime.now(timezone.utc).date().isoformat()
-        AGREEMENT.write_text(json.dumps(verify.document(found, day), indent=2) + "\n", encoding="utf-8")
+        AGREEMENT.write_text(json.dumps(crosscheck.document(found, day), indent=2) + "\n", encoding="utf-8")
     return 0 if found.holds else 1
 
 
@@ -269,6 +270,6 @@ def _shard(text: str) -> Shard:
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
-    from tensorcopy.plan import Shard
+    from tensorcopy.measure.plan import Shard
 
     return Shard(int(number), int(of))

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from tensorcopy import progress
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import progress
 
 RESULTS = Path("results")
 

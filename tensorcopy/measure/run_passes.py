@@ -22,8 +22,8 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places, aside
 from tensorcopy.asv_plugin.program import Tell
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.plan import Measurement, Shard, groups, lacking, missing, passes_of
-from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.measure.plan import Measurement, Shard, groups, lacking, missing, passes_of
+from tensorcopy.measure.progress import Progress, Step, progress
 from tensorcopy.releases import environments
 from tensorcopy.results import files
 
@@ -49,7 +49,7 @@ class Job:
     shard: Shard | None = None
 
 
-def run(
+def measure_all(
     measurements: Sequence[Measurement], job: Job, *, passes: int, room: int, random: Random, tell: Callable[[Progress], None]
 ) -> list[TensorcopyError]:
     """Bring every measurement up to `passes`, and return what went wrong on the way; the others are measured all the same.

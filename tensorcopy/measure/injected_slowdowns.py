@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from tensorcopy import measure, plan
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Places
-from tensorcopy.measure import Job
-from tensorcopy.plan import Measurement
-from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.run_passes import Job
 
 FOLDER = Path("docs/known_changes")
 EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
@@ -35,14 +35,14 @@ def run(one: Measurement, places: Places, passes: int, random: Random, tell: Cal
     for name in VARIANTS:
         configuration.register(name)
     order = plan.missing({name: plan.lacking(one.file(aside, name), SUITES, passes) for name in VARIANTS}, random)
-    steps = [Step(f"torch {one.release.version}, {name}", measure.PASS) for name in order]
+    steps = [Step(f"torch {one.release.version}, {name}", run_passes.PASS) for name in order]
     for number, name in enumerate(order):
 
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
             tell(progress(steps, number, share, elapsed, f", pass {number + 1} of {len(steps)}{detail and ': '}{detail}"))
 
         with _extra(VARIANTS[name]):
-            measure.one_pass(one, Job(aside, name, SUITES), told, told)
+            run_passes.one_pass(one, Job(aside, name, SUITES), told, told)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from functools import partial
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Places
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import Job, one_pass
-from tensorcopy.plan import TIMED, Measurement
-from tensorcopy.progress import Progress, Step, progress
+from tensorcopy.measure.plan import TIMED, Measurement
+from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.run_passes import Job, one_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.results.load import Result

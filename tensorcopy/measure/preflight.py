@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tensorcopy.probe import Gpu, Host
+from tensorcopy.measure.host_probe import Gpu, Host
 
 GIB = 2**30
 MEMORY = 2 * GIB  # torch, and the largest suite's tensors three times over
