@@ -22,7 +22,7 @@ from otava.analysis import compute_change_points
 from scipy.stats import mannwhitneyu
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tensorcopy import history
+from tensorcopy.analysis import change_points
 
 SIGMA = 0.016
 POINTS = 27
@@ -49,7 +49,7 @@ def otava(values, p=0.001, least=0.0):
 def pelt(values):
     """Least squares in logarithms, two points at least, the penalty of history.py."""
     y = np.log(values)
-    return ruptures.Pelt("l2", min_size=2, jump=1).fit(y / noise_of(y)).predict(pen=history.PENALTY * log(len(y)))[:-1]
+    return ruptures.Pelt("l2", min_size=2, jump=1).fit(y / noise_of(y)).predict(pen=change_points.PENALTY * log(len(y)))[:-1]
 
 
 def kernel(values):
@@ -75,7 +75,7 @@ def winsorised(values):
 
 
 DETECTORS = {
-    "`tensorcopy.history`": lambda values: [step.index for step in history.steps(list(values))],
+    "`change_points`": lambda values: [step.index for step in change_points.steps(list(values))],
     "asv, every step": asv,
     "asv, ≥ 5 %": lambda values: asv(values, 0.05),
     "Otava, as it comes": otava,

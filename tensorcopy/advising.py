@@ -2,7 +2,7 @@
 
 Where torch is, every method that does as asked is seen and timed there and then, in a process of its own (`quick_bench`). Where it
 is not, the answer is that of the chooser's page, which comes with the package: shipped.json, written by `tensorcopy readme`. Either way it
-is `tensorcopy.advice` that judges.
+is `recommend` that judges.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy import advice
-from tensorcopy.advice import Option, Wish
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import Option, Wish
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.results import baseline
@@ -128,12 +128,12 @@ def of_trial(tried: Mapping[str, Any], wish: Wish, numel: int) -> Advice:
     """What `quick_bench` found, judged as a result is; each round counts as a pass."""
     timings = {}
     for method, rounds in tried["rounds"].items():
-        case = advice.case_of(tried["methods"][method], method, wish, numel)
+        case = recommend.case_of(tried["methods"][method], method, wish, numel)
         timings[case] = timing([Visit((seconds,)) for seconds in rounds])
         floor = baseline.of(case)
         if floor:
             timings[floor] = timing([Visit((seconds,)) for seconds in tried["floor"]])
-    options = advice.advised(_result(tried, timings), wish).get(numel, ())
+    options = recommend.advised(_result(tried, timings), wish).get(numel, ())
     return _advice(wish, numel, [_choice(option) for option in options], _why(options), "here", tried)
 
 
@@ -156,7 +156,7 @@ def _wish(to: str, independent: bool, keep_graph: bool, requires_grad: bool, dev
 
 
 def _why(options: Sequence[Option]) -> str:
-    reason, places = advice.because(options)
+    reason, places = recommend.because(options)
     return said(reason, **places)
 
 
@@ -178,11 +178,11 @@ def _advice(wish: Wish, numel: int, choices: Iterable[Choice], why: str, measure
 
 
 def shipped(result: Result, beside: Sequence[Result]) -> dict[str, Any]:
-    """shipped.json: what the chooser says of a result, at every size. `beside` as `tensorcopy.advice.advised` takes it."""
+    """shipped.json: what the chooser says of a result, at every size. `beside` as `recommend.advised` takes it."""
     answers = []
-    for device in advice.devices(result):
-        for wish in advice.wishes(device):
-            found = advice.advised(result, wish, beside)
+    for device in recommend.devices(result):
+        for wish in recommend.wishes(device):
+            found = recommend.advised(result, wish, beside)
             rows = {choice.method: choice for options in found.values() for choice in map(_choice, options)}
             answers.append(
                 {
@@ -210,7 +210,7 @@ def _as_shipped(wish: Wish, numel: int) -> Advice:
     document = json.loads(SHIPPED.read_text(encoding="utf-8"))
     for answer in document["answers"]:
         if answer["wish"] == asdict(wish) and answer["sizes"]:
-            at = advice.near(numel, map(int, answer["sizes"]))
+            at = recommend.near(numel, map(int, answer["sizes"]))
             found, methods = answer["sizes"][str(at)], answer["methods"]
             choices = [
                 Choice(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["beware"]))

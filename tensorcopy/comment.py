@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from jsonschema import Draft202012Validator
 
 from tensorcopy import markdown
-from tensorcopy.compare import Change, Verdict, worded
+from tensorcopy.analysis.two_sample import Change, Verdict, worded
 from tensorcopy.markdown import code
 from tensorcopy.runners import DEVICES
 

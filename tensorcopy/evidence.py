@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import exp
 from statistics import median
 
-from tensorcopy.compare import ALPHA
+from tensorcopy.analysis.comparisons import Comparison, named
+from tensorcopy.analysis.two_sample import ALPHA
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Visit
-from tensorcopy.sides import Comparison, named
 from tensorcopy.units import duration
 
 WIDTH = 56  # columns of the axis: a line of 80 beside its labels

@@ -9,13 +9,13 @@ from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any
 
+from tensorcopy.analysis.comparisons import NOT_TORCHS
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import Steady
 from tensorcopy.results.passes import Timing, Visit, left_out, timing
-from tensorcopy.sides import NOT_TORCHS
 from tensorcopy.units import duration, size
 
 INSTRUCTIONS = "instructions.ByMethod.track_instructions"

@@ -21,17 +21,18 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import confirm, git, report, sides
+from tensorcopy import git, report
+from tensorcopy.analysis import comparisons, retest
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Verdict
 from tensorcopy.asv_plugin.configuration import Places
-from tensorcopy.compare import FEWEST, MARGIN, Verdict
 from tensorcopy.errors import Relayed, TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import plan, remeasure
 from tensorcopy.measure.progress import Progress, Step, progress
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import Comparison
 
 MACHINE = "here"  # its name in the sides' results, which nobody keeps
 NOT_A_SIDES = ("results", "site", "docs", "tests")  # what a side does not need in order to measure itself
@@ -113,7 +114,7 @@ class Outcome:
     def slower(self) -> bool:
         """Whether something is slower, and was so whenever it was measured again."""
         changes = self.found.changes.values() if self.found else ()
-        return any(one.verdict is Verdict.SLOWER and one.confirmed == (confirm.TIMES, confirm.TIMES) for one in changes)
+        return any(one.verdict is Verdict.SLOWER and one.confirmed == (retest.CONFIRMATIONS, retest.CONFIRMATIONS) for one in changes)
 
     @property
     def compared(self) -> bool:
@@ -198,14 +199,14 @@ def held(contest: Contest, request: Request, places: Places, tell: Tell) -> Outc
     try:
         stands = _stands(contest, request, places, "measured", outcome)
         one, other = _measured(stands, request.selection, request.passes, tell, contest.kind)
-        found = sides.between(one, other, (), margin=MARGIN)
+        found = comparisons.between(one, other, (), margin=MARGIN)
         outcome.found = replace(found, named=(contest.before.name, contest.after.name))
 
         def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
             stands = _stands(contest, request, places, f"confirmation-{time}", outcome)
-            return _measured(stands, confirm.expression(cases), passes, tell, f"confirmation {time} of {confirm.TIMES}")
+            return _measured(stands, remeasure.expression(cases), passes, tell, f"confirmation {time} of {retest.CONFIRMATIONS}")
 
-        outcome.found = confirm.confirmed(outcome.found, again)
+        outcome.found = retest.confirmed(outcome.found, again)
     except _SideFailed:
         pass  # it is among the failures
     return outcome
@@ -287,7 +288,7 @@ def _quiet_enough(one: Result, other: Result) -> bool:
 
 
 def _take(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> None:
-    order = list(confirm.alternating([stand.passes for stand in stands], passes))
+    order = list(remeasure.alternating([stand.passes for stand in stands], passes))
     paces: list[float] = []
     for number, index in enumerate(order):
         steps = [Step(stands[one].side.name, median(paces) if paces else PASS) for one in order]

@@ -12,10 +12,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.compare import ALPHA, Change, Verdict
+from tensorcopy.analysis.comparisons import Comparison, named
+from tensorcopy.analysis.two_sample import ALPHA, Change, Verdict
 from tensorcopy.markdown import comparison
 from tensorcopy.results.load import Case
-from tensorcopy.sides import Comparison, named
 from tensorcopy.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, times
 
 Row = tuple[Case, Change]  # of `wording`, which knows a case by any name

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from tensorcopy.compare import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.units import duration
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.SAME: "⚪", Verdict.UNDECIDED: "❓"}

@@ -14,8 +14,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.releases import environments, uv
 from tensorcopy.releases.release_table import Release
+from tensorcopy.results import select
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Visit, timing
 
@@ -137,6 +140,12 @@ def measured_in_passes(
     path = folder / machine / f"{release.sha[:8]}-py{python}-cuda.json"
     path.write_text(json.dumps(document))
     return path
+
+
+def compared(before: str, after: str, folder: Path, margin: float = MARGIN):
+    """Two results by name, judged."""
+    pair = select.pair(before, after, folder)
+    return comparisons.between(pair.before, pair.after, pair.beside, margin=margin)
 
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.advice import Wish
+from tensorcopy.analysis.recommend import Wish
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tests.conftest import NEW, OLD, measured

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import advice
-from tensorcopy.advice import Wish
-from tensorcopy.compare import Verdict
-from tensorcopy.results import load
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import Wish
+from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.results import load, select
 from tests.conftest import NEW, ROOT, SEEN, measured
 
 OWN = Wish(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -19,13 +19,13 @@ def told(times, wish=OWN, **seen):
     for method, outcome in seen.items():
         for kind in ("plain", "with_grad"):
             result.methods[method]["observed"]["cpu"][kind] = {**SEEN, **outcome}
-    return [option.method for option in advice.advised(result, wish)[16]]
+    return [option.method for option in recommend.advised(result, wish)[16]]
 
 
 @pytest.fixture(scope="module")
 def newest():
     found = load.load_results(ROOT / "results").found
-    result = load.newest(found)
+    result = select.newest(found)
     return result, [one for one in found if one.environment == result.environment]
 
 
@@ -56,7 +56,7 @@ def test_a_gradient_is_kept_or_cut_as_asked():
 def test_of_several_that_are_not_surely_slower_the_steadiest_is_taken():
     """The least here is beaten elsewhere: it is not the one to take here."""
     times = {("a", 16): 1.00e-6, ("b", 16): 1.01e-6, ("a", 128): 3e-6, ("b", 128): 1e-6}
-    options = advice.advised(measured(NEW, times), OWN)[16]
+    options = recommend.advised(measured(NEW, times), OWN)[16]
     assert [option.method for option in options] == ["b", "a"]
     assert options[0].contender
     assert options[1].change is None  # the least
@@ -66,8 +66,8 @@ def test_every_wish_of_the_newest_release_is_answered_by_what_was_observed(newes
     """No option does otherwise than asked, whatever is asked; the first does not warn where any does not, and is not surely slower."""
     result, beside = newest
     asked = 0
-    for wish in advice.wishes("cpu"):
-        answers = advice.advised(result, wish, beside)
+    for wish in recommend.wishes("cpu"):
+        answers = recommend.advised(result, wish, beside)
         assert answers, wish
         for options in answers.values():
             asked += 1
@@ -88,7 +88,7 @@ def test_the_article_s_wishes_have_the_answers_it_was_looking_for(newest):
     result, beside = newest
 
     def first(**wish):
-        answers = advice.advised(result, Wish(**{"device": "cpu", "requires_grad": True, **wish}), beside)
+        answers = recommend.advised(result, Wish(**{"device": "cpu", "requires_grad": True, **wish}), beside)
         return {options[0].code for options in answers.values()}
 
     assert first(to="tensor", own=True, keeps_graph=False) == {"x.detach().clone()"}
@@ -100,6 +100,6 @@ def test_the_least_is_judged_against_all_others():
     """None for the least itself; a case that was not measured has no place."""
     result = measured(NEW, {("a", 16): 1e-6, ("b", 16): 2e-6})
     cases = [*result.timings, *measured(NEW, {("c", 16): 1e-6}).timings]
-    changes = advice.against_least(result, cases)
+    changes = recommend.against_least(result, cases)
     assert [change and change.verdict for change in changes.values()] == [None, Verdict.SLOWER]
-    assert advice.against_least(result, []) == {}
+    assert recommend.against_least(result, []) == {}

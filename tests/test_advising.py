@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from tensorcopy import advice, advising, cli
-from tensorcopy.advice import Wish
+from tensorcopy import advising, cli
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import Wish
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
@@ -77,9 +78,9 @@ def test_what_is_shipped_is_what_the_chooser_s_pages_say(book):
         encoding="utf-8"
     )
     asked = 0
-    for device in advice.devices(book.machine.result):
-        for wish in advice.wishes(device):
-            for numel, options in advice.advised(book.machine.result, wish, book.machine.series[0].results).items():
+    for device in recommend.devices(book.machine.result):
+        for wish in recommend.wishes(device):
+            for numel, options in recommend.advised(book.machine.result, wish, book.machine.series[0].results).items():
                 found = advising._as_shipped(wish, numel)
                 assert (found.numel, [choice.code for choice in found.choices]) == (numel, [option.code for option in options])
                 assert found.why == advising._why(options)

@@ -7,11 +7,13 @@ import random
 
 import pytest
 
-from tensorcopy import grading, history, report_card
+from tensorcopy import report_card
+from tensorcopy.analysis import accuracy, change_points
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.asv_plugin import detection
 from tensorcopy.cli import main
-from tensorcopy.compare import Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.history import Step
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases import release_table
 from tests.conftest import measured_in_passes
@@ -26,7 +28,7 @@ def checkout(tmp_path, monkeypatch):
     """Known changes of four cases, and seven releases that tell how passes stray."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(grading, "SERIES", 40)
+    monkeypatch.setattr(accuracy, "SERIES", 40)
     draw = random.Random(7)
 
     def passes(factor, count):
@@ -59,14 +61,14 @@ def test_the_card_is_as_it_was_looked_at(checkout, capsys):
     kept = json.loads((checkout / report_card.FILE).read_text())
     assert kept["annotated"]["found"] == 1
     assert [row["change"] for row in kept["two_sides"]] == [0.0, 0.05, 0.1]
-    assert sum(kept["two_sides"][0][verdict.value] for verdict in Verdict) == kept["two_sides"][0]["comparisons"] == 4 * grading.SPLITS
+    assert sum(kept["two_sides"][0][verdict.value] for verdict in Verdict) == kept["two_sides"][0]["comparisons"] == 4 * accuracy.SPLITS
 
 
 def test_a_judge_that_always_cries_is_found_out(checkout, monkeypatch):
     """On the card he has found everything, and is wrong wherever nothing changed."""
     cry = Change(Verdict.SLOWER, "")
-    monkeypatch.setattr(grading, "judge", lambda pairs, noise: dict.fromkeys(pairs, cry))
-    monkeypatch.setattr(grading.history, "steps", lambda values: [Step(1, 1.0, 2.0, 0.0)])
+    monkeypatch.setattr(accuracy, "judge", lambda pairs, noise: dict.fromkeys(pairs, cry))
+    monkeypatch.setattr(accuracy.change_points, "steps", lambda values: [Step(1, 1.0, 2.0, 0.0)])
     main(["report-card"])
     found = json.loads((checkout / report_card.FILE).read_text())
     assert [row["slower"] / row["comparisons"] for row in found["two_sides"]] == [1.0, 1.0, 1.0]
@@ -93,10 +95,10 @@ def test_another_file_is_no_data_set(tmp_path, capsys, text):
 def test_a_hit_is_within_five_points():
     """A step farther away is a false alarm, and the change is missed."""
     series = [1.0, 1.001] * 20 + [1.3, 1.301] * 20
-    assert [step.index for step in history.steps(series)] == [40]
-    near = grading.annotated({"series": [{"median": series, "first_slow_index": 43}]})
-    far = grading.annotated({"series": [{"median": series, "first_slow_index": 50}]})
+    assert [step.index for step in change_points.steps(series)] == [40]
+    near = accuracy.annotated({"series": [{"median": series, "first_slow_index": 43}]}, detection)
+    far = accuracy.annotated({"series": [{"median": series, "first_slow_index": 50}]}, detection)
     assert (near["found"], near["false"], near["delay"]) == (1, 0, -3)
     assert (far["found"], far["false"], far["delay"]) == (0, 1, None)
     with pytest.raises(TensorcopyError):
-        grading.annotated({"series": "none"})
+        accuracy.annotated({"series": "none"}, detection)

@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from tensorcopy import advice
-from tensorcopy.results import load
+from tensorcopy.analysis import recommend
+from tensorcopy.results import load, select
 from tensorcopy.site import addresses, chooser, pages
 from tensorcopy.units import duration
 from tests.conftest import ROOT
@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 def book():
     """Of the newest release alone: the chooser speaks of no other."""
     found = load.load_results(ROOT / "results").found
-    return pages.book((load.newest(found),))
+    return pages.book((select.newest(found),))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def options(page: str) -> list[tuple[str, str]]:
 def test_every_combination_says_what_the_results_say(book, site):
     """The methods that were seen to do as asked and no other, each with its median; the first is the one that is advised."""
     result = book.machine.result
-    combinations = [(wish, numel) for wish in advice.wishes("cpu") for numel in advice.numels(result, wish)]
+    combinations = [(wish, numel) for wish in recommend.wishes("cpu") for numel in recommend.numels(result, wish)]
     assert len(combinations) >= 40
     for wish, numel in combinations:
         page = site[addresses.of_wish(wish, numel)]

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy import comment, confirm, pull_request, sides
-from tensorcopy.compare import Verdict
+from tensorcopy import comment, pull_request
+from tensorcopy.analysis import retest
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.measure import plan
 from tensorcopy.pull_request import Contest, Outcome, Request, Side
 from tensorcopy.releases import release_table
-from tests.conftest import ROOT, measured_in_passes
+from tests.conftest import ROOT, compared, measured_in_passes
 from tests.test_judging import golden, passes
 
 BASE, HEAD = "1" * 40, "f" * 40
@@ -29,10 +30,10 @@ def found(tmp_path):
     measured_in_passes(tmp_path / "base", NEW, {method: passes(time) for method, time in times.items()})
     times = {"new_tensor": 2.5, "clone_detach": 1.2, "detach_clone": 1.1}
     measured_in_passes(tmp_path / "head", NEW, {method: passes(time) for method, time in times.items()})
-    compared = sides.compared(str(tmp_path / "base"), str(tmp_path / "head"), tmp_path, margin=0.03)
-    held = {case: replace(change, confirmed=(2, 2)) for case, change in compared.changes.items() if change.verdict in
+    comparison = compared(str(tmp_path / "base"), str(tmp_path / "head"), tmp_path, margin=0.03)
+    held = {case: replace(change, confirmed=(2, 2)) for case, change in comparison.changes.items() if change.verdict in
             (Verdict.SLOWER, Verdict.FASTER)}  # fmt: skip
-    return replace(compared, named=("base", "head"), changes={**compared.changes, **held})
+    return replace(comparison, named=("base", "head"), changes={**comparison.changes, **held})
 
 
 def outcome(found, kind="code", **failures):
@@ -95,7 +96,7 @@ def test_a_side_that_failed_is_not_fast(tmp_path):
 
 def test_a_change_that_fell_is_told_as_fallen(found, tmp_path):
     """Not as a change, and not as nothing."""
-    fallen = {case: confirm._fallen(replace(change, confirmed=(1, 2))) for case, change in found.changes.items() if change.confirmed}
+    fallen = {case: retest._fallen(replace(change, confirmed=(1, 2))) for case, change in found.changes.items() if change.confirmed}
     text = said(left_behind(tmp_path / "out", document(outcome(replace(found, changes=fallen)))))
     assert "undecided: between 23.8 and 26.2 % slower, which did not hold when measured again; held in 1 of 2" in text
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tensorcopy.compare import ALPHA, MARGIN, Change, Side, Verdict, holm, judge
+from tensorcopy.analysis.two_sample import ALPHA, MARGIN, Change, Side, Verdict, holm, judge
 
 OPPOSITE = {Verdict.SLOWER: Verdict.FASTER, Verdict.FASTER: Verdict.SLOWER}
 SECONDS = 1e-6

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy import confirm, sides
-from tensorcopy.compare import Change, Verdict
+from tensorcopy.analysis import comparisons, retest
+from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.measure import remeasure
 from tensorcopy.releases import release_table
 from tensorcopy.results.load import Case
-from tests.conftest import measured_in_passes
+from tests.conftest import compared, measured_in_passes
 from tests.test_judging import passes
 
 CASE = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))
@@ -24,7 +25,7 @@ def found(tmp_path):
     """A comparison on disk; each test gives its case the change it needs."""
     for version in ("2.14.1", "2.15.0"):
         measured_in_passes(tmp_path / "results", release_table.find(version), {"tensor": passes(2.0)})
-    return sides.compared("2.14.1", "2.15.0", tmp_path / "results", margin=0.03)
+    return compared("2.14.1", "2.15.0", tmp_path / "results", margin=0.03)
 
 
 @pytest.mark.parametrize(
@@ -43,32 +44,32 @@ def found(tmp_path):
 )
 def test_what_is_clear_by_itself_is_measured_again(found, change, expected):
     """Changes, and suspects among so many cases that nothing can be said of one."""
-    assert confirm.flagged(replace(found, changes={CASE: change})) == ({CASE: expected} if expected else {})
+    assert retest.flagged(replace(found, changes={CASE: change})) == ({CASE: expected} if expected else {})
 
 
 def test_a_suspect_that_holds_says_what_was_measured_of_it_alone():
     """What made it suspect was the largest of many."""
     again = replace(CLEAR, reason="by 6.0 %, between 5.0 and 7.0 %", ratio=1.06)
-    one = confirm._held(replace(SUSPECT, confirmed=(2, 2)), Verdict.SLOWER, again)
+    one = retest._held(replace(SUSPECT, confirmed=(2, 2)), Verdict.SLOWER, again)
     assert one.sentence == "slower by 6.0 %, between 5.0 and 7.0 %; held in 2 of 2"
-    assert confirm._held(CLEAR, Verdict.SLOWER, again) == CLEAR
+    assert retest._held(CLEAR, Verdict.SLOWER, again) == CLEAR
 
 
 def test_what_does_not_hold_is_undecided():
     """A change says what it was; a suspect was undecided already."""
-    assert confirm._fallen(replace(CLEAR, confirmed=(1, 2))).sentence == (
+    assert retest._fallen(replace(CLEAR, confirmed=(1, 2))).sentence == (
         "undecided: slower by 9.0 %, between 7.0 and 11.0 %, but not when measured again; held in 1 of 2"
     )
-    assert confirm._fallen(SUSPECT) == SUSPECT
+    assert retest._fallen(SUSPECT) == SUSPECT
 
 
 def test_only_the_flagged_cases_are_measured():
     """By asv's names for them, quoted or not."""
-    found = confirm.expression([CASE])
+    found = remeasure.expression([CASE])
     assert re.search(found, "copies.BySize.time_copy('tensor', 16)")
     assert not re.search(found, "copies.BySize.time_copy('new_tensor', 16)")
     assert not re.search(found, "copies.BySize.time_copy('tensor', 1)")
-    assert re.search(confirm.expression([Case("floors.Control.time_sum", ())]), "floors.Control.time_sum")
+    assert re.search(remeasure.expression([Case("floors.Control.time_sum", ())]), "floors.Control.time_sum")
 
 
 @pytest.mark.parametrize(
@@ -89,11 +90,11 @@ def test_a_change_is_measured_until_it_holds_or_falls(found, tmp_path, ratios, t
         seen.append((time, passes))
         strays = [1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99]
         for release, factor in ((found.before, 1.0), (found.after, ratios[time - 1])):
-            row = release_table.find(sides.version(release))
+            row = release_table.find(comparisons.version(release))
             measured_in_passes(tmp_path / "again", row, {"tensor": [2.0 * factor * stray for stray in strays]})
-        one = sides.compared("2.14.1", "2.15.0", tmp_path / "again", margin=0.03)
+        one = compared("2.14.1", "2.15.0", tmp_path / "again", margin=0.03)
         return one.before, one.after
 
-    change = confirm.confirmed(replace(found, changes={CASE: CLEAR}), again).changes[CASE]
+    change = retest.confirmed(replace(found, changes={CASE: CLEAR}), again).changes[CASE]
     assert (change.verdict.value, change.confirmed) == told
     assert seen == asked

@@ -12,7 +12,7 @@ import pytest
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import load
+from tensorcopy.results import load, select
 from tensorcopy.site import addresses, manual, pages
 from tests.conftest import ROOT
 
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def newest():
-    return load.newest(load.load_results(ROOT / "results").found)
+    return select.newest(load.load_results(ROOT / "results").found)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_a_link_that_leads_nowhere_stops_the_build(newest, text):
 
 def test_links_to_what_is_no_page_are_text(newest):
     """A file of the repository has no address on the site; another site has."""
-    text = "# A\n\n[code](../tensorcopy/compare.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
+    text = "# A\n\n[code](../tensorcopy/analysis/two_sample.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
     book = replace(pages.book((newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
     text = str(next(manual.pages(book)).values["text"])
     assert "<span>code</span>" in text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tensorcopy import history
+from tensorcopy.analysis import change_points
 
 POINTS = 27  # releases
 
@@ -23,7 +23,7 @@ def series(chance, sigma=0.016, n=POINTS, steps=(), spikes=()):
 
 
 def indices(values, *more, **options):
-    return [step.index for step in history.steps(values, *more, **options)]
+    return [step.index for step in change_points.steps(values, *more, **options)]
 
 
 @pytest.mark.parametrize("ratio", [1.1, 1 / 1.1], ids=["slower", "faster"])
@@ -66,7 +66,7 @@ def test_outliers_hide_no_step():
 def test_heavy_tails_show_steps_at_the_ends_alone():
     """Student's t with three degrees of freedom, a hundred series: five at most, and all but one of a single point, which says so."""
     chance = np.random.default_rng(5)
-    found = [step for _ in range(100) for step in history.steps([float(v) for v in np.exp(0.014 * chance.standard_t(3, POINTS))])]
+    found = [step for _ in range(100) for step in change_points.steps([float(v) for v in np.exp(0.014 * chance.standard_t(3, POINTS))])]
     assert len(found) <= 5
     assert sum(not step.alone for step in found) <= 1
     assert all(step.index in (1, POINTS - 1) for step in found if step.alone)
@@ -75,23 +75,23 @@ def test_heavy_tails_show_steps_at_the_ends_alone():
 def test_several_steps_are_found_with_their_levels():
     """Up, back and up again: each with the level before and after, within the noise."""
     values = series(np.random.default_rng(6), 0.01, steps=[(7, 1.1), (13, 1 / 1.1), (20, 1.35)])
-    found = history.steps(values)
+    found = change_points.steps(values)
     assert [step.index for step in found] == [7, 13, 20]
     assert [step.ratio for step in found] == pytest.approx([1.1, 1 / 1.1, 1.35], rel=0.03)
     assert found[0].before == pytest.approx(12e-6, rel=0.02)
     assert found[0].after == found[1].before
-    assert all(step.p < history.CHANCE for step in found)
+    assert all(step.p < change_points.CHANCE for step in found)
 
 
 def test_reversed_or_inverted_the_steps_are_mirrored():
     """And in another unit they are the same."""
     values = series(np.random.default_rng(7), steps=[(9, 1.2), (26, 1.3)])
-    found = history.steps(values)
+    found = change_points.steps(values)
     assert [step.index for step in found] == [9, 26]
-    mirrored = history.steps(values[::-1])
+    mirrored = change_points.steps(values[::-1])
     assert [POINTS - step.index for step in mirrored[::-1]] == [9, 26]
     assert [1 / step.ratio for step in mirrored[::-1]] == pytest.approx([step.ratio for step in found])
-    inverted = history.steps([1 / value for value in values])
+    inverted = change_points.steps([1 / value for value in values])
     assert [(step.index, 1 / step.ratio) for step in inverted] == [(step.index, pytest.approx(step.ratio)) for step in found]
     assert indices([1e6 * value for value in values]) == [9, 26]
 
@@ -100,9 +100,9 @@ def test_gaps_are_no_points_and_indices_count_them():
     """The first release that was measured after a gap begins the new level; it is nobody's guess when it came."""
     values = series(np.random.default_rng(18), 0.01, steps=[(12, 1.2)])
     values[3] = values[11] = values[12] = values[13] = None
-    (step,) = history.steps(values)
+    (step,) = change_points.steps(values)
     assert step.index == 14
-    level = history.levels(values, [step])
+    level = change_points.levels(values, [step])
     assert [i for i, one in enumerate(level) if one is None] == [3, 11, 12, 13]
     assert [one for one in level if one] == pytest.approx([step.before] * 10 + [step.after] * 13)
 
@@ -110,10 +110,10 @@ def test_gaps_are_no_points_and_indices_count_them():
 def test_a_point_that_is_known_to_be_noisy_is_no_step():
     """The same last point is one where its spread is known to be small, and is then not marked as alone."""
     values = series(np.random.default_rng(9), steps=[(26, 1.15)])
-    (step,) = history.steps(values)
+    (step,) = change_points.steps(values)
     assert (step.index, step.alone) == (26, True)
-    assert history.steps(values, [0.01] * POINTS) == [replace(step, alone=False)]
-    assert not history.steps(values, [0.01] * 26 + [0.1])
+    assert change_points.steps(values, [0.01] * POINTS) == [replace(step, alone=False)]
+    assert not change_points.steps(values, [0.01] * 26 + [0.1])
 
 
 def test_a_noisy_stretch_is_no_step():
@@ -150,8 +150,8 @@ def test_what_is_too_small_to_tell_is_not_told():
 @pytest.mark.parametrize("values", [[], [None] * 4, [1.0], [1.0, 2.0], [1.0, None, 2.0], [1.0] * 30, [1.0, 2.0, 3.0]])
 def test_too_few_points_or_no_noise_at_all_show_no_step(values):
     """And no level is invented where nothing was measured."""
-    assert history.steps(values) == []
-    assert [level is None for level in history.levels(values, [])] == [value is None for value in values]
+    assert change_points.steps(values) == []
+    assert [level is None for level in change_points.levels(values, [])] == [value is None for value in values]
 
 
 def test_times_without_noise_show_their_step():
@@ -161,10 +161,16 @@ def test_times_without_noise_show_their_step():
 
 def test_what_moved_together_is_told_by_direction():
     """Slower cases first, with the median of their ratios; a case whose step is at another release is not among them."""
-    up, far_up, down = (history.Step(5, 1.0, after, 1e-4) for after in (1.2, 1.5, 0.8))
-    moved = {"a": [up], "b": [history.Step(2, 1.0, 3.0, 1e-4), far_up], "c": [down], "d": [], "e": [history.Step(6, 1.0, 2.0, 1e-4)]}
-    assert history.grouped(moved, 5) == [
-        history.Group("slower", ("a", "b"), pytest.approx(1.35)),
-        history.Group("faster", ("c",), pytest.approx(0.8)),
+    up, far_up, down = (change_points.Step(5, 1.0, after, 1e-4) for after in (1.2, 1.5, 0.8))
+    moved = {
+        "a": [up],
+        "b": [change_points.Step(2, 1.0, 3.0, 1e-4), far_up],
+        "c": [down],
+        "d": [],
+        "e": [change_points.Step(6, 1.0, 2.0, 1e-4)],
+    }
+    assert change_points.grouped(moved, 5) == [
+        change_points.Group("slower", ("a", "b"), pytest.approx(1.35)),
+        change_points.Group("faster", ("c",), pytest.approx(0.8)),
     ]
-    assert history.grouped(moved, 3) == []
+    assert change_points.grouped(moved, 3) == []

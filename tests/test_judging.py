@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import markdown, report, sides
+from tensorcopy import markdown, report
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.cli import main
-from tensorcopy.compare import Change, Verdict
 from tensorcopy.releases import release_table
-from tests.conftest import ROOT, measured_in_passes
+from tests.conftest import ROOT, compared, measured_in_passes
 
 GOLDEN = ROOT / "tests" / "golden"
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
@@ -138,10 +139,10 @@ def test_two_machines_may_differ_in_what_they_are(folder, capsys):
 
 def test_another_numpy_tells_nothing_of_torchs_conversions():
     """Of its copies it does."""
-    case = {group: sides.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
-    one = sides.Result(Path(), "box", "", "3.11", "cuda", "", {}, ledger={"numpy": "1.26.4"})
-    assert sides._ledger(one, case["copies"], one) == {}
-    assert sides._ledger(one, case["conversions"], one) == {"numpy": "1.26.4"}
+    case = {group: comparisons.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
+    one = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", {}, ledger={"numpy": "1.26.4"})
+    assert comparisons._ledger(one, case["copies"], one) == {}
+    assert comparisons._ledger(one, case["conversions"], one) == {"numpy": "1.26.4"}
 
 
 @pytest.mark.parametrize("case", ["_tensor", "no such case", "("])
@@ -163,7 +164,7 @@ def test_the_summary_of_two_changes_is_between_them():
 
 def test_a_comment_is_cut_between_lines_and_says_so(folder):
     """GitHub refuses a longer one; its folds are closed."""
-    found = sides.compared(*NAMES, folder, margin=0.03)
+    found = compared(*NAMES, folder, margin=0.03)
     whole = report.markdown(found)
     cut = markdown.comparison(found.named, found.on, found.margin, report.rows(found), len(whole) - 40)
     assert cut.count("<details>") == cut.count("</details>")

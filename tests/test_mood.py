@@ -9,8 +9,9 @@ from statistics import median, pstdev
 
 import pytest
 
-from tensorcopy import evidence, sides
-from tensorcopy.compare import Verdict
+from tensorcopy import evidence
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.results import noise, passes
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import AS_MEASURED
@@ -65,23 +66,23 @@ def test_what_strays_with_the_mood_strays_no_more(chance):
 def test_two_sides_in_different_moods_are_the_same(chance):
     """As measured, the later one would be slower by some 5 %."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", moods(chance, usual=0.05), chance)
-    assert sides.between(one, other, ()).changes[COPY].verdict is Verdict.SAME
-    raw = sides.between(one, measured("2.15.0", moods(chance, usual=0.05), chance, numpy="2.3.5"), ()).changes[COPY]
+    assert comparisons.between(one, other, ()).changes[COPY].verdict is Verdict.SAME
+    raw = comparisons.between(one, measured("2.15.0", moods(chance, usual=0.05), chance, numpy="2.3.5"), ()).changes[COPY]
     assert raw.ratio == pytest.approx(1.05, abs=0.03)
 
 
 def test_a_change_is_seen_through_the_moods(chance):
     """It is torch's: the floors do not share it. Of what was measured it could not be told."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", moods(chance, usual=-0.05), chance, speed=1.05)
-    change = sides.between(one, other, ()).changes[COPY]
+    change = comparisons.between(one, other, ()).changes[COPY]
     assert (change.verdict, change.ratio) == (Verdict.SLOWER, pytest.approx(1.05, abs=0.01))
-    assert sides.between(one, other, ()).steady.mood(COPY, one.timings[COPY].visits[0]) is not None
+    assert comparisons.between(one, other, ()).steady.mood(COPY, one.timings[COPY].visits[0]) is not None
 
 
 def test_the_evidence_says_what_was_taken_off_a_pass(chance):
     """Beside its time as measured; of a case that follows fully, all of the mood."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", [0.1] * 10 + [0.0] * 10, chance)
-    lines = evidence.evidence(sides.between(one, other, ()), COPY).splitlines()
+    lines = evidence.evidence(comparisons.between(one, other, ()), COPY).splitlines()
     taken_off = [float(line.split("mood ")[1].split()[0]) for line in lines if "mood " in line][20:]
     assert median(taken_off[:10]) - median(taken_off[10:]) == pytest.approx(10, abs=1.5)
 
@@ -92,7 +93,7 @@ def test_nothing_is_found_where_only_the_mood_changed(chance_of):
     chance = random.Random(chance_of)
     power = chance.random()
     sides_ = [measured(name, moods(chance, usual=chance.gauss(0, 0.03)), chance, power=power) for name in ("2.14.1", "2.15.0")]
-    assert sides.between(*sides_, ()).changes[COPY].verdict in (Verdict.SAME, Verdict.UNDECIDED)
+    assert comparisons.between(*sides_, ()).changes[COPY].verdict in (Verdict.SAME, Verdict.UNDECIDED)
 
 
 def test_floors_of_another_machine_or_numpy_tell_nothing(chance):
@@ -101,7 +102,7 @@ def test_floors_of_another_machine_or_numpy_tell_nothing(chance):
     assert noise.of_one_machine(one, measured("2.15.0", moods(chance), chance))
     other = measured("2.15.0", moods(chance), chance, numpy="2.3.5")
     assert not noise.of_one_machine(one, other)
-    assert sides.between(one, other, ()).steady.mood(COPY, one.timings[COPY].visits[0]) is None
+    assert comparisons.between(one, other, ()).steady.mood(COPY, one.timings[COPY].visits[0]) is None
 
 
 def test_few_passes_are_judged_as_measured(chance):

@@ -16,11 +16,11 @@ import jsonschema
 import pytest
 
 from tensorcopy import report_card
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.releases import release_table
 from tensorcopy.results import load
 from tensorcopy.results.load import Case
-from tensorcopy.sides import version
 from tensorcopy.site import addresses, pages, words
 from tests.conftest import NEW, OLD, ROOT, measured
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.measure import crosscheck
+from tensorcopy.measure import crosscheck, run_passes
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.worker import devices

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -15,6 +15,9 @@ from tensorcopy.cli.shared import RESULTS, bar, expression, positive
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES
+
+if TYPE_CHECKING:
+    from tensorcopy.analysis.comparisons import Comparison
 
 NOTHING_COMPARED = 3
 SIDE = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
@@ -73,25 +76,18 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import report, sides  # here, as in all that follows: what knows statistics takes most of a second to import
-    from tensorcopy.compare import MARGIN, Verdict
+    from tensorcopy import report
+    from tensorcopy.analysis.two_sample import MARGIN, Verdict
 
-    found = sides.compared(
-        options.before,
-        options.after,
-        RESULTS,
-        machine=options.machine,
-        cases=options.case,
-        device=options.device,
-        margin=options.margin or MARGIN,
-    )
+    found = _judged(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
     if options.confirm:
-        from tensorcopy import confirm
+        from tensorcopy.analysis import retest
         from tensorcopy.asv_plugin import configuration
+        from tensorcopy.measure import remeasure
 
         with bar(Console(stderr=True, highlight=False)) as tell:
-            if confirm.flagged(found):
-                found = confirm.confirmed(found, confirm.releases_again(found, configuration.places(), tell))
+            if retest.flagged(found):
+                found = retest.confirmed(found, remeasure.measurer(found.before, found.after, configuration.places(), tell))
     if options.format == "text":
         console.print(report.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
     else:
@@ -103,15 +99,26 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     return int(slower and options.fail_on == "slower")
 
 
-def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import evidence, sides
-    from tensorcopy.compare import MARGIN
+def _judged(before: str, after: str, machine: str, pattern: str, device: str, margin: float) -> Comparison:
+    """The comparison of two results by name. Raises TensorcopyError."""
+    from tensorcopy.analysis import comparisons
+    from tensorcopy.results import select
 
-    found = sides.compared(options.before, options.after, RESULTS, machine=options.machine, margin=MARGIN)
-    exact = [case for case in found.changes if sides.named(case) == options.case]
-    fit = exact or [case for case in found.changes if re.search(options.case, sides.named(case))]
+    pair = select.pair(before, after, RESULTS, machine)
+    cases = comparisons.cases_of(pair.before, pair.after, pattern, device)
+    return comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin)
+
+
+def _explain(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import evidence
+    from tensorcopy.analysis import comparisons
+    from tensorcopy.analysis.two_sample import MARGIN
+
+    found = _judged(options.before, options.after, options.machine, "", "", MARGIN)
+    exact = [case for case in found.changes if comparisons.named(case) == options.case]
+    fit = exact or [case for case in found.changes if re.search(options.case, comparisons.named(case))]
     if len(fit) != 1:
-        names = [sides.named(case) for case in fit or found.changes]
+        names = [comparisons.named(case) for case in fit or found.changes]
         raise TensorcopyError(
             "not one case" if fit else "no such case",
             got=f"{options.case!r}, which finds {len(fit)}",
@@ -123,44 +130,50 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import courses, history, sides
+    from tensorcopy import case_history
+    from tensorcopy.analysis import change_points, comparisons, series
 
     if options.values:
         for path in options.values:
-            print(json.dumps([step.index for step in history.steps(*courses.of_values(path))]))
+            print(json.dumps([step.index for step in change_points.steps(*case_history.of_values(path))]))
         return 0
-    found = courses.courses(load.load_results(RESULTS).found, options.machine, options.python)
-    fit = {case: course for case, course in found.items() if re.search(options.case, sides.named(case))}
-    exact = {case: course for case, course in fit.items() if sides.named(case) == options.case}
+    found = series.courses(load.load_results(RESULTS).found, options.machine, options.python)
+    fit = {case: course for case, course in found.items() if re.search(options.case, comparisons.named(case))}
+    exact = {case: course for case, course in fit.items() if comparisons.named(case) == options.case}
     if not fit:
-        allowed = ", ".join(sides.named(case) for case in list(found)[:6])
+        allowed = ", ".join(comparisons.named(case) for case in list(found)[:6])
         raise TensorcopyError(
             "no such case", got=repr(options.case), allowed=f"{allowed or 'none was measured'}, …", next="tensorcopy times"
         )
     one = exact or fit
-    console.print(courses.drawn(next(iter(one.values()))) if len(one) == 1 else courses.summed_up(one), soft_wrap=not console.is_terminal)
+    console.print(
+        case_history.drawn(next(iter(one.values()))) if len(one) == 1 else case_history.summed_up(one), soft_wrap=not console.is_terminal
+    )
     return 0
 
 
 def _report_card(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import grading, report_card
-    from tensorcopy.asv_plugin import configuration
+    from tensorcopy import report_card
+    from tensorcopy.analysis import accuracy
+    from tensorcopy.asv_plugin import configuration, detection
     from tensorcopy.measure import injected_slowdowns, plan
     from tensorcopy.measure.progress import Progress
 
-    annotated = grading.annotated(_json(options.dataset)) if options.dataset else None
+    annotated = accuracy.annotated(_json(options.dataset), detection) if options.dataset else None
     with bar(Console(stderr=True, highlight=False)) as tell:
         if options.measure:
             places = configuration.places()
             (one, *_), _left_out = plan.selected([], places.pythons, newest_first=True)
             injected_slowdowns.run(one, places, options.passes, SystemRandom(), tell)
-        found = grading.card(
+        found = accuracy.card(
             load.load_results(injected_slowdowns.FOLDER),
             load.load_results(RESULTS),
             annotated,
             lambda share, doing: tell(Progress(doing, share, 0.0)),
+            shares=injected_slowdowns.VARIANTS,
+            asv=detection,
         )
     report_card.FILE.parent.mkdir(exist_ok=True)
     report_card.FILE.write_text(report_card.document(found), encoding="utf-8")

@@ -17,7 +17,7 @@ from tensorcopy.cli.shared import RESULTS, expression, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.results import files, load
+from tensorcopy.results import files, load, select
 
 
 def add(commands: Any) -> None:
@@ -132,7 +132,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.units import duration
 
     read = load.load_results(RESULTS)
-    result = load.newest(read.found, options.release, options.machine, options.python)
+    result = select.newest(read.found, options.release, options.machine, options.python)
     wanted = re.compile(options.bench)
     cases = [case for case in result.timings if wanted.search(case.suite)]
     if not cases:
@@ -181,7 +181,7 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
         page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
     advising.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
-    for name, text in {**_reference(), **_drawings(load.newest(read.found))}.items():
+    for name, text in {**_reference(), **_drawings(select.newest(read.found))}.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     console.print(f"README.md, docs/ and {advising.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")

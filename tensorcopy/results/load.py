@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.results import files, pace, passes
 from tensorcopy.results.passes import Timing
 
@@ -136,27 +135,6 @@ def _paced(found: list[Result]) -> Iterator[Result]:
                 powers[key] = pace.power(pairs[key], timing.visits[0].limit)
             timings[case] = passes.timing([replace(visit, power=powers[key]) for visit in timing.visits])
         yield replace(result, timings=timings)
-
-
-def newest(found: Sequence[Result], release: str = "", machine: str = "", python: str = "") -> Result:
-    """The result of the newest release on the machine that measured last, and there on the newest Python; of those that are named.
-
-    Raises TensorcopyError where there is none.
-    """
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
-    sha = release_table.find(release).sha if release else ""
-    known = [one for one in found if one.sha in order]
-    fit = [one for one in known if sha in ("", one.sha) and machine in ("", one.machine) and python in ("", one.python)]
-    if not fit:
-        there = sorted({f"torch {one.ledger['torch']} on {one.machine}, Python {one.python}" for one in known})
-        raise TensorcopyError(
-            "no such result",
-            got=" ".join(filter(None, [release, machine, python])) or "no results",
-            allowed="; ".join(there) or "results/ of a checkout",
-            next="tensorcopy releases lists what was measured",
-        )
-    last = max(fit, key=lambda one: str(one.ledger["started"])).machine
-    return max((one for one in fit if one.machine == last), key=lambda one: (order[one.sha], release_table.minor(one.python)))
 
 
 def read(path: Path, suites: dict[str, Any]) -> Result:

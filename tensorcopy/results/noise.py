@@ -47,7 +47,7 @@ class Steady:
         return tuple(time - (self.mood(case, visit) or 0.0) for time, visit in zip(timing.logs, timing.judged))
 
     def noise(self, results: Sequence[Result], cases: Iterable[Case]) -> dict[Case, list[tuple[float, ...]]]:
-        """By case, the passes of each result in log seconds, as `tensorcopy.compare.judge` takes them."""
+        """By case, the passes of each result in log seconds, as `two_sample.judge` takes them."""
         return {case: [self.logs(case, result.timings[case]) for result in results if case in result.timings] for case in cases}
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from tensorcopy.advice import Wish
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.analysis.recommend import Wish
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import version
 
 LANDING = "index.html"
 CHOOSER = "choose/index.html"

@@ -11,14 +11,14 @@ from typing import Any
 
 from packaging.version import Version
 
-from tensorcopy import advice, sides
-from tensorcopy.advice import suite_of
-from tensorcopy.compare import Change, Verdict
+from tensorcopy.analysis import comparisons, recommend
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.recommend import suite_of
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
-from tensorcopy.sides import Comparison
 from tensorcopy.site import series
 from tensorcopy.site.series import Series
 
@@ -191,7 +191,7 @@ class Machine:
 
     def passes_of(self, result: Result) -> tuple[int, int]:
         """The fewest and the most passes that say something of torch, of the cases of one result."""
-        counts = [len(timing.judged) for case, timing in result.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)] or [0]
+        counts = [len(timing.judged) for case, timing in result.timings.items() if not case.suite.startswith(comparisons.NOT_TORCHS)] or [0]
         return min(counts), max(counts)
 
 
@@ -269,7 +269,7 @@ def _whole(one: Series) -> Result:
 
 def groups(result: Result) -> list[str]:
     """What is pictured by size: copies, conversions, and everybody's own operations."""
-    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(advice.GROUPS))]
+    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
@@ -281,7 +281,7 @@ def case_of(group: str, method: str, numel: int, device: str) -> Case:
 def _cases(result: Result, group: str, device: str) -> list[Case]:
     suite = suite_of(group, device)
     found = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
-    return found if group in advice.GROUPS else [case for case in found if result.methods.get(case["method"], {}).get("group") == group]
+    return found if group in recommend.GROUPS else [case for case in found if result.methods.get(case["method"], {}).get("group") == group]
 
 
 def _numels(result: Result, group: str, device: str) -> list[int]:
@@ -296,7 +296,7 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
     """The table of one result; `beside` are results of its series, which know how far passes stray."""
     methods, numels = _methods(result, group, device), _numels(result, group, device)
     changes = {
-        numel: advice.against_least(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
+        numel: recommend.against_least(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
     least_possible = tuple(baseline.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
@@ -313,7 +313,7 @@ def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], 
         if case.suite == suite and asked.get("requires_grad") == "True" and asked.get("method") in found:
             sizes.setdefault(asked.get("numel", ""), []).append(case)
     for cases in sizes.values():
-        for case, change in advice.against_least(result, cases, beside).items():
+        for case, change in recommend.against_least(result, cases, beside).items():
             found[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
     return tuple(found.values())
 

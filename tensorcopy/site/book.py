@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Result
-from tensorcopy.sides import Comparison
 from tensorcopy.site import addresses, answers, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.series import Series

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tensorcopy import advice
-from tensorcopy.advice import Option, Wish
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import Option, Wish
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, Page
@@ -24,9 +24,9 @@ def pages(book: Book) -> Iterator[Page]:
         return
     found = {
         wish: answers
-        for device in advice.devices(machine.result)
-        for wish in advice.wishes(device)
-        if (answers := advice.advised(machine.result, wish, machine.series[0].results))
+        for device in recommend.devices(machine.result)
+        for wish in recommend.wishes(device)
+        if (answers := recommend.advised(machine.result, wish, machine.series[0].results))
     }
     sizes = {wish: list(answers) for wish, answers in found.items()}
     for wish, answers in found.items():
@@ -36,7 +36,7 @@ def pages(book: Book) -> Iterator[Page]:
     if first is None:  # nothing of what it asks was measured
         yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
     else:
-        numel = advice.near(AT, sizes[first])
+        numel = recommend.near(AT, sizes[first])
         yield from _asked(addresses.CHOOSER, machine, first, numel, found[first][numel], sizes)
 
 
@@ -54,7 +54,7 @@ def _pages(
         say, told = speaker(language), dict(values)
         if wish:
             told["questions"] = _questions(wish, numel, sizes or {}, language)
-            reason, places = advice.because(values["options"])
+            reason, places = recommend.because(values["options"])
             told["because"] = say(reason, **places)
         yield Page(translated, "choose.html", str(say("chooser")), told, language, languages)
 
@@ -64,7 +64,7 @@ def _questions(wish: Wish, numel: int, sizes: dict[Wish, list[int]], language: s
     say = speaker(language)
 
     def link(to: Wish, at: int = numel) -> str:
-        return addresses.translated(addresses.of_wish(to, advice.near(at, sizes[to])), language)
+        return addresses.translated(addresses.of_wish(to, recommend.near(at, sizes[to])), language)
 
     def asked(name: str, *answers: tuple[str, Wish]) -> tuple[Any, list[tuple[Any, str, bool]]]:
         return say(name), [(say(text), link(to), to == wish) for text, to in answers if to in sizes]

@@ -11,9 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy import report
-from tensorcopy.compare import Change, Verdict
+from tensorcopy.analysis.comparisons import Comparison, named, version
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import Comparison, named, version
 from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, File, Page

@@ -11,10 +11,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
+from tensorcopy.analysis.comparisons import named, version
 from tensorcopy.results import baseline
 from tensorcopy.results.files import SCHEMA
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import named, version
 from tensorcopy.site import addresses, landing
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series

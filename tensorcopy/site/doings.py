@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import Any
 
-from tensorcopy import advice
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.observations import outcome
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import version
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, peak
 from tensorcopy.site.book import Book, File, Page
@@ -42,9 +42,9 @@ def _semantics(machine: Machine | None) -> Page:
 
         order = in_order(machine.series)
         values |= {
-            "devices": advice.devices(machine.result),
+            "devices": recommend.devices(machine.result),
             "observed": observed,
-            "code": advice.code,
+            "code": recommend.code,
             "changed": sorted(
                 (change for name in methods for change in _changed(machine, name)),
                 key=lambda change: order.index(change["release"]),

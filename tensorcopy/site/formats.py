@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from tensorcopy.compare import Change
+from tensorcopy.analysis.two_sample import Change
 from tensorcopy.results.load import Case
 from tensorcopy.units import count
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.compare import Verdict
-from tensorcopy.courses import DISPATCHER, Move
+from tensorcopy.analysis.series import DISPATCHER, Move
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import CostTable, Machine, by_method
 from tensorcopy.site.book import Book, Page

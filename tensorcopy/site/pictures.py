@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tensorcopy import history
-from tensorcopy.compare import Verdict
+from tensorcopy.analysis import change_points
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import Comparison
 from tensorcopy.site.answers import CostTable, History, Machine, in_order
 from tensorcopy.site.formats import percent
 from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
@@ -34,7 +34,7 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
         colour = 1 + number % COLOURS
         points, band = _points(one, case, names, linked), _band(one, case, names)
         course = one.courses[case]
-        levels = dict(zip(course.releases, history.levels(course.values, course.steps)))
+        levels = dict(zip(course.releases, change_points.levels(course.values, course.steps)))
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         lines.append(Line([_level(levels.get(name), place[name]) for name in names], colour, -1, "level"))
         bands.append(Band(band, colour))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
-from tensorcopy import courses, sides
-from tensorcopy.courses import Course, Move
+from tensorcopy.analysis import comparisons, series
+from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
+from tensorcopy.analysis.series import Course, Move
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case, Result
-from tensorcopy.sides import SAME_MACHINE, SAME_TIMER, Comparison
 
 MOST_PAIRS = 2_000  # pages that compare two results: a page is some 50 kB
 TORCHS = ("cpu_capability", "threads")  # of what must be alike, what torch itself chose
@@ -47,12 +47,12 @@ class Series:
 
     @cached_property
     def courses(self) -> dict[Case, Course]:
-        return courses.over(self.results)
+        return series.over(self.results)
 
     @cached_property
     def moves(self) -> list[Move]:
         """What moved together at each release, the newest first."""
-        return courses.moves(self.courses)[::-1]
+        return series.moves(self.courses)[::-1]
 
     @cached_property
     def latest(self) -> Comparison | None:
@@ -61,12 +61,12 @@ class Series:
 
     def compared(self, one: Result, other: Result) -> Comparison:
         """Two results, of which the first is of this series, judged with what all of the series tells of noise."""
-        return sides.between(one, other, self.results)
+        return comparisons.between(one, other, self.results)
 
     @cached_property
     def turns(self) -> dict[str, list[str]]:
         """By release, what of the machine is not as it was at the release before; none where all is."""
-        return {sides.version(other): changed for one, other in pairwise(self.results) if (changed := turned(one, other))}
+        return {comparisons.version(other): changed for one, other in pairwise(self.results) if (changed := turned(one, other))}
 
 
 def turned(one: Result, other: Result) -> list[str]:

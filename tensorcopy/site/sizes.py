@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from tensorcopy.sides import version
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import addresses, answers, pictures
 from tensorcopy.site.answers import ACCELERATORS, CostTable
 from tensorcopy.site.book import Book, File, Page

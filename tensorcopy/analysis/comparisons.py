@@ -1,8 +1,4 @@
-"""What is compared with what: two results, case by case, as `tensorcopy.compare` takes them.
-
-A side is named RELEASE, or RELEASE@WORD with a Python (3.9), a machine or a build of which there are results, in any number; a folder of
-results before it, FOLDER:RELEASE, or a folder alone for the newest release in it.
-"""
+"""Two results compared case by case, with what their neighbours show of noise. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import relpath
-from pathlib import Path
 
-from tensorcopy.compare import MARGIN, Change, Side, judge
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.analysis.two_sample import MARGIN, Change, Side, judge
 from tensorcopy.releases import release_table
-from tensorcopy.results import load, noise
+from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import AS_MEASURED, Steady
 
@@ -45,7 +39,7 @@ class Comparison:
     named : how the two are told apart, in a few words each
     changes : by case
     margin : the smallest change worth telling, as a share of the time
-    noise : by case, other results' passes as they were, as `tensorcopy.compare.judge` takes them
+    noise : by case, other results' passes as they were, as `two_sample.judge` takes them
     steady : what the passes were judged as: in the usual mood
     """
 
@@ -71,50 +65,10 @@ class Comparison:
         return f"{machine}, Python {python}"
 
 
-def chosen(text: str, folder: Path, machine: str = "") -> tuple[Result, Sequence[Result]]:
-    """The result that `text` names, and all those beside it. Raises TensorcopyError.
-
-    folder : of the results, where `text` names none
-    """
-    place, colon, rest = text.rpartition(":")
-    if colon or Path(text).is_dir():
-        folder, text = Path(place if colon else text), rest if colon else ""
-        if not folder.is_dir():
-            raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
-    found = load.load_results(folder)
-    if found.unpublishable or not found.found:
-        raise (
-            found.problems[0]
-            if found.problems
-            else TensorcopyError(
-                "nothing to compare", got=f"no results in {folder}", allowed="a folder as asv writes it", next="tensorcopy measure"
-            )
-        )
-    release, *words = text.split("@")
-    fit, python = list(found.found), ""
-    for word in words:
-        if re.fullmatch(r"3\.\d+", word):
-            python = word
-        elif word in {one.build for one in fit}:
-            fit = [one for one in fit if one.build == word]
-        elif word in {one.machine for one in fit}:
-            machine = word
-        else:
-            there = sorted({value for one in fit for value in (one.python, one.build, one.machine)})
-            raise TensorcopyError("unknown side", got=repr(text), allowed=f"@ and one of {', '.join(there)}", next=f"{release}@{there[0]}")
-    return load.newest(fit, release.removeprefix("v"), machine, python), found.found
-
-
-def compared(before: str, after: str, folder: Path, *, machine: str = "", cases: str = "", device: str = "", margin: float) -> Comparison:
-    """Two sides as they are named, judged. Raises TensorcopyError.
-
-    cases : a regular expression on what `named` says of a case; device : "cpu", "cuda", ...; "" for all
-    """
-    one, beside = chosen(before, folder, machine)
-    other, also_beside = chosen(after, folder, machine or ("" if _says_machine(after) else one.machine))
-    wanted = re.compile(cases)
-    mine = [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", case.device)]
-    return between(one, other, (*beside, *also_beside), mine, margin=margin)
+def cases_of(one: Result, other: Result, pattern: str = "", device: str = "") -> list[Case]:
+    """The cases of two results that torch can change, in the first's order; `pattern` is searched in their names, "" is any device."""
+    wanted = re.compile(pattern)
+    return [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", case.device)]
 
 
 def between(
@@ -174,10 +128,6 @@ def _ledger(result: Result, case: Case, other: Result) -> dict[str, str]:
 def _alike(result: Result, one: Result) -> bool:
     """Whether a result's passes tell how those of `one` stray."""
     return (result.machine, result.python, result.build) == (one.machine, one.python, one.build)
-
-
-def _says_machine(text: str) -> bool:
-    return "@" in text or ":" in text or Path(text).is_dir()
 
 
 def _told_apart(one: Result, other: Result) -> tuple[str, str]:

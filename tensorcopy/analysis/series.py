@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
-from pathlib import Path
+from math import log, sqrt
 from statistics import median
-from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from tensorcopy import history, sides
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.history import Step
+from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
-from tensorcopy.results import load, passes
+from tensorcopy.results import passes, select
 from tensorcopy.results.load import Case, Result
-from tensorcopy.units import count, duration
+from tensorcopy.units import count
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
-BAR = 32  # columns
 DISPATCHER = 2**14  # elements, up to which it decides what a copy costs
 
 
@@ -45,7 +36,7 @@ class Course:
 
 def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, Course]:
     """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
-    newest = load.newest(found, machine=machine, python=python)
+    newest = select.newest(found, machine=machine, python=python)
     mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
     return over([mine[row.sha] for row in release_table.load() if row.sha in mine])
 
@@ -54,9 +45,9 @@ def over(series: Sequence[Result]) -> dict[Case, Course]:
     """Every case's course over the results of one machine, Python and build, in order of release; the newest result's cases first."""
     newest = series[-1]
     there = dict.fromkeys(case for one in reversed(series) for case in one.timings)
-    cases = [case for case in there if not case.suite.startswith(sides.NOT_TORCHS)]
+    cases = [case for case in there if not case.suite.startswith(comparisons.NOT_TORCHS)]
     on = f"{newest.ledger['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
-    return {case: _course(case, on, tuple(map(sides.version, series)), series, _usual(series, case)) for case in cases}
+    return {case: _course(case, on, tuple(map(comparisons.version, series)), series, _usual(series, case)) for case in cases}
 
 
 def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:
@@ -64,7 +55,7 @@ def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result
     values = tuple(timing.median if timing else None for timing in timings)
     numbers = [len(passes.counted(timing.visits)) if timing and timing.visits else 1 for timing in timings]
     spreads = tuple(MEDIANS * usual / sqrt(number) for number in numbers)
-    return Course(case, on, names, values, spreads, tuple(history.steps(values, spreads)))
+    return Course(case, on, names, values, spreads, tuple(change_points.steps(values, spreads)))
 
 
 def _usual(series: Sequence[Result], case: Case) -> float:
@@ -75,29 +66,6 @@ def _usual(series: Sequence[Result], case: Case) -> float:
         middle = median(logs) if logs else 0.0
         strays += [abs(value - middle) * sqrt(len(logs) / (len(logs) - 1)) for value in logs] if len(logs) > 1 else []
     return median(strays) / 0.6745 if strays else 0.0  # of a median deviation, as a standard deviation
-
-
-def drawn(course: Course) -> RenderableType:
-    """A line for each release: its time, its bar, the step that it made."""
-    table = Table(box=None, pad_edge=False)
-    for title, justify in (("torch", "left"), ("time", "right"), ("±", "right"), ("", "left"), ("", "left")):
-        table.add_column(title, justify=justify)  # type: ignore[arg-type]
-    steps = {step.index: step for step in course.steps}
-    greatest = max((value for value in course.values if value is not None), default=1.0)
-    for index, (name, value, spread) in enumerate(zip(course.releases, course.values, course.spreads)):
-        if value is None:
-            table.add_row(name, "", "", "", "not measured")
-        else:
-            bar = "█" * max(1, round(BAR * value / greatest))
-            table.add_row(name, duration(value), f"{100 * spread:.1f} %", bar, said(steps[index]) if index in steps else "")
-    return Group(Text(f"{sides.named(course.case)}, on {course.on}"), table, Text(_ended(course)))
-
-
-def _ended(course: Course) -> str:
-    if not course.steps:
-        return "No step is seen."
-    last = course.steps[-1]
-    return f"{len(course.steps)} step{'s' if len(course.steps) > 1 else ''}; the last with {course.releases[last.index]}."
 
 
 def said(step: Step) -> str:
@@ -145,55 +113,12 @@ def moves(found: Mapping[Case, Course]) -> list[Move]:
     told = []
     for index, name in enumerate(names):
         for kind, cases in kinds.items():
-            for group in history.grouped({case: found[case].steps for case in cases}, index):
+            for group in change_points.grouped({case: found[case].steps for case in cases}, index):
                 steps = {case: step for case in group.cases for step in found[case].steps if step.index == index}
                 most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
                 told.append(Move(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
     return told
 
 
-def summed_up(found: Mapping[Case, Course]) -> RenderableType:
-    """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("torch", "what moved", "median", "most of all"):
-        table.add_column(title, overflow="fold")
-    for move in moves(found):
-        case, step = move.most
-        moved = f"{len(move.cases)} of {move.of} {move.kind} {move.verdict}"
-        table.add_row(move.release, moved, _signed(move.ratio), f"{sides.named(case)} {_signed(step.ratio)}")
-    heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
-    return Group(heading, table if table.row_count else Text("No step is seen."))
-
-
 def _signed(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f} %"
-
-
-def of_values(path: Path) -> tuple[list[float | None], list[float]]:
-    """A series and its spreads from a JSON array: of numbers, or of arrays of samples; null is a gap. Raises TensorcopyError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        points = [_point(one) for one in document]
-    except (OSError, ValueError, TypeError) as error:
-        raise TensorcopyError(
-            "not a series",
-            got=f"{path}: {error}",
-            allowed="a JSON array of positive numbers, or of arrays of them; null for a gap",
-            next="tensorcopy history --values FILE.json",
-        ) from error
-    return [value for value, _ in points], [spread for _, spread in points]
-
-
-def _point(one: Any) -> tuple[float | None, float]:
-    """A value and its own standard error; samples of one point are its draws."""
-    if one is None or one == []:
-        return None, 0.0
-    samples = [float(value) for value in (one if isinstance(one, list) else [one])]
-    if not all(0 < value < float("inf") for value in samples):
-        raise ValueError(f"{one!r} is not positive")
-    logs = [log(value) for value in samples]
-    if len(logs) < 3:
-        return exp(median(logs)), 0.0
-    middle = median(logs)
-    stray = median(abs(value - middle) for value in logs) / 0.6745
-    return exp(middle), MEDIANS * stray / sqrt(len(logs))

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log
 from random import Random
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
-from tensorcopy import history, sides
-from tensorcopy.asv_plugin import detection
-from tensorcopy.compare import MARGIN, Side, Verdict, judge
+from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis.two_sample import MARGIN, Side, Verdict, judge
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import injected_slowdowns
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import Timing
@@ -32,23 +30,41 @@ SEED = 1
 Passes = list[tuple[tuple[float, ...], tuple[float, ...]]]  # of a case: each one's samples as measured, and as our judge takes them
 
 
-def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, told: Callable[[float, str], None]) -> dict[str, Any]:
+class Detector(Protocol):
+    """Another judge, to compare ours with: "slower", "faster" or "" of two sets of samples; where a series steps."""
+
+    def compared(self, before: Sequence[float], after: Sequence[float], /) -> str: ...
+
+    def steps(self, values: Sequence[float], /) -> list[int]: ...
+
+
+def card(
+    of: Results,
+    shipped: Results,
+    annotated: Mapping[str, Any] | None,
+    told: Callable[[float, str], None],
+    *,
+    shares: Mapping[str, float],
+    asv: Detector,
+) -> dict[str, Any]:
     """The whole card, as plain values. Raises TensorcopyError where the known changes were not measured.
 
     of : the known changes; shipped : the results whose noise is simulated
+    shares : by known change, the share of work that it adds
+    asv : asv's own judgment
     """
     variants = {one.machine: one for one in of.found}
-    missing = [name for name in injected_slowdowns.VARIANTS if name not in variants]
+    missing = [name for name in shares if name not in variants]
     if missing:
         raise TensorcopyError(
             "no known changes were measured",
-            got=f"no {', '.join(missing)} in {injected_slowdowns.FOLDER}",
-            allowed=", ".join(injected_slowdowns.VARIANTS),
+            got=f"no {', '.join(missing)}",
+            allowed=", ".join(shares),
             next="tensorcopy report-card --measure",
         )
     same = variants["as-it-is"]
     beside = [one for one in shipped.found if noise.of_one_kind(one, same)]
-    judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides")))
+    judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides"), shares, asv))
     return {
         "torch": same.ledger["torch"],
         "python": same.ledger["python"],
@@ -59,22 +75,24 @@ def card(of: Results, shipped: Results, annotated: Mapping[str, Any] | None, tol
         "releases": POINTS,
         "margin": MARGIN,
         "two_sides": judged,
-        "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"))),
+        "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"), asv)),
         "annotated": annotated,
     }
 
 
 def _judged(one: Result) -> list[int]:
     """Of each case that torch can change, in how many passes the machine was quiet."""
-    return [len(timing.judged) for case, timing in one.timings.items() if not case.suite.startswith(sides.NOT_TORCHS)]
+    return [len(timing.judged) for case, timing in one.timings.items() if not case.suite.startswith(comparisons.NOT_TORCHS)]
 
 
-def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
+def two_sides(
+    variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None], shares: Mapping[str, float], asv: Detector
+) -> Iterator[dict[str, Any]]:
     """For each known change, how many cases got which verdict, from the judge and from `asv compare`.
 
     variants : by name, as `injected_slowdowns` measures them; beside : other results of that machine, which tell how passes stray
     """
-    cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(sides.NOT_TORCHS)]
+    cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(comparisons.NOT_TORCHS)]
     steady = noise.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
     others = steady.noise(beside, cases)
     timings = {name: result.timings for name, result in variants.items()}
@@ -90,7 +108,7 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
             half = len(both) // 2
             pairs[case] = both[:half], both[half:]
         questions.append((0.0, pairs))
-    for name, share in injected_slowdowns.VARIANTS.items():
+    for name, share in shares.items():
         for other in ("as-it-is", "again") if share else ():
             questions.append((share, {case: (plain[other][case], plain[name][case]) for case in cases}))
     found: dict[float, list[dict[str, int]]] = {}
@@ -98,13 +116,13 @@ def two_sides(variants: Mapping[str, Result], beside: Sequence[Result], told: Ca
         told(number / len(questions))
         changes = judge({case: (_side(before), _side(after)) for case, (before, after) in pairs.items()}, noise=others)
         row = {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict}
-        theirs = [detection.compared(_all(before), _all(after)) for before, after in pairs.values()]
+        theirs = [asv.compared(_all(before), _all(after)) for before, after in pairs.values()]
         found.setdefault(share, []).append({**row, "asv slower": theirs.count("slower"), "asv faster": theirs.count("faster")})
     for share, rows in found.items():
         yield {"change": share, "comparisons": len(rows) * len(cases), **{name: sum(row[name] for row in rows) for name in rows[0]}}
 
 
-def histories(results: Sequence[Result], told: Callable[[float], None]) -> Iterator[dict[str, Any]]:
+def histories(results: Sequence[Result], told: Callable[[float], None], asv: Detector) -> Iterator[dict[str, Any]]:
     """For each size of step, in how many simulated series it is seen, within a point, and how many steps are seen where there is none.
 
     A point is the median of four passes, each as far from the level as a pass of a random case was from its release's.
@@ -121,12 +139,12 @@ def histories(results: Sequence[Result], told: Callable[[float], None]) -> Itera
             level = [0.0] * POINTS if at is None else [0.0] * at + [log(1 + size)] * (POINTS - at)
             drawn = [[middle + random.choice(pool) * random.choice((-1, 1)) for _ in range(4)] for middle in level]
             values = [exp(median(point)) for point in drawn]
-            ours.add([step.index for step in history.steps(values)], at, within=1)
-            theirs.add(detection.steps(values), at, within=1)
+            ours.add([step.index for step in change_points.steps(values)], at, within=1)
+            theirs.add(asv.steps(values), at, within=1)
         yield {"step": size, "series": SERIES, **ours.row(), "asv": theirs.row()}
 
 
-def annotated(document: Mapping[str, Any]) -> dict[str, Any]:
+def annotated(document: Mapping[str, Any], asv: Detector) -> dict[str, Any]:
     """Hits and false alarms on series with `median` and `first_slow_index`, null where nothing changed. Raises TensorcopyError."""
     series = document.get("series") if isinstance(document, dict) else None
     if not isinstance(series, list) or not all({"median", "first_slow_index"} <= set(one) for one in series):
@@ -138,8 +156,8 @@ def annotated(document: Mapping[str, Any]) -> dict[str, Any]:
         )
     ours, theirs = _Score(), _Score()
     for one in series:
-        ours.add([step.index for step in history.steps(one["median"])], one["first_slow_index"], within=WITHIN)
-        theirs.add(detection.steps(one["median"]), one["first_slow_index"], within=WITHIN)
+        ours.add([step.index for step in change_points.steps(one["median"])], one["first_slow_index"], within=WITHIN)
+        theirs.add(asv.steps(one["median"]), one["first_slow_index"], within=WITHIN)
     points = sum(len(one["median"]) for one in series)
     return {
         "source": document.get("source", ""),
@@ -184,7 +202,7 @@ def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
     for result in results:
         for case in result.timings:
             logs = result.timings[case].logs
-            if len(logs) >= 3 and not case.suite.startswith(sides.NOT_TORCHS):
+            if len(logs) >= 3 and not case.suite.startswith(comparisons.NOT_TORCHS):
                 middle = median(logs)
                 strays.setdefault(case, []).extend(abs(value - middle) * (len(logs) / (len(logs) - 1)) ** 0.5 for value in logs)
     yield from (pool for pool in strays.values() if len(pool) >= 20)

@@ -12,7 +12,7 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy.compare import Change, Side, Verdict, judge
+from tensorcopy.analysis.two_sample import Change, Side, Verdict, judge
 from tensorcopy.results import baseline, noise
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import Steady

@@ -1,0 +1,88 @@
+"""A case's history as the terminal shows it; and series from a file of values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import exp, log, sqrt
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.series import MEDIANS, Course, _signed, moves, said
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.load import Case
+from tensorcopy.units import duration
+
+BAR = 32  # columns
+
+
+def drawn(course: Course) -> RenderableType:
+    """A line for each release: its time, its bar, the step that it made."""
+    table = Table(box=None, pad_edge=False)
+    for title, justify in (("torch", "left"), ("time", "right"), ("±", "right"), ("", "left"), ("", "left")):
+        table.add_column(title, justify=justify)  # type: ignore[arg-type]
+    steps = {step.index: step for step in course.steps}
+    greatest = max((value for value in course.values if value is not None), default=1.0)
+    for index, (name, value, spread) in enumerate(zip(course.releases, course.values, course.spreads)):
+        if value is None:
+            table.add_row(name, "", "", "", "not measured")
+        else:
+            bar = "█" * max(1, round(BAR * value / greatest))
+            table.add_row(name, duration(value), f"{100 * spread:.1f} %", bar, said(steps[index]) if index in steps else "")
+    return Group(Text(f"{comparisons.named(course.case)}, on {course.on}"), table, Text(_ended(course)))
+
+
+def _ended(course: Course) -> str:
+    if not course.steps:
+        return "No step is seen."
+    last = course.steps[-1]
+    return f"{len(course.steps)} step{'s' if len(course.steps) > 1 else ''}; the last with {course.releases[last.index]}."
+
+
+def summed_up(found: Mapping[Case, Course]) -> RenderableType:
+    """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("torch", "what moved", "median", "most of all"):
+        table.add_column(title, overflow="fold")
+    for move in moves(found):
+        case, step = move.most
+        moved = f"{len(move.cases)} of {move.of} {move.kind} {move.verdict}"
+        table.add_row(move.release, moved, _signed(move.ratio), f"{comparisons.named(case)} {_signed(step.ratio)}")
+    heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
+    return Group(heading, table if table.row_count else Text("No step is seen."))
+
+
+def of_values(path: Path) -> tuple[list[float | None], list[float]]:
+    """A series and its spreads from a JSON array: of numbers, or of arrays of samples; null is a gap. Raises TensorcopyError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        points = [_point(one) for one in document]
+    except (OSError, ValueError, TypeError) as error:
+        raise TensorcopyError(
+            "not a series",
+            got=f"{path}: {error}",
+            allowed="a JSON array of positive numbers, or of arrays of them; null for a gap",
+            next="tensorcopy history --values FILE.json",
+        ) from error
+    return [value for value, _ in points], [spread for _, spread in points]
+
+
+def _point(one: Any) -> tuple[float | None, float]:
+    """A value and its own standard error; samples of one point are its draws."""
+    if one is None or one == []:
+        return None, 0.0
+    samples = [float(value) for value in (one if isinstance(one, list) else [one])]
+    if not all(0 < value < float("inf") for value in samples):
+        raise ValueError(f"{one!r} is not positive")
+    logs = [log(value) for value in samples]
+    if len(logs) < 3:
+        return exp(median(logs)), 0.0
+    middle = median(logs)
+    stray = median(abs(value - middle) for value in logs) / 0.6745
+    return exp(middle), MEDIANS * stray / sqrt(len(logs))
