@@ -22,10 +22,10 @@ API = {  # public names, and the module where each lives
     "Outcome": "worker.registry.semantics",
     "check": "worker.probes.conformance",
     "Checked": "worker.probes.conformance",
-    "advise": "advising",
-    "Advice": "advising",
-    "Choice": "advising",
-    "plot": "worker.probes.size_sweep",
+    "advise": "report.local.advise",
+    "Advice": "report.local.advise",
+    "Choice": "report.local.advise",
+    "plot": "report.local.sweep",
 }
 
 __all__ = ["__version__", *API]

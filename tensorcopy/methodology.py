@@ -12,11 +12,11 @@ from typing import Any
 from tensorcopy.analysis.comparisons import NOT_TORCHS
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
+from tensorcopy.report.units import duration, size
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import Steady
 from tensorcopy.results.passes import Timing, Visit, left_out, timing
-from tensorcopy.units import duration, size
 
 INSTRUCTIONS = "instructions.ByMethod.track_instructions"
 NUMEL = 2**20  # of the memory suites

@@ -4,7 +4,7 @@ Each side is the files of a commit in a folder of their own, outside git, and me
 its own results, so that nothing of the one is ever filed under a name of the other. Both have the same torch in the same environment, and
 take their passes by turns, A B B A. What changed is measured again, twice, before it is said.
 
-Nothing of this is trusted afterwards: what becomes of it is a document (comparison.schema.json), which `tensorcopy.comment` reads as
+Nothing of this is trusted afterwards: what becomes of it is a document (comparison.schema.json), which `pr_comment` reads as
 somebody else's.
 """
 
@@ -21,7 +21,7 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import git, report
+from tensorcopy import git
 from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Verdict
@@ -31,6 +31,7 @@ from tensorcopy.measure import plan, remeasure
 from tensorcopy.measure.progress import Progress, Step, progress
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
+from tensorcopy.report.comparison import formats
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
 
@@ -311,7 +312,7 @@ def document(request: Request, outcomes: Sequence[Outcome]) -> dict[str, Any]:
             {
                 "kind": one.contest.kind,
                 "torch": [side.measurement.release.version for side in one.contest.both],
-                "comparison": report.document(one.found) if one.found else None,
+                "comparison": formats.document(one.found) if one.found else None,
                 "failures": [
                     [name == one.contest.before.name, [line[:LONGEST] for line in lines[:LINES]]] for name, lines in one.failures.items()
                 ],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.observations import outcome
 from tensorcopy.releases import release_table
+from tensorcopy.report.semantics_text import outcome
+from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
 from tensorcopy.site import answers, pictures
 from tensorcopy.site.answers import Machine
-from tensorcopy.units import count, duration
 
 PART = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"

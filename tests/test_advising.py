@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from tensorcopy import advising, cli
+from tensorcopy import cli
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import Wish
 from tensorcopy.cli import listing
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
+from tensorcopy.report.local import advise
 from tensorcopy.results import load
 from tensorcopy.site import pages
 from tensorcopy.worker.registry.methods import NAMES
@@ -49,7 +50,7 @@ def trial(rounds, **seen):
 
 def test_what_was_measured_here_is_judged_as_results_are():
     """The fastest that does as asked and does not warn; the others beside it, each with its verdict; times over the floor."""
-    found = advising.of_trial(
+    found = advise.of_trial(
         trial({"a": 200, "b": 300, "loud": 100, "shares": 1}, loud={"warns": "no"}, shares={"shares_storage": True}), WISH, 64
     )
     assert [choice.code for choice in found.choices] == ["a", "b", "loud"]
@@ -62,7 +63,7 @@ def test_what_was_measured_here_is_judged_as_results_are():
 
 
 def test_where_nothing_does_as_asked_that_is_said():
-    found = advising.of_trial(trial({"a": 200}), replace(WISH, own=False), 64)
+    found = advise.of_trial(trial({"a": 200}), replace(WISH, own=False), 64)
     assert (found.code, found.choices) == ("", ())
     assert found.why == "No method that tensorcopy knows does this."
 
@@ -74,25 +75,25 @@ def book():
 
 def test_what_is_shipped_is_what_the_chooser_s_pages_say(book):
     """Every wish at every size: the same methods in the same order, and the same reason. And shipped.json is not stale."""
-    assert listing._shipped(tuple(one for machine in book.machines for one in machine.results)) == advising.SHIPPED.read_text(
+    assert listing._shipped(tuple(one for machine in book.machines for one in machine.results)) == advise.SHIPPED.read_text(
         encoding="utf-8"
     )
     asked = 0
     for device in recommend.devices(book.machine.result):
         for wish in recommend.wishes(device):
             for numel, options in recommend.advised(book.machine.result, wish, book.machine.series[0].results).items():
-                found = advising._as_shipped(wish, numel)
+                found = advise._as_shipped(wish, numel)
                 assert (found.numel, [choice.code for choice in found.choices]) == (numel, [option.code for option in options])
-                assert found.why == advising._why(options)
+                assert found.why == advise._why(options)
                 asked += 1
     assert asked >= 40
 
 
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     """At the nearest size that was measured, and it says so."""
-    monkeypatch.setattr(advising, "find_spec", lambda name: None)
+    monkeypatch.setattr(advise, "find_spec", lambda name: None)
     monkeypatch.setattr(interpreters, "asked", lambda *_, **__: pytest.fail("there is no torch to be asked"))
-    found = advising.advise("numpy", requires_grad=True, numel=1e5)
+    found = advise.advise("numpy", requires_grad=True, numel=1e5)
     assert (found.code, found.measured, found.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
 
 
@@ -108,7 +109,7 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
 )
 def test_the_code_does_as_asked(to, independent, requires_grad, keep_graph):
     """Run on this torch, on which it was measured a moment before."""
-    found = advising.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
+    found = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
     assert found.measured == "here"
     assert found.torch == torch.__version__
     x = torch.ones(4).requires_grad_(requires_grad)
@@ -135,7 +136,7 @@ def test_the_code_does_as_asked(to, independent, requires_grad, keep_graph):
 )
 def test_what_cannot_be_asked_is_refused(asked, text):
     with pytest.raises(TensorcopyError, match=text):
-        advising.advise(**asked)
+        advise.advise(**asked)
 
 
 def test_the_command_says_what_to_type_why_and_what_to_beware_of(capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy import observations
+from tensorcopy.report import semantics_text
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing, Visit, timing
 from tensorcopy.site import answers
@@ -126,4 +126,4 @@ def test_a_result_of_an_unknown_release_is_not_shown():
 )
 def test_an_outcome_in_words(seen, words):
     """As the page and the terminal have it."""
-    assert observations.outcome({**SEEN, **seen}) == words
+    assert semantics_text.outcome({**SEEN, **seen}) == words

@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from tensorcopy import report_card
 from tensorcopy.analysis import accuracy, change_points
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.two_sample import Change, Verdict
@@ -16,6 +15,7 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases import release_table
+from tensorcopy.report import report_card
 from tests.conftest import measured_in_passes
 from tests.test_judging import golden
 

@@ -8,9 +8,9 @@ from html import unescape
 import pytest
 
 from tensorcopy.analysis import recommend
+from tensorcopy.report.units import duration
 from tensorcopy.results import load, select
 from tensorcopy.site import addresses, chooser, pages
-from tensorcopy.units import duration
 from tests.conftest import ROOT
 
 

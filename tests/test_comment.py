@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy import comment, pull_request
+from tensorcopy import pull_request
 from tensorcopy.analysis import retest
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.measure import plan
 from tensorcopy.pull_request import Contest, Outcome, Request, Side
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import pr_comment
 from tests.conftest import ROOT, compared, measured_in_passes
 from tests.test_judging import golden, passes
 
@@ -54,7 +55,7 @@ def left_behind(folder, document, name="comparison.json"):
 
 
 def said(folder, device="cpu", before="") -> str:
-    return comment.body(device, comment.section(folder, RUN, device), before)
+    return pr_comment.body(device, pr_comment.section(folder, RUN, device), before)
 
 
 def test_the_comment_is_read_in_five_seconds(found, tmp_path):
@@ -125,7 +126,7 @@ def test_no_text_of_an_artifact_does_anything(found, tmp_path):
         place[path[-1]] = evil
         text = said(left_behind(tmp_path / "out", spoilt))
         seen.add("cannot be shown" in text)
-        assert text.startswith(f"{comment.MARKER}\n\n<!-- tensorcopy: cpu -->\n### ")
+        assert text.startswith(f"{pr_comment.MARKER}\n\n<!-- tensorcopy: cpu -->\n### ")
         assert text.count("<!--") == 3
         assert all(character.isprintable() or character == "\n" for character in text)
         tokens = [inner for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text) for inner in (token, *(token.children or ()))]
@@ -201,7 +202,7 @@ def test_two_devices_share_a_comment_and_each_replaces_its_own(found, tmp_path):
 def test_what_is_written_is_what_is_read(found):
     """The schema has everything that a real comparison says."""
     for one in (outcome(found), outcome(found, kind="release"), outcome(None, base=["a"], head=["b"])):
-        assert list(comment._validator().iter_errors(json.loads(json.dumps(document(one))))) == []
+        assert list(pr_comment._validator().iter_errors(json.loads(json.dumps(document(one))))) == []
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ import torch
 from torch.utils.benchmark import Timer
 
 import tensorcopy
-from tensorcopy import figures, multiples
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
+from tensorcopy.report.local import sweep, sweep_plot, sweep_table
 from tensorcopy.worker.probes import size_sweep
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 from tests.conftest import ROOT
@@ -75,10 +75,10 @@ def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
 
 def test_times_are_told_as_multiples():
     """Of a method's at each size."""
-    assert multiples.divisors(KNOWN["curves"], "fast") == {1: 1e-6, 2: 1e-6, 4: 2e-6}
-    assert multiples.divisors(KNOWN["curves"], "") == {1: 1.0, 2: 1.0, 4: 1.0}
+    assert sweep_table.divisors(KNOWN["curves"], "fast") == {1: 1e-6, 2: 1e-6, 4: 2e-6}
+    assert sweep_table.divisors(KNOWN["curves"], "") == {1: 1.0, 2: 1.0, 4: 1.0}
     with pytest.raises(TensorcopyError, match="no such method was measured: got 'faster'; allowed: fast, slow"):
-        multiples.divisors(KNOWN["curves"], "faster")
+        sweep_table.divisors(KNOWN["curves"], "faster")
 
 
 def test_the_table_is_a_course_and_some_times(monkeypatch, capsys):
@@ -114,15 +114,14 @@ def test_labels_do_not_lie_on_each_other(tmp_path):
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    figures.drawn(known(**{f"m{number}": (1e-6, 1e-6, 1e-6 + number * 1e-12) for number in range(5)}), axes)
+    sweep_plot.drawn(known(**{f"m{number}": (1e-6, 1e-6, 1e-6 + number * 1e-12) for number in range(5)}), axes)
     heights = sorted(text.xy[1] for text in axes.texts if hasattr(text, "xy"))
-    assert all(after - before > 0.9 * figures.NEAREST for before, after in zip(heights, heights[1:]))
+    assert all(after - before > 0.9 * sweep_plot.NEAREST for before, after in zip(heights, heights[1:]))
 
 
 def test_in_python_it_is_an_axes(monkeypatch):
     """In a notebook, or on a figure of one's own."""
-    monkeypatch.setattr(size_sweep, "measured", lambda *_, **__: size_sweep.Curves(**{**KNOWN, "curves": (), "floor": None}))
-    monkeypatch.setattr(size_sweep, "asdict", lambda _: KNOWN)
+    monkeypatch.setattr(sweep, "measure", lambda *_, **__: KNOWN)
     axes = tensorcopy.plot("copies")
     assert [line.get_label() for line in axes.get_lines()] == ["code of fast", "code of slow", "code of floor"]
     assert axes.get_yscale() == "log"

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tensorcopy import comment
 from tensorcopy.cli import main
+from tensorcopy.report.comparison import pr_comment
 from tensorcopy.results import load
 from tests.conftest import NEW, ROOT, measured_in_passes
 from tests.test_comment import document, left_behind, outcome
@@ -80,7 +80,7 @@ def forge(tmp_path, monkeypatch):
     """A forge with two pull requests from a fork, of which one was measured; somebody has written our marker under it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    someone = {"id": 1, "issue": 7, "user": {"login": "someone", "type": "User"}, "body": f"{comment.MARKER} me", "url": "/comments/1"}
+    someone = {"id": 1, "issue": 7, "user": {"login": "someone", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": "/comments/1"}
     pulls = [{"number": number, "head": {"label": "fork:change", "sha": sha}} for number, sha in ((6, MOVED), (7, HEAD))]
     server.state = {"pulls": pulls, "comments": [someone], "started": [], "asked": []}
     Thread(target=server.serve_forever, daemon=True).start()
@@ -106,7 +106,7 @@ def test_one_comment_is_updated_in_place(forge, tmp_path, capsys):
     left_behind(tmp_path / "out", document(outcome(None, head=["second"])))
     assert main(["ci", "comment", str(first), "--post"]) == 0
     someone, ours = forge.state["comments"]
-    assert someone["body"] == f"{comment.MARKER} me"
+    assert someone["body"] == f"{pr_comment.MARKER} me"
     assert ours["issue"] == 7
     assert "second" in ours["body"]
     assert "first" not in ours["body"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import markdown, report
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import formats, markdown
 from tests.conftest import ROOT, compared, measured_in_passes
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -165,8 +165,8 @@ def test_the_summary_of_two_changes_is_between_them():
 def test_a_comment_is_cut_between_lines_and_says_so(folder):
     """GitHub refuses a longer one; its folds are closed."""
     found = compared(*NAMES, folder, margin=0.03)
-    whole = report.markdown(found)
-    cut = markdown.comparison(found.named, found.on, found.margin, report.rows(found), len(whole) - 40)
+    whole = formats.markdown(found)
+    cut = markdown.comparison(found.named, found.on, found.margin, formats.rows(found), len(whole) - 40)
     assert cut.count("<details>") == cut.count("</details>")
     assert "--format json has all" in cut
 

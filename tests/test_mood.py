@@ -9,9 +9,9 @@ from statistics import median, pstdev
 
 import pytest
 
-from tensorcopy import evidence
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.report.comparison import explain
 from tensorcopy.results import noise, passes
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import AS_MEASURED
@@ -82,7 +82,7 @@ def test_a_change_is_seen_through_the_moods(chance):
 def test_the_evidence_says_what_was_taken_off_a_pass(chance):
     """Beside its time as measured; of a case that follows fully, all of the mood."""
     one, other = measured("2.14.1", moods(chance), chance), measured("2.15.0", [0.1] * 10 + [0.0] * 10, chance)
-    lines = evidence.evidence(comparisons.between(one, other, ()), COPY).splitlines()
+    lines = explain.evidence(comparisons.between(one, other, ()), COPY).splitlines()
     taken_off = [float(line.split("mood ")[1].split()[0]) for line in lines if "mood " in line][20:]
     assert median(taken_off[:10]) - median(taken_off[10:]) == pytest.approx(10, abs=1.5)
 

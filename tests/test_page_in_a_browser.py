@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import report_card, site
+from tensorcopy import site
 from tensorcopy.asv_plugin import publisher
+from tensorcopy.report import report_card
 from tensorcopy.results import load
 from tensorcopy.site import addresses
 from tests.conftest import ROOT

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import comment, git, pull_request
+from tensorcopy import git, pull_request
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import pr_comment
 from tests.conftest import ROOT
 from tests.test_judging import golden
 
@@ -81,7 +82,7 @@ def measured(repository, workshop):
             check=False,
         )
         document = json.loads((out / "comparison.json").read_text())
-        said = comment.body("cpu", comment.section(out, "", "cpu"))
+        said = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
         rows = [
             row for one in document["contests"] for row in (one["comparison"] or {}).get("changes", ()) if row["before"] and row["after"]
         ]

@@ -15,10 +15,10 @@ import feedparser
 import jsonschema
 import pytest
 
-from tensorcopy import report_card
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.releases import release_table
+from tensorcopy.report import report_card
 from tensorcopy.results import load
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, pages, words

@@ -12,7 +12,6 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
 from tensorcopy.results import passes, select
 from tensorcopy.results.load import Case, Result
-from tensorcopy.units import count
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
 DISPATCHER = 2**14  # elements, up to which it decides what a copy costs
@@ -68,13 +67,6 @@ def _usual(series: Sequence[Result], case: Case) -> float:
     return median(strays) / 0.6745 if strays else 0.0  # of a median deviation, as a standard deviation
 
 
-def said(step: Step) -> str:
-    """A step in words: "slower by 12.1 %"."""
-    word = "slower" if step.ratio > 1 else "faster"
-    alone = ", seen in one release only" if step.alone else ""
-    return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
-
-
 @dataclass(frozen=True)
 class Move:
     """What went the same way at one release: cases on one device, where the dispatcher decides or where the memory does.
@@ -92,16 +84,6 @@ class Move:
     ratio: float
     most: tuple[Case, Step]
 
-    @property
-    def kind(self) -> str:
-        """ "cpu cases at numel ≤ 2¹⁴"."""
-        return f"{self.device} cases at numel {'≤' if self.small else '>'} {count(DISPATCHER)}"
-
-    @property
-    def sentence(self) -> str:
-        """ "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %"."""
-        return f"{len(self.cases)} of {self.of} {self.kind} {self.verdict}, median {_signed(self.ratio)}"
-
 
 def moves(found: Mapping[Case, Course]) -> list[Move]:
     """What moved together at each release, in order."""
@@ -118,7 +100,3 @@ def moves(found: Mapping[Case, Course]) -> list[Move]:
                 most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
                 told.append(Move(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
     return told
-
-
-def _signed(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"

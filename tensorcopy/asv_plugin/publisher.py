@@ -15,7 +15,7 @@ from typing import Any
 from asv.console import log
 from asv.publishing import OutputPublisher
 
-from tensorcopy import report_card
+from tensorcopy.report import report_card
 from tensorcopy.results import load
 
 ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts

@@ -58,8 +58,9 @@ def add(commands: Any) -> None:
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import git, pull_request, report
+    from tensorcopy import git, pull_request
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.report.comparison import formats
 
     head = git.commit(options.head)
     request = pull_request.Request(
@@ -78,7 +79,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             _keep(options.out, pull_request.document(request, outcomes))  # whatever happens to the next
     for outcome in outcomes:
         if outcome.found is not None:
-            console.print(report.terminal(outcome.found), soft_wrap=not console.is_terminal)
+            console.print(formats.terminal(outcome.found), soft_wrap=not console.is_terminal)
         for name, lines in outcome.failures.items():
             console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
     if not outcomes or not all(outcome.compared for outcome in outcomes):
@@ -87,23 +88,23 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 
 
 def _keep(folder: Path, document: dict[str, Any]) -> None:
-    from tensorcopy import comment
+    from tensorcopy.report.comparison import pr_comment
     from tensorcopy.results import files
 
-    files.put(folder / comment.FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    files.put(folder / pr_comment.FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import comment
+    from tensorcopy.report.comparison import pr_comment
 
     if not options.post:
-        sys.stdout.write(comment.body(options.device, comment.section(options.artifact, "", options.device)) + "\n")
+        sys.stdout.write(pr_comment.body(options.device, pr_comment.section(options.artifact, "", options.device)) + "\n")
         return 0
     from tensorcopy import github
 
     run = github.measured()
-    text = comment.section(options.artifact, run.address, options.device)
-    console.print(github.comment(run, comment.MARKER, lambda before: comment.body(options.device, text, before)), soft_wrap=True)
+    text = pr_comment.section(options.artifact, run.address, options.device)
+    console.print(github.comment(run, pr_comment.MARKER, lambda before: pr_comment.body(options.device, text, before)), soft_wrap=True)
     return 0
 
 

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy import advising, multiples
 from tensorcopy.cli.shared import bar
 from tensorcopy.measure.progress import Progress
-from tensorcopy.observations import differences, outcome
 from tensorcopy.releases import interpreters
-from tensorcopy.units import count, duration
+from tensorcopy.report.local import advise, sweep, sweep_table
+from tensorcopy.report.semantics_text import differences, outcome
+from tensorcopy.report.units import count, duration
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
     ask = partial(
-        advising.advise,
+        advise.advise,
         options.to,
         independent=options.independent,
         keep_graph=options.keep_graph,
@@ -73,7 +73,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         numel=options.numel,
         device=options.device,
     )
-    if options.shipped or not advising.can_measure(options.interpreter):
+    if options.shipped or not advise.can_measure(options.interpreter):
         advice = ask(shipped=True)
     else:
         with bar(Console(stderr=True, highlight=False)) as tell:
@@ -106,7 +106,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _cost(choice: advising.Choice) -> str:
+def _cost(choice: advise.Choice) -> str:
     times = f"{choice.multiple:.2g} times its floor" if choice.multiple else ""
     return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", times]))
 
@@ -158,24 +158,25 @@ def _texts(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[str]]]:
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
     if options.out is not None:
-        from tensorcopy import figures  # before anything is measured: it may be missing
+        from tensorcopy.report.local import sweep_plot  # before anything is measured: it may be missing
 
-        figures.writable(options.out)
-    request = {"what": options.what, "device": options.device, "most": options.max, "requires_grad": options.requires_grad}
+        sweep_plot.writable(options.out)
     with bar(Console(stderr=True, highlight=False)) as tell:
-        found = interpreters.asked(
-            interpreters.executable(options.interpreter),
-            "tensorcopy.worker.probes.size_sweep",
-            json.dumps(request),
+        found = sweep.measure(
+            options.what,
+            device=options.device,
+            most=options.max,
+            requires_grad=options.requires_grad,
+            interpreter=options.interpreter,
             tell=lambda share, doing: tell(Progress(f"{options.what}: {doing}", share, 0.0)),
         )
     if options.json:
         sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if options.out is not None:
-        figures.saved(found, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
+        sweep_plot.saved(found, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
         console.print(f"The picture: {options.out}", soft_wrap=True)
     elif not options.json:
-        console.print(multiples.table(found, options.relative_to), soft_wrap=not console.is_terminal)
+        console.print(sweep_table.table(found, options.relative_to), soft_wrap=not console.is_terminal)
         grad = ", of a leaf that requires grad" if options.requires_grad else ""
         how = f"torch {found['torch']}, {found['on']}, float32 on {found['device']}{grad}, one thread, {found['day']}"
         console.print(Text(f"\n{how}: medians of interleaved rounds"), soft_wrap=True)

@@ -76,8 +76,8 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import report
     from tensorcopy.analysis.two_sample import MARGIN, Verdict
+    from tensorcopy.report.comparison import formats
 
     found = _judged(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
     if options.confirm:
@@ -89,9 +89,9 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
             if retest.flagged(found):
                 found = retest.confirmed(found, remeasure.measurer(found.before, found.after, configuration.places(), tell))
     if options.format == "text":
-        console.print(report.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
+        console.print(formats.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
     else:
-        sys.stdout.write({"markdown": report.markdown, "json": report.as_json, "csv": report.as_csv}[options.format](found))
+        sys.stdout.write({"markdown": formats.markdown, "json": formats.as_json, "csv": formats.as_csv}[options.format](found))
     if not any(change.interval for change in found.changes.values()):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
         return NOTHING_COMPARED
@@ -110,9 +110,9 @@ def _judged(before: str, after: str, machine: str, pattern: str, device: str, ma
 
 
 def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import evidence
     from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.two_sample import MARGIN
+    from tensorcopy.report.comparison import explain
 
     found = _judged(options.before, options.after, options.machine, "", "", MARGIN)
     exact = [case for case in found.changes if comparisons.named(case) == options.case]
@@ -125,13 +125,13 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
             allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
             next="a name as tensorcopy compare prints it",
         )
-    console.print(evidence.evidence(found, fit[0]), soft_wrap=True, end="", markup=False)
+    console.print(explain.evidence(found, fit[0]), soft_wrap=True, end="", markup=False)
     return 0
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import case_history
     from tensorcopy.analysis import change_points, comparisons, series
+    from tensorcopy.report import case_history
 
     if options.values:
         for path in options.values:
@@ -155,11 +155,11 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 def _report_card(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy import report_card
     from tensorcopy.analysis import accuracy
     from tensorcopy.asv_plugin import configuration, detection
     from tensorcopy.measure import injected_slowdowns, plan
     from tensorcopy.measure.progress import Progress
+    from tensorcopy.report import report_card
 
     annotated = accuracy.annotated(_json(options.dataset), detection) if options.dataset else None
     with bar(Console(stderr=True, highlight=False)) as tell:

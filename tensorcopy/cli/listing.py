@@ -94,7 +94,7 @@ def _new_releases(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.observations import outcome
+    from tensorcopy.report.semantics_text import outcome
 
     order = {release.sha: index for index, release in enumerate(release_table.load())}
     read = load.load_results(RESULTS)
@@ -128,8 +128,8 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.report.units import duration
     from tensorcopy.results import baseline
-    from tensorcopy.units import duration
 
     read = load.load_results(RESULTS)
     result = select.newest(read.found, options.release, options.machine, options.python)
@@ -168,7 +168,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 
 def _readme(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import advising, readme
+    from tensorcopy import readme
+    from tensorcopy.report.local import advise
 
     read = load.load_results(RESULTS)
     if read.problems:
@@ -180,11 +181,11 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
         page = Path(name)
         page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
     Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
-    advising.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
+    advise.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
     for name, text in {**_reference(), **_drawings(select.newest(read.found))}.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
-    console.print(f"README.md, docs/ and {advising.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
+    console.print(f"README.md, docs/ and {advise.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
     return 0
 
 
@@ -208,18 +209,19 @@ def _drawings(newest: load.Result) -> dict[str, str]:
 
 def _shipped(found: Sequence[load.Result]) -> str:
     """What `tensorcopy advise` says where torch is not: what the chooser's pages say."""
-    from tensorcopy import advising
+    from tensorcopy.report.local import advise
     from tensorcopy.site import answers
 
     machine = answers.machines(found, release_table.load())[0]
-    document = advising.shipped(machine.result, machine.series[0].results)
+    document = advise.shipped(machine.result, machine.series[0].results)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _methodology(found: Sequence[load.Result]) -> dict[str, str]:
     """The produced parts of docs/methodology.md by name."""
-    from tensorcopy import methodology, report_card
+    from tensorcopy import methodology
     from tensorcopy.measure import injected_slowdowns as changes
+    from tensorcopy.report import report_card
 
     if not AGREEMENT.exists():
         raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")

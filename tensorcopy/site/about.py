@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorcopy import report_card
+from tensorcopy.report import report_card
 from tensorcopy.site import addresses
 from tensorcopy.site.book import Book, File, Page
 

@@ -42,7 +42,7 @@ class File:
 class Book:
     """What was measured, and what is known of it.
 
-    card : the report card (`tensorcopy.report_card`); None where there is none
+    card : the report card (`report_card`); None where there is none
     docs : the pages of docs/ as Markdown, by the names of their files: "guide", "guide.ja"
     day : of writing, "2026-11-21"
     """

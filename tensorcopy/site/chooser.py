@@ -7,11 +7,11 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import Option, Wish
+from tensorcopy.report.units import count
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, Page
 from tensorcopy.site.words import LANGUAGES, speaker
-from tensorcopy.units import count
 
 FIRST = Wish(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
 AT = 2**17  # of the sizes measured the nearest to it is shown first

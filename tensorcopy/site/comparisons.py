@@ -10,15 +10,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy import report
 from tensorcopy.analysis.comparisons import Comparison, named, version
 from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.report.comparison import formats as comparison_formats
+from tensorcopy.report.comparison.wording import CHANGED, headline, ordered
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, formats, pictures, series
 from tensorcopy.site.answers import Machine
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
-from tensorcopy.wording import CHANGED, headline, ordered
 
 ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
 
@@ -44,11 +44,11 @@ def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[
     values = {
         "found": found,
         "machine": machine,
-        "headline": headline(report.rows(found)),
+        "headline": headline(comparison_formats.rows(found)),
         "counts": [(verdict.value, verdicts.count(verdict)) for verdict in ORDER],
         "changed": sorted((row for row in rows if row[1].verdict in CHANGED), key=_how_sure),
         "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in CHANGED]),
-        "why": report.counted(found),
+        "why": comparison_formats.counted(found),
         "widest": widest,
         "svg": Markup(pictures.of_changes(found, widest)),  # noqa: S704 - our own SVG
         "case_page": lambda case: addresses.of_case(found.after.machine, case),

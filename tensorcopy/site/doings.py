@@ -9,14 +9,14 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.observations import outcome
+from tensorcopy.report.semantics_text import outcome
+from tensorcopy.report.units import size
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, peak
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.series import Series
-from tensorcopy.units import size
 
 KINDS = {"with_grad": "a leaf that requires grad", "plain": "a tensor that does not"}
 COUNTS = ("allocated", "peak", "allocations")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change
+from tensorcopy.report.units import count
 from tensorcopy.results.load import Case
-from tensorcopy.units import count
 
 SHORT = 2  # characters
 NARROW = "\u202f"  # a space that does not break

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.series import said
+from tensorcopy.report.case_history import said
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, landing, pictures

@@ -10,13 +10,14 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.series import DISPATCHER, Move
 from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.report.case_history import sentence
+from tensorcopy.report.units import count
 from tensorcopy.site import addresses
 from tensorcopy.site.answers import CostTable, Machine, by_method
 from tensorcopy.site.book import Book, Page
 from tensorcopy.site.formats import coded, percent
 from tensorcopy.site.series import Series
 from tensorcopy.site.words import LANGUAGES, Speaker, speaker
-from tensorcopy.units import count
 
 CHANGES = 6  # of the last, so that the page stays short
 FOUND = 0.1  # the slowdown that most people would want to be told of
@@ -113,7 +114,7 @@ def moves(book: Book, one: Series) -> list[dict[str, Any]]:
                 "device": move.device,
                 "small": move.small,
                 "ratio": move.ratio,
-                "text": move.sentence,
+                "text": sentence(move),
                 "most": case,
                 "most_ratio": step.ratio,
                 "most_address": addresses.of_case(one.machine, case),

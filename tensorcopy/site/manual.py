@@ -19,9 +19,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.i18n import LANGUAGES
 from tensorcopy.site import addresses, drawings, formats
 from tensorcopy.site.book import Book, Page
-from tensorcopy.words import LANGUAGES
 
 ELSEWHERE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 

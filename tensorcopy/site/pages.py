@@ -14,13 +14,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison.wording import SIGNS
+from tensorcopy.report.units import count, duration, size
 from tensorcopy.results.load import Result
 from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, manual, sizes
 from tensorcopy.site.book import Book, File, Page
 from tensorcopy.site.plot import SHAPES
 from tensorcopy.site.words import speaker
-from tensorcopy.units import count, duration, size
-from tensorcopy.wording import SIGNS
 
 HERE = Path(__file__).parent
 OURS = ("tensorcopy.css", "tensorcopy.js")
@@ -62,7 +62,7 @@ REPLACED = "\ufffd"
 def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
     """Write every page, its data, the stylesheet and the script into `directory`, which exists.
 
-    card : of `tensorcopy.report_card`; docs : Markdown by the names of files, as `Book` has it
+    card : of `report_card`; docs : Markdown by the names of files, as `Book` has it
     """
     for name in OURS:
         shutil.copyfile(HERE / name, directory / name)

@@ -9,13 +9,13 @@ from pathlib import Path
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.report.units import count, duration
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.answers import CostTable, History, Machine, in_order
 from tensorcopy.site.formats import percent
 from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
 from tensorcopy.site.series import Series
-from tensorcopy.units import count, duration
 
 STYLESHEET = Path(__file__).with_name("tensorcopy.css")
 COLOURS = 5

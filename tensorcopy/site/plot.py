@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.units import count, rounded, size
+from tensorcopy.report.units import count, rounded, size
 
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10

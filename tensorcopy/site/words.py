@@ -1,4 +1,4 @@
-"""The words of `tensorcopy.words` as the pages' markup. Pure."""
+"""The words of `tensorcopy.report.i18n` as the pages' markup. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from tensorcopy.words import LANGUAGES, table
+from tensorcopy.report.i18n import LANGUAGES, table
 
 Speaker = Callable[..., Markup]
 

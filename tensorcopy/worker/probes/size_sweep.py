@@ -113,35 +113,6 @@ def measured(
     )
 
 
-def plot(
-    what: str = "copies",
-    *,
-    device: str = "cpu",
-    most: int = MOST,
-    requires_grad: bool = False,
-    logx: bool = True,
-    logy: bool = True,
-    relative_to: str = "",
-    axes: Any = None,
-) -> Any:
-    """Measure, and draw on a matplotlib axes, which is returned; on the present figure's where none is given.
-
-    what : "copies" or "conversions"
-    most : elements of the largest tensor
-    relative_to : a method's name or "floor": times as multiples of its
-
-    Raises TensorcopyError where matplotlib is missing, and as `measured` does.
-    """
-    from tensorcopy import figures
-
-    if axes is None:
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(figsize=figures.SIZE, layout="constrained")[1]
-    found = measured(what, device=device, most=most, requires_grad=requires_grad)
-    return figures.drawn(asdict(found), axes, logx=logx, logy=logy, relative_to=relative_to)
-
-
 def _times(acts: Mapping[tuple[str, int], Timer], tell: Callable[[float, str], None]) -> dict[tuple[str, int], list[float]]:
     numbers: dict[tuple[str, int], int] = {}
     times: dict[tuple[str, int], list[float]] = {key: [] for key in acts}

@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.series import MEDIANS, Course, _signed, moves, said
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.series import DISPATCHER, MEDIANS, Course, Move, moves
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Case
-from tensorcopy.units import duration
 
 BAR = 32  # columns
 
@@ -45,6 +46,23 @@ def _ended(course: Course) -> str:
     return f"{len(course.steps)} step{'s' if len(course.steps) > 1 else ''}; the last with {course.releases[last.index]}."
 
 
+def said(step: Step) -> str:
+    """A step in words: "slower by 12.1 %"."""
+    word = "slower" if step.ratio > 1 else "faster"
+    alone = ", seen in one release only" if step.alone else ""
+    return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
+
+
+def kind(move: Move) -> str:
+    """Which cases changed: "cpu cases at numel ≤ 2¹⁴"."""
+    return f"{move.device} cases at numel {'≤' if move.small else '>'} {count(DISPATCHER)}"
+
+
+def sentence(move: Move) -> str:
+    """A change in words: "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %"."""
+    return f"{len(move.cases)} of {move.of} {kind(move)} {move.verdict}, median {_signed(move.ratio)}"
+
+
 def summed_up(found: Mapping[Case, Course]) -> RenderableType:
     """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
     table = Table(box=None, pad_edge=False)
@@ -52,10 +70,14 @@ def summed_up(found: Mapping[Case, Course]) -> RenderableType:
         table.add_column(title, overflow="fold")
     for move in moves(found):
         case, step = move.most
-        moved = f"{len(move.cases)} of {move.of} {move.kind} {move.verdict}"
+        moved = f"{len(move.cases)} of {move.of} {kind(move)} {move.verdict}"
         table.add_row(move.release, moved, _signed(move.ratio), f"{comparisons.named(case)} {_signed(step.ratio)}")
     heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
     return Group(heading, table if table.row_count else Text("No step is seen."))
+
+
+def _signed(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %"
 
 
 def of_values(path: Path) -> tuple[list[float | None], list[float]]:

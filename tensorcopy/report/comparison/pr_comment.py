@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 
-from tensorcopy import markdown
 from tensorcopy.analysis.two_sample import Change, Verdict, worded
-from tensorcopy.markdown import code
-from tensorcopy.runners import DEVICES
+from tensorcopy.report.comparison import markdown
+from tensorcopy.report.comparison.markdown import code
+from tensorcopy.worker.devices import DEVICES
 
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"

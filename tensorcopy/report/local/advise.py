@@ -18,11 +18,11 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import Option, Wish
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
+from tensorcopy.report.i18n import said
+from tensorcopy.report.units import count
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Visit, timing
-from tensorcopy.units import count
-from tensorcopy.words import said
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # what is wanted, as it may be typed

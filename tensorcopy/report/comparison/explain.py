@@ -7,9 +7,9 @@ from statistics import median
 
 from tensorcopy.analysis.comparisons import Comparison, named
 from tensorcopy.analysis.two_sample import ALPHA
+from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Visit
-from tensorcopy.units import duration
 
 WIDTH = 56  # columns of the axis: a line of 80 beside its labels
 SAMPLE, MIDDLE = "·", "●"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.multiples import divisors
+from tensorcopy.report.local.sweep_table import divisors
 
 try:
     from matplotlib import rc_context

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.units import duration
+from tensorcopy.report.units import duration
 
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = 4  # sizes whose times stand in a table

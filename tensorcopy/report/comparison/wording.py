@@ -8,7 +8,7 @@ from statistics import median
 from typing import TypeVar
 
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.units import duration
+from tensorcopy.report.units import duration
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.SAME: "⚪", Verdict.UNDECIDED: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, times
+from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, times
 
 LONGEST = 60_000  # characters of a comment; GitHub takes 65,536
 

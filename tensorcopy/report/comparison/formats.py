@@ -1,4 +1,4 @@
-"""Verdicts as a person or a program reads them: for the terminal, as JSON and CSV; as Markdown by `tensorcopy.markdown`. Pure."""
+"""Verdicts as a person or a program reads them: for the terminal, as JSON and CSV; as Markdown by `markdown`. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, named
 from tensorcopy.analysis.two_sample import ALPHA, Change, Verdict
-from tensorcopy.markdown import comparison
+from tensorcopy.report.comparison.markdown import comparison
+from tensorcopy.report.comparison.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, times
 from tensorcopy.results.load import Case
-from tensorcopy.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, times
 
 Row = tuple[Case, Change]  # of `wording`, which knows a case by any name
 
@@ -48,7 +48,7 @@ def rows(found: Comparison) -> list[tuple[str, Change]]:
 
 
 def markdown(found: Comparison) -> str:
-    """As a comment; see `tensorcopy.markdown`."""
+    """As a comment; see `markdown`."""
     return comparison(found.named, found.on, found.margin, rows(found))
 
 
