@@ -7,14 +7,15 @@ import pytest
 from tensorcopy.report import semantics_text
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing, Visit, timing
-from tensorcopy.site import answers
+from tensorcopy.site.model.costs import Cost
+from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, SEEN, measured
 
 RELEASES = (OLD, NEW)
 
 
 def only(*found):
-    (machine,) = answers.machines(found, RELEASES)
+    (machine,) = machines(found, RELEASES)
     return machine
 
 
@@ -47,7 +48,7 @@ def test_what_it_costs_with_grad_decides_between_equals():
 def test_a_missing_time_is_never_the_least():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
-    assert machine.costs[0].costs[1][0] == answers.Cost(None, least=False, contender=False)
+    assert machine.costs[0].costs[1][0] == Cost(None, least=False, contender=False)
 
 
 def test_a_machine_says_how_quiet_it_was():
@@ -105,12 +106,12 @@ def test_the_machine_that_measured_last_comes_first():
     times = {("a", 1): 1e-6}
     shipped = measured(NEW, times, machine="shipped", started="2026-11-20T00:00:00+00:00")
     here = measured(NEW, times, machine="here", started="2026-11-21T00:00:00+00:00")
-    assert [machine.name for machine in answers.machines((shipped, here), RELEASES)] == ["here", "shipped"]
+    assert [machine.name for machine in machines((shipped, here), RELEASES)] == ["here", "shipped"]
 
 
 def test_a_result_of_an_unknown_release_is_not_shown():
     """Its row may have been taken out of the table."""
-    assert answers.machines((measured(NEW, {("a", 1): 1e-6}),), (OLD,)) == []
+    assert machines((measured(NEW, {("a", 1): 1e-6}),), (OLD,)) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from tensorcopy.analysis import recommend
 from tensorcopy.report.units import duration
 from tensorcopy.results import load, select
-from tensorcopy.site import addresses, chooser, pages
+from tensorcopy.site import addresses, render
+from tensorcopy.site.pages import chooser
 from tests.conftest import ROOT
 
 
@@ -18,13 +19,13 @@ from tests.conftest import ROOT
 def book():
     """Of the newest release alone: the chooser speaks of no other."""
     found = load.load_results(ROOT / "results").found
-    return pages.book((select.newest(found),))
+    return render.book((select.newest(found),))
 
 
 @pytest.fixture(scope="module")
 def site(book) -> dict[str, str]:
-    templates = pages._templates(book)
-    return {page.address: pages._page(templates, page) for page in chooser.pages(book)}
+    templates = render._templates(book)
+    return {page.address: render._page(templates, page) for page in chooser.pages(book)}
 
 
 def options(page: str) -> list[tuple[str, str]]:

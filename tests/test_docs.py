@@ -39,5 +39,5 @@ def test_every_command_in_docs_is_one():
         shell = "".join(re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
         for line in re.findall(r"^(?:uv run )?tensorcopy (.*)$", shell, re.MULTILINE):
             seen += 1
-            assert cli._parser().parse_args(shlex.split(line)).command, line
+            assert cli.parser().parse_args(shlex.split(line)).command, line
     assert seen >= 6

@@ -9,7 +9,7 @@ import pytest
 
 from tensorcopy.releases.release_table import load as releases
 from tensorcopy.results import load
-from tensorcopy.site import pages
+from tensorcopy.site import render
 from tests.conftest import measured_in_passes
 from tests.test_site import Tags
 
@@ -32,7 +32,7 @@ def spoilt(folder, change, **ledger):
     change(document)
     path.write_text(json.dumps(document))
     read = load.load_results(folder)
-    site = dict(pages.files(pages.book(read.found)))
+    site = dict(render.files(render.book(read.found)))
     for address, text in site.items():
         if address.endswith(".html"):
             page = Tags(text)

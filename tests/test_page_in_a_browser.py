@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import site
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.report import report_card
 from tensorcopy.results import load
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, render
+from tensorcopy.site import publisher as pages_publisher
 from tests.conftest import ROOT
 from tests.test_site import follow_all_links
 
@@ -60,7 +60,7 @@ def published(tmp_path_factory) -> Path:
     card = json.loads((ROOT / report_card.FILE).read_text())
     begin = time.process_time()
     publisher._explorer(directory)
-    site.write(load.load_results(ROOT / "results").found, card, publisher.documentation(ROOT), directory)
+    render.write(load.load_results(ROOT / "results").found, card, pages_publisher.documentation(ROOT), directory)
     (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
 

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.site import answers, pictures
-from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
+from tensorcopy.site.charts import charts
+from tensorcopy.site.charts.svg_plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
+from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, measured
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -86,12 +87,12 @@ def test_a_step_and_a_band_are_drawn():
 def test_a_picture_follows_light_and_dark_and_asks_for_no_style():
     """Colours are the stylesheet's; alone it brings them along, both ways."""
     found = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
-    (machine,) = answers.machines(found, (OLD, NEW))
-    svg = pictures.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"})
+    (machine,) = machines(found, (OLD, NEW))
+    svg = charts.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"})
     assert "x.b(), torch 2.0.0, py3.11-cuda: 2.00 µs" in svg
     assert "style" not in svg
     assert not re.search(r'(fill|stroke)="', svg)
-    alone = pictures.standalone(svg)
+    alone = charts.standalone(svg)
     assert "prefers-color-scheme: dark" in alone
     assert "--series-1:#" in alone
     assert ElementTree.fromstring(alone).tag == f"{SVG}svg"

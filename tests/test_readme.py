@@ -5,30 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 
-import pytest
-
-from tensorcopy import cli, readme
-from tensorcopy.cli import listing
+from tensorcopy import cli
 from tensorcopy.results import load
+from tensorcopy.site.docgen import build
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def machine():
-    return readme.best_known(load.load_results(ROOT / "results").found)
-
-
-def test_what_docs_show_is_not_stale(machine, monkeypatch):
+def test_what_docs_show_is_not_stale(monkeypatch):
     """`tensorcopy readme` would change nothing."""
-    assert readme.written(TEXT, readme.parts(machine)) == TEXT
     monkeypatch.chdir(ROOT)
-    produced = listing._methodology(machine.results)
-    for name, parts in (("docs/methodology.md", produced), ("docs/memory.md", {"memory": produced["memory"]})):
-        page = (ROOT / name).read_text(encoding="utf-8")
-        assert readme.written(page, parts, name) == page
-    assert readme.picture(machine) == (ROOT / "docs/history.svg").read_text(encoding="utf-8")
+    documents = build.documents(load.load_results(ROOT / "results").found, cli.parser())
+    assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 
 def test_the_readme_is_short_before_its_details():
@@ -47,7 +36,7 @@ def commands_of(parser, name):
 
 def test_every_command_and_option_is_documented():
     """As `tensorcopy --help` has them."""
-    for name, command in commands_of(cli._parser(), ""):
+    for name, command in commands_of(cli.parser(), ""):
         first, _, then = name.partition(" ")
         (row,) = [line for line in TEXT.splitlines() if line.startswith(f"| `tensorcopy {first}`")]
         assert f"`{name}" in row or f"`{then} " in row or f"`{then}`" in row or not then, name

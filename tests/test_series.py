@@ -7,7 +7,11 @@ from datetime import date
 import pytest
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.site import addresses, answers, pictures, series
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.model import result_series
+from tensorcopy.site.model.machine import machines
+from tensorcopy.site.model.summary import by_method, summary
 from tests.conftest import NEW, OLD, measured
 
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
@@ -21,7 +25,7 @@ def table(monkeypatch):
 
 
 def pair_names(*found) -> list[str]:
-    return [addresses.of_pair(one, other) for _, one, other in series.pairs(series.of_results(found, RELEASES))]
+    return [addresses.of_pair(one, other) for _, one, other in result_series.pairs(result_series.of_results(found, RELEASES))]
 
 
 def test_series_are_in_order():
@@ -30,7 +34,7 @@ def test_series_are_in_order():
         measured(release, TIMES, started="2026-11-20T00:00:00+00:00", python=python) for release in RELEASES for python in ("3.9", "3.11")
     ]
     here = measured(NEW, TIMES, machine="here", started="2026-11-21T00:00:00+00:00")
-    ordered = series.of_results([*reversed(shipped), here], RELEASES)
+    ordered = result_series.of_results([*reversed(shipped), here], RELEASES)
     assert [(one.machine, one.environment) for one in ordered] == [("here", "py3.11-cuda"), ("box", "py3.11-cuda"), ("box", "py3.9-cuda")]
     assert [release.version for release in ordered[1].releases] == ["1.0.0", "2.0.0", "2.1.0"]
 
@@ -53,7 +57,7 @@ def test_the_same_release_elsewhere_is_a_pair():
 
 def test_pairs_are_bounded_but_neighbours_are_always_there(monkeypatch):
     """However many machines there are."""
-    monkeypatch.setattr(series, "MOST_PAIRS", 1)
+    monkeypatch.setattr(result_series, "MOST_PAIRS", 1)
     names = pair_names(*(measured(release, TIMES, machine=machine) for release in RELEASES for machine in ("a", "b")))
     assert {f"compare/{machine}/py3.11-cuda/{pair}.html" for machine in "ab" for pair in ("1.0.0..2.0.0", "2.0.0..2.1.0")} <= set(names)
     assert len(names) == 2 * 3 + 1  # with each against the newest, and one across
@@ -62,18 +66,18 @@ def test_pairs_are_bounded_but_neighbours_are_always_there(monkeypatch):
 def test_a_machine_that_changed_is_told_from_torch():
     """In words with the release, and as a line in the picture of every case."""
     found = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]
-    (machine,) = answers.machines(found, RELEASES)
+    (machine,) = machines(found, RELEASES)
     assert machine.series[0].turns == {"2.0.0": ["hugepages: madvise → always"]}
-    svg = pictures.of_case(machine, machine.cases[0], lambda one, other: "")
+    svg = charts.of_case(machine, machine.cases[0], lambda one, other: "")
     assert svg.count("machine, not torch") == 1
 
 
 def test_a_gap_is_marked_and_a_point_leads_to_its_comparison():
     """A release without the case is no drop to zero."""
     found = [measured(OLD, TIMES), measured(NEW, {("b", 2**10): 1e-6}), measured(NEXT, TIMES)]
-    (machine,) = answers.machines(found, RELEASES)
+    (machine,) = machines(found, RELEASES)
     case = next(case for case in machine.cases if case["method"] == "a")
-    svg = pictures.of_case(machine, case, lambda one, other: f"{one.sha[0]}-{other.sha[0]}.html")
+    svg = charts.of_case(machine, case, lambda one, other: f"{one.sha[0]}-{other.sha[0]}.html")
     assert svg.count("not measured") == 1
     assert 'href="b-c.html"' in svg
 
@@ -81,9 +85,9 @@ def test_a_gap_is_marked_and_a_point_leads_to_its_comparison():
 def test_several_changes_make_one_word():
     """Slower where any is, same only where all are; with the number that stands for it."""
     found = [measured(OLD, {("a", 16): 1e-6, ("a", 128): 1e-6}), measured(NEW, {("a", 16): 1.5e-6, ("a", 128): 1e-6})]
-    (machine,) = answers.machines(found, RELEASES)
-    told = answers.by_method(machine.series[0].latest)["a", "cpu"]
+    (machine,) = machines(found, RELEASES)
+    told = by_method(machine.series[0].latest)["a", "cpu"]
     assert told.verdict.value == "slower"
     assert told.ratio == pytest.approx(1.5, rel=0.01)
     assert told.cases == 2
-    assert answers.summary([]) is None
+    assert summary([]) is None

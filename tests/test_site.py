@@ -16,12 +16,11 @@ import jsonschema
 import pytest
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.asv_plugin import publisher
 from tensorcopy.releases import release_table
 from tensorcopy.report import report_card
 from tensorcopy.results import load
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses, pages, words
+from tensorcopy.site import addresses, publisher, render, translate
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.14.1", "2.15.0")}
@@ -33,7 +32,7 @@ def shipped() -> dict[str, str]:
     found = tuple(one for one in load.load_results(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
     assert len(found) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / report_card.FILE).read_text())
-    return dict(pages.files(pages.book(found, card, publisher.documentation(ROOT))))
+    return dict(render.files(render.book(found, card, publisher.documentation(ROOT))))
 
 
 class Tags(HTMLParser):
@@ -95,7 +94,7 @@ def test_every_page_asks_its_own_site_only(shipped):
 
 def test_all_links_are_alive(shipped):
     """Every link inside the site leads to a page or a file of it, or to a place; another host's is one of PyTorch's notes, or in docs/."""
-    follow_all_links(shipped, {*shipped, *pages.OURS, addresses.EXPLORER})
+    follow_all_links(shipped, {*shipped, *render.OURS, addresses.EXPLORER})
 
 
 def follow_all_links(site: dict[str, str], there: set[str]) -> None:
@@ -143,7 +142,7 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
 
 def test_the_landing_page_is_small(shipped):
     """At most 100 kB with all it needs; and any page at most 400 kB."""
-    ours = sum((ROOT / "tensorcopy" / "site" / name).stat().st_size for name in pages.OURS)
+    ours = sum((ROOT / "tensorcopy" / "site" / name).stat().st_size for name in render.OURS)
     for language in ("", "ja/"):
         assert len(shipped[f"{language}index.html"].encode()) + ours <= 100_000
     assert max(len(text.encode()) for address, text in shipped.items() if address.endswith(".html")) <= 400_000
@@ -256,15 +255,15 @@ def test_the_feed_is_atom(shipped):
 
 def test_languages_have_the_same_words():
     """Every text in both, with the same places."""
-    for name, texts in words.table().items():
-        assert set(texts) == set(words.LANGUAGES), name
+    for name, texts in translate.table().items():
+        assert set(texts) == set(translate.LANGUAGES), name
         places = [set(re.findall(r"{(\w+)}", text)) for text in texts.values()]
         assert places[0] == places[1], name
 
 
 def test_the_japanese_pages_are_japanese(shipped):
     """Landing, chooser and glossary; each leads to the English one and back."""
-    for address in pages.TRANSLATED:
+    for address in render.TRANSLATED:
         page = shipped[addresses.translated(address, "ja")]
         assert len(re.findall("[ぁ-んァ-ン一-龥]", page)) > 100, address
         assert f'href="{addresses.relative(addresses.translated(address, "ja"), address)}"' in page
@@ -282,7 +281,7 @@ def test_both_glossaries_explain_the_same_words():
 
 def test_no_results_is_a_site_too():
     """Every page of the list is there and says how to come by some."""
-    empty = dict(pages.files(pages.book(())))
+    empty = dict(render.files(render.book(())))
     for address in ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html", "semantics.html"):
         assert "Nothing is measured yet" in empty[address]
         assert "uv run tensorcopy dashboard" in empty[address]
@@ -293,7 +292,7 @@ def test_no_results_is_a_site_too():
 def test_one_release_is_a_site_too(monkeypatch):
     """There is nothing to compare it with, and the page says so."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
-    one = dict(pages.files(pages.book((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
+    one = dict(render.files(render.book((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing is compared yet" in one["index.html"]
     assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
     assert all(page.open == [] for page in html(one).values())
@@ -317,7 +316,7 @@ def test_an_accelerator_speaks_for_itself(monkeypatch):
     """Its name, its code, its history; a time without grad is not given for a tensor with."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
-    site = dict(pages.files(pages.book([on_cuda(OLD, times), on_cuda(NEW, times)])))
+    site = dict(render.files(render.book([on_cuda(OLD, times), on_cuda(NEW, times)])))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
     assert answer == "torch 2.0.0 on Card 9000: use code of a there for a tensor of its own, code of a_numpy there for an ndarray."
     assert "code of a there on torch 2.0.0" in site["badge.svg"]
@@ -325,7 +324,7 @@ def test_an_accelerator_speaks_for_itself(monkeypatch):
     assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
     assert "not measured yet" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
-    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
 
 
 def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
@@ -334,17 +333,17 @@ def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
         result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
-    site = dict(pages.files(pages.book([whole, part])))
+    site = dict(render.files(render.book([whole, part])))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
-    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
     part.timings.clear()
     part.methods.clear()
     part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
         iter(whole.timings.values())
     )
-    site = dict(pages.files(pages.book([part])))
+    site = dict(render.files(render.book([part])))
     assert "Nothing is measured yet" in site["choose/index.html"]
-    follow_all_links(site, {*site, *pages.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
 
 
 def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
@@ -355,11 +354,11 @@ def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
     ]
-    site = dict(pages.files(pages.book(found)))
+    site = dict(render.files(render.book(found)))
     assert "<entry>" not in site["changes.xml"]
     assert "No step is seen" in site["index.html"]
     assert "The machine changed too: hugepages: never → always" in site["history/index.html"]
-    calm = dict(pages.files(pages.book([replace(one, ledger={**one.ledger, "hugepages": "never"}) for one in found])))
+    calm = dict(render.files(render.book([replace(one, ledger={**one.ledger, "hugepages": "never"}) for one in found])))
     assert calm["changes.xml"].count("<entry>") == 1
     assert "1 of 1 cpu cases of up to 2¹⁴ elements slower, median × 2" in calm["index.html"].replace("\u202f", " ")
 
@@ -369,7 +368,7 @@ def test_a_build_of_its_own_at_a_releases_commit_is_that_release(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     found = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     found[1].ledger["torch"] = "2.0.0a0+git1234"
-    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(pages.files(pages.book(found)))
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.book(found)))
 
 
 def test_the_command_for_more_evidence_names_the_machine(shipped):
@@ -383,7 +382,7 @@ def test_text_from_results_is_escaped(monkeypatch):
     hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
     found = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
-    site = dict(pages.files(pages.book(found)))
+    site = dict(render.files(render.book(found)))
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address

@@ -78,7 +78,7 @@ def test_every_command_of_ours_is_one(path):
     for run in re.findall(r"run: (.*)", path.read_text()):
         for command in re.findall(r"uv run [^&]*?tensorcopy ([^&]*)", run):
             typed = re.sub(r"\$(\w+)", lambda name: values[name[1]], command)
-            assert cli._parser().parse_args(shlex.split(typed)).command
+            assert cli.parser().parse_args(shlex.split(typed)).command
 
 
 def test_dependabot_is_as_github_describes_it():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable
 from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
@@ -15,10 +15,19 @@ from typing import Any
 from asv.console import log
 from asv.publishing import OutputPublisher
 
-from tensorcopy.report import report_card
-from tensorcopy.results import load
+from tensorcopy.errors import TensorcopyError
 
 ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts
+
+
+Writer = Callable[[Path, Path], Iterable[TensorcopyError]]  # from the folder of results and the site's folder to what went wrong
+
+_writers: list[Writer] = []
+
+
+def register(write: Writer) -> None:
+    """Let `asv publish` call `write` after asv has written its own files."""
+    _writers.append(write)
 
 
 class Pages(OutputPublisher):  # type: ignore[misc]
@@ -30,23 +39,13 @@ class Pages(OutputPublisher):  # type: ignore[misc]
 
     @classmethod
     def publish(cls, conf: Any, repo: Any, benchmarks: Any, graphs: Any, revisions: Any) -> None:
-        from tensorcopy import site
-
-        directory = Path(conf.html_dir)
-        _explorer(directory)
-        read = load.load_results(Path(conf.results_dir).absolute())
-        card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-        site.write(read.found, card, documentation(), directory)
-        for problem in read.problems:
+        html_dir = Path(conf.html_dir)
+        _explorer(html_dir)
+        problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
+        for problem in problems:
             log.error(str(problem))
-        if read.problems:
+        if problems:
             atexit.register(_fail)
-
-
-def documentation(checkout: Path = Path()) -> dict[str, str]:
-    """Every page of docs/ as Markdown, by the name of its file, and the changelog."""
-    files = [*sorted((checkout / "docs").glob("*.md")), *checkout.glob("CHANGELOG.md")]
-    return {path.name.removesuffix(".md").lower(): path.read_text(encoding="utf-8") for path in files}
 
 
 def _explorer(directory: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, here, judging, listing, measuring
+from tensorcopy.cli import ci, docs, here, judging, listing, measuring
 from tensorcopy.errors import TensorcopyError
 
 # what the extra brings, by the names they are imported under
@@ -31,7 +31,7 @@ DASHBOARD = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     console = Console(highlight=False)
     try:
         return int(options.command(options, console))
@@ -55,10 +55,11 @@ def missing(module: str) -> TensorcopyError:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
-    parser.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for family in (measuring, judging, listing, here, ci):
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
+    program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
+    commands = program.add_subparsers(required=True, metavar="COMMAND")
+    for family in (measuring, judging, listing, here, ci, docs):
         family.add(commands)
-    return parser
+    return program

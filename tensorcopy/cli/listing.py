@@ -1,23 +1,19 @@
-"""Lists and documents on the command line: releases, times, methods and readme. Arguments, printing, exit codes."""
+"""Lists and documents on the command line: releases, times and methods. Arguments, printing, exit codes."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from tensorcopy.cli.measuring import AGREEMENT
 from tensorcopy.cli.shared import RESULTS, expression, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.results import files, load, select
+from tensorcopy.results import load, select
 
 
 def add(commands: Any) -> None:
@@ -43,9 +39,6 @@ def add(commands: Any) -> None:
     methods = commands.add_parser("methods", help="list the ways of copying and what each was seen to do")
     methods.add_argument("name", nargs="?", help="one of them, on every release that was measured")
     methods.set_defaults(command=_methods)
-
-    page = commands.add_parser("readme", help="write the produced parts of README.md and docs/ anew from results/")
-    page.set_defaults(command=_readme)
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
@@ -165,78 +158,3 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     )
     say(read.problems)
     return 2 if read.problems else 0
-
-
-def _readme(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import readme
-    from tensorcopy.report.local import advise
-
-    read = load.load_results(RESULTS)
-    if read.problems:
-        raise read.problems[0]  # a README from fewer results would be a wrong one
-    machine = readme.best_known(read.found)
-    methodology = _methodology(machine.results)
-    memory = {"memory": methodology["memory"]}
-    for name, parts in (("README.md", readme.parts(machine)), ("docs/methodology.md", methodology), ("docs/memory.md", memory)):
-        page = Path(name)
-        page.write_text(readme.written(page.read_text(encoding="utf-8"), parts, name), encoding="utf-8")
-    Path("docs/history.svg").write_text(readme.picture(machine), encoding="utf-8")
-    advise.SHIPPED.write_text(_shipped(read.found), encoding="utf-8")
-    for name, text in {**_reference(), **_drawings(select.newest(read.found))}.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
-    console.print(f"README.md, docs/ and {advise.SHIPPED.name}: from {len(machine.results)} results of {machine.name}")
-    return 0
-
-
-def _reference() -> dict[str, str]:
-    """The pages of docs/ about what can be typed, by their path."""
-    import tensorcopy
-    from tensorcopy import API, cli, reference
-
-    return {"docs/commands.md": reference.commands(cli._parser()), "docs/api.md": reference.api(API, Path(tensorcopy.__file__).parent)}
-
-
-def _drawings(newest: load.Result) -> dict[str, str]:
-    """The drawings of docs/guide.md by their path, for those who read it as a file."""
-    from tensorcopy.site import drawings, pictures
-
-    return {
-        f"docs/drawings/{name}.svg": pictures.standalone(svg, "drawings") + "\n"
-        for name, svg in drawings.of_methods(newest.methods).items()
-    }
-
-
-def _shipped(found: Sequence[load.Result]) -> str:
-    """What `tensorcopy advise` says where torch is not: what the chooser's pages say."""
-    from tensorcopy.report.local import advise
-    from tensorcopy.site import answers
-
-    machine = answers.machines(found, release_table.load())[0]
-    document = advise.shipped(machine.result, machine.series[0].results)
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _methodology(found: Sequence[load.Result]) -> dict[str, str]:
-    """The produced parts of docs/methodology.md by name."""
-    from tensorcopy import methodology
-    from tensorcopy.measure import injected_slowdowns as changes
-    from tensorcopy.report import report_card
-
-    if not AGREEMENT.exists():
-        raise TensorcopyError("no agreement was kept", got=f"no {AGREEMENT}", allowed="its figures", next="tensorcopy verify --keep")
-    if not report_card.FILE.exists():
-        raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
-    known = {release.sha: release for release in release_table.load()}
-    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, files.SCHEMA, report_card.FILE))
-    return {
-        "card": report_card.markdown(card),
-        "agreement": methodology.agreement(kept),
-        "quiet": methodology.quiet(found),
-        "moods": methodology.moods(found),
-        "repeated": methodology.repeated(found, known),
-        "sets": methodology.sets(found, load.load_results(changes.FOLDER).found),
-        "memory": methodology.memory(found, known),
-        "seen": methodology.seen(found, known),
-        "ledger": methodology.ledger(schema),
-    }

@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # asv takes a second to import
     from tensorcopy.asv_plugin.configuration import Places
     from tensorcopy.measure.plan import Measurement, Shard
 
-AGREEMENT = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
-
 
 def add(commands: Any) -> None:
     """The measuring commands, beside the others'."""
@@ -92,9 +90,9 @@ def add(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import server
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import dashboard
+    from tensorcopy.site import server
 
     places = configuration.places()
     if not options.no_serve:
@@ -122,7 +120,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
 
 
 def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
-    from tensorcopy import server
+    from tensorcopy.site import server
 
     with server.bound(directory, options.port) as bound:
         address = f"http://127.0.0.1:{bound.server_address[1]}/"
@@ -255,7 +253,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
         )
     if options.keep:
         day = datetime.now(timezone.utc).date().isoformat()
-        AGREEMENT.write_text(json.dumps(crosscheck.document(found, day), indent=2) + "\n", encoding="utf-8")
+        crosscheck.FILE.write_text(json.dumps(crosscheck.document(found, day), indent=2) + "\n", encoding="utf-8")
     return 0 if found.holds else 1
 
 

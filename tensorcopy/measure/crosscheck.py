@@ -16,6 +16,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 
+FILE = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
 WITHIN = 0.03  # of 1, the median over cases
 NONE_OUTSIDE = 0.08  # of 1, any case
 

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, answers, series
-from tensorcopy.site.answers import Machine
-from tensorcopy.site.series import Series
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page: where it lies, the template it is written with, and what that is told.
-
-    languages : by language, where the same page lies in it
-    """
-
-    address: str
-    template: str
-    title: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-    language: str = "en"
-    languages: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class File:
-    """Data beside the pages."""
-
-    address: str
-    text: str
+from tensorcopy.site import addresses
+from tensorcopy.site.model import result_series
+from tensorcopy.site.model.machine import Machine, machines
+from tensorcopy.site.model.result_series import Series
 
 
 @dataclass(frozen=True)
@@ -56,7 +34,7 @@ class Book:
     def of_results(
         cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
     ) -> Book:
-        return cls(tuple(answers.machines(found, releases)), card, docs, day)
+        return cls(tuple(machines(found, releases)), card, docs, day)
 
     @property
     def machine(self) -> Machine | None:
@@ -70,11 +48,11 @@ class Book:
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """Every pair that has a page, judged, by its address."""
-        return {addresses.of_pair(one, other): mine.compared(one, other) for mine, one, other in series.pairs(self.series)}
+        return {addresses.of_pair(one, other): mine.compared(one, other) for mine, one, other in result_series.pairs(self.series)}
 
     @cached_property
     def _paired(self) -> frozenset[str]:
-        return frozenset(addresses.of_pair(one, other) for _, one, other in series.pairs(self.series))
+        return frozenset(addresses.of_pair(one, other) for _, one, other in result_series.pairs(self.series))
 
     def linked(self, one: Result, other: Result) -> str:
         """Where two results are compared; "" where they are not."""

@@ -20,15 +20,17 @@ from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.i18n import LANGUAGES
-from tensorcopy.site import addresses, drawings, formats
-from tensorcopy.site.book import Book, Page
+from tensorcopy.site import addresses, filters
+from tensorcopy.site.charts import method_drawings
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import Page
 
 ELSEWHERE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 
 
 def pages(book: Book) -> Iterator[Page]:
     """A page for each file, in the languages that it has. Raises TensorcopyError for a link that leads nowhere."""
-    pictures = drawings.of_methods(book.methods)
+    pictures = method_drawings.of_methods(book.methods)
     parsed = {name: _parse(text) for name, text in book.docs.items()}
     anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
@@ -146,7 +148,7 @@ def _rendered(tokens: list[Token], pictures: Mapping[str, str]) -> Markup:
 
 
 def _code(text: str) -> str:
-    return f"<code>{formats.breakable(text) if '(' in text else escape(text)}</code>"
+    return f"<code>{filters.breakable(text) if '(' in text else escape(text)}</code>"
 
 
 def _image(token: Token, pictures: Mapping[str, str]) -> str:

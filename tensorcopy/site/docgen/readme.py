@@ -9,8 +9,8 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
-from tensorcopy.site import answers, pictures
-from tensorcopy.site.answers import Machine
+from tensorcopy.site.charts import charts
+from tensorcopy.site.model.machine import PICTURED, Machine, machines
 
 PART = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"
@@ -18,10 +18,10 @@ END = "<!-- end -->"
 
 def best_known(found: tuple[Result, ...]) -> Machine:
     """The machine with the longest history. Raises TensorcopyError where nothing was measured."""
-    machines = answers.machines(found, release_table.load())
-    if not machines:
+    measured = machines(found, release_table.load())
+    if not measured:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
-    return max(machines, key=lambda machine: len(machine.results))
+    return max(measured, key=lambda machine: len(machine.results))
 
 
 def parts(machine: Machine) -> dict[str, str]:
@@ -45,7 +45,7 @@ def written(text: str, parts: Mapping[str, str], page: str = "README.md") -> str
 def picture(machine: Machine) -> str:
     """The copies' history at the smaller pictured size, as an SVG file of its own, in light and dark."""
     history = next(one for one in machine.histories if one.group == "copy")
-    return pictures.standalone(pictures.of_group(history, {name: machine.code(name) for name in history.methods}))
+    return charts.standalone(charts.of_group(history, {name: machine.code(name) for name in history.methods}))
 
 
 def _answer(machine: Machine) -> str:
@@ -54,7 +54,7 @@ def _answer(machine: Machine) -> str:
 
 
 def _methods(machine: Machine) -> str:
-    columns = answers.PICTURED
+    columns = PICTURED
     lines = [
         f"| | the result, of a leaf that requires grad | {' | '.join(count(numel) for numel in columns)} |",
         f"|---|---|{'--:|' * len(columns)}",

@@ -15,11 +15,13 @@ from tensorcopy.analysis.comparisons import named, version
 from tensorcopy.results import baseline
 from tensorcopy.results.files import SCHEMA
 from tensorcopy.results.load import Case, Result
-from tensorcopy.site import addresses, landing
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.series import Series
+from tensorcopy.site import addresses
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages import landing
 
-DATA_SCHEMA = Path(__file__).with_name("data.schema.json")
+DATA_SCHEMA = Path(__file__).parents[1] / "data.schema.json"
 COLUMNS = ("machine", "environment", "torch", "case", "device", "median", "low", "high", "passes", "floor")
 ATOM = "http://www.w3.org/2005/Atom"
 LABEL = "tensorcopy"

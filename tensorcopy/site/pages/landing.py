@@ -13,11 +13,14 @@ from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.case_history import sentence
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
-from tensorcopy.site.answers import CostTable, Machine, by_method
-from tensorcopy.site.book import Book, Page
-from tensorcopy.site.formats import coded, percent
-from tensorcopy.site.series import Series
-from tensorcopy.site.words import LANGUAGES, Speaker, speaker
+from tensorcopy.site.filters import coded, percent
+from tensorcopy.site.model.costs import CostTable
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.model.summary import by_method
+from tensorcopy.site.page import Page
+from tensorcopy.site.translate import LANGUAGES, Speaker, speaker
 
 CHANGES = 6  # of the last, so that the page stays short
 FOUND = 0.1  # the slowdown that most people would want to be told of

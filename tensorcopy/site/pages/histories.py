@@ -11,12 +11,16 @@ from markupsafe import Markup
 from tensorcopy.report.case_history import said
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.site import addresses, landing, pictures
-from tensorcopy.site.answers import History, Machine
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.data import times
-from tensorcopy.site.formats import circumstances
-from tensorcopy.site.series import Series
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model.history import History
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages import landing
+from tensorcopy.site.pages.data import times
 
 
 def pages(book: Book) -> Iterator[Page | File]:
@@ -26,7 +30,7 @@ def pages(book: Book) -> Iterator[Page | File]:
             (move for one in machine.series for move in landing.moves(book, one)), key=lambda move: move["date"], reverse=True
         ),
         "cases": _cases,
-        "picture": lambda machine, history: Markup(pictures.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
+        "picture": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
         "names": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "Over torch releases", values)
@@ -49,9 +53,9 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         "ended": f"{len(steps)} step{'s' if len(steps) > 1 else ''}; the last with torch {names[-1]}: {said(steps[-1])}."
         if steps
         else "No step is seen.",
-        "floored": pictures.reaches_floor(machine, case),
+        "floored": charts.reaches_floor(machine, case),
         "floor": baseline.timing(machine.result, case) if baseline.multiple(machine.result, case) else None,
-        "svg": Markup(pictures.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
+        "svg": Markup(charts.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
         "rows": partial(_rows, book, case),
         "csv": csv,
     }

@@ -12,12 +12,14 @@ from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.units import count, duration
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.site.answers import CostTable, History, Machine, in_order
-from tensorcopy.site.formats import percent
-from tensorcopy.site.plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
-from tensorcopy.site.series import Series
+from tensorcopy.site.charts.svg_plot import Band, Line, Names, Numels, Places, Plot, Point, Ratios, Rule, Seconds, Whiskers
+from tensorcopy.site.filters import percent
+from tensorcopy.site.model.costs import CostTable
+from tensorcopy.site.model.history import History, in_order
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
 
-STYLESHEET = Path(__file__).with_name("tensorcopy.css")
+STYLESHEET = Path(__file__).parents[1] / "tensorcopy.css"
 COLOURS = 5
 MOST_ABOVE_FLOOR = 4.0
 ARTICLE = 2**14  # elements of the article's largest tensor

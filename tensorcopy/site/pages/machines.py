@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorcopy.report import report_card
 from tensorcopy.site import addresses
-from tensorcopy.site.book import Book, File, Page
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
 
 
 def pages(book: Book) -> Iterator[Page | File]:

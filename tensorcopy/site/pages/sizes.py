@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.site import addresses, answers, pictures
-from tensorcopy.site.answers import ACCELERATORS, CostTable
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.data import times
-from tensorcopy.site.series import Series
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages.data import times
+from tensorcopy.worker.devices import ACCELERATORS
 
 
 def pages(book: Book) -> Iterator[Page | File]:
@@ -28,8 +31,8 @@ def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
     tables = [
         table
         for device in ("cpu", *ACCELERATORS)
-        for group in answers.groups(result)
-        if (table := answers.costs(result, group, device, one.results)).methods
+        for group in groups(result)
+        if (table := costs(result, group, device, one.results)).methods
     ]
 
     def codes(table: CostTable) -> dict[str, str]:
@@ -41,13 +44,11 @@ def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
         "release": version(result),
         "tables": tables,
         "names": lambda table: list(codes(table).values()),
-        "picture": lambda table, linear: Markup(pictures.of_sizes(table, codes(table), linear=linear)),  # noqa: S704 - our own SVG
+        "picture": lambda table, linear: Markup(charts.of_sizes(table, codes(table), linear=linear)),  # noqa: S704 - our own SVG
         "neighbours": [(f"torch {version(other)}", addresses.of_sizes(other)) for _, other in around],
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
         "csv": csv,
     }
     yield Page(address, "sizes.html", f"torch {version(result)}: time over size", values)
-    pictured = [
-        answers.case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels
-    ]
+    pictured = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
     yield File(csv, times([result], pictured))

@@ -15,10 +15,13 @@ from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
 from tensorcopy.report.comparison.wording import CHANGED, headline, ordered
 from tensorcopy.results.load import Case, Result
-from tensorcopy.site import addresses, formats, pictures, series
-from tensorcopy.site.answers import Machine
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.series import Series
+from tensorcopy.site import addresses, filters
+from tensorcopy.site.charts import charts
+from tensorcopy.site.model import result_series
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
 
 ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
 
@@ -40,7 +43,7 @@ def pages(book: Book) -> Iterator[Page | File]:
 def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
     data = addresses.data(address, "csv")
     verdicts = [change.verdict for change in found.changes.values()]
-    rows, machine, widest = ordered(found.changes.items()), book.machine_of(found.after), formats.widest(list(found.changes.values()))
+    rows, machine, widest = ordered(found.changes.items()), book.machine_of(found.after), filters.widest(list(found.changes.values()))
     values = {
         "found": found,
         "machine": machine,
@@ -50,10 +53,10 @@ def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[
         "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in CHANGED]),
         "why": comparison_formats.counted(found),
         "widest": widest,
-        "svg": Markup(pictures.of_changes(found, widest)),  # noqa: S704 - our own SVG
+        "svg": Markup(charts.of_changes(found, widest)),  # noqa: S704 - our own SVG
         "case_page": lambda case: addresses.of_case(found.after.machine, case),
         "neighbours": _neighbours(book, found, one),
-        "turns": series.turned(found.before, found.after) if found.before.machine == found.after.machine else [],
+        "turns": result_series.turned(found.before, found.after) if found.before.machine == found.after.machine else [],
         "notes": [release for release in one.releases if release.sha == found.after.sha],
         "ledgers": _ledgers(found.before, found.after),
         "spoken": [_spoken(book, result) for result in (found.before, found.after)],

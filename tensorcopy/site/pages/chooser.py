@@ -9,9 +9,10 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import Option, Wish
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
-from tensorcopy.site.answers import Machine
-from tensorcopy.site.book import Book, Page
-from tensorcopy.site.words import LANGUAGES, speaker
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import Page
+from tensorcopy.site.translate import LANGUAGES, speaker
 
 FIRST = Wish(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
 AT = 2**17  # of the sizes measured the nearest to it is shown first

@@ -14,9 +14,12 @@ from tensorcopy.report.units import size
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
-from tensorcopy.site.answers import ACCELERATORS, Machine, in_order, peak
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.series import Series
+from tensorcopy.site.model.history import in_order
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
+from tensorcopy.worker.devices import ACCELERATORS
 
 KINDS = {"with_grad": "a leaf that requires grad", "plain": "a tensor that does not"}
 COUNTS = ("allocated", "peak", "allocations")
@@ -149,6 +152,11 @@ def _costs(machine: Machine, name: str) -> list[dict[str, Any]]:
         }
         for case in cases
     ]
+
+
+def peak(where: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
+    """The case of a count of bytes or allocations, for an input of 4 MiB."""
+    return Case(f"memory.{where}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
 
 
 def _memory(machine: Machine | None) -> Iterator[Page | File]:

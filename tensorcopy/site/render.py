@@ -17,10 +17,12 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.wording import SIGNS
 from tensorcopy.report.units import count, duration, size
 from tensorcopy.results.load import Result
-from tensorcopy.site import about, addresses, chooser, comparisons, data, doings, formats, histories, landing, manual, sizes
-from tensorcopy.site.book import Book, File, Page
-from tensorcopy.site.plot import SHAPES
-from tensorcopy.site.words import speaker
+from tensorcopy.site import addresses, filters
+from tensorcopy.site.charts.svg_plot import SHAPES
+from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages import chooser, comparison_pages, data, docs, histories, landing, machines, methods, sizes
+from tensorcopy.site.translate import speaker
 
 HERE = Path(__file__).parent
 OURS = ("tensorcopy.css", "tensorcopy.js")
@@ -28,11 +30,11 @@ MAKERS: tuple[Callable[[Book], Iterator[Page | File]], ...] = (
     landing.pages,
     chooser.pages,
     histories.pages,
-    comparisons.pages,
+    comparison_pages.pages,
     sizes.pages,
-    doings.pages,
-    about.pages,
-    manual.pages,
+    methods.pages,
+    machines.pages,
+    docs.pages,
     data.pages,
 )
 NAV = (
@@ -119,12 +121,12 @@ def _templates(book: Book) -> Environment:
         duration=duration,
         count=count,
         size=size,
-        percent=formats.percent,
-        breakable=formats.breakable,
-        circumstances=formats.circumstances,
-        bandwidth=formats.bandwidth,
-        interval=formats.interval,
-        give_or_take=formats.give_or_take,
+        percent=filters.percent,
+        breakable=filters.breakable,
+        circumstances=filters.circumstances,
+        bandwidth=filters.bandwidth,
+        interval=filters.interval,
+        give_or_take=filters.give_or_take,
         part=addresses.part,
         method=lambda parameters: dict(parameters).get("method", ""),
         device=lambda parameters: dict(parameters).get("device", "cpu"),
