@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy import pull_request
 from tensorcopy.analysis import retest
 from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.ci import pull_request
+from tensorcopy.ci.pull_request import Contest, Outcome, Request, Side
 from tensorcopy.measure import plan
-from tensorcopy.pull_request import Contest, Outcome, Request, Side
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import pr_comment
 from tests.conftest import ROOT, compared, measured_in_passes

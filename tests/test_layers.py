@@ -82,7 +82,7 @@ def test_the_worker_runs_without_asv():
 def test_everything_else_runs_without_torch():
     """Results are read, judged and shown where torch is not installed."""
     others = [folder for folder in FOLDERS if folder != "worker"]
-    without_extra = [module for module in modules_of(*others) if module not in ("tensorcopy.github", "tensorcopy.ci.github")]
+    without_extra = [module for module in modules_of(*others) if module not in ("tensorcopy.ci.github", "tensorcopy.ci.github")]
     assert "torch" not in imported_at_runtime(*without_extra)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import git, pull_request
+from tensorcopy.ci import git, pull_request
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy import cli, runners
+from tensorcopy import cli
+from tensorcopy.ci import runners
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 

@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tensorcopy.ci.runners import DEVICES
 from tensorcopy.cli.shared import bar, expression, positive
-from tensorcopy.runners import DEVICES
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")
@@ -58,8 +58,8 @@ def add(commands: Any) -> None:
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import git, pull_request
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.ci import git, pull_request
     from tensorcopy.report.comparison import formats
 
     head = git.commit(options.head)
@@ -100,7 +100,7 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     if not options.post:
         sys.stdout.write(pr_comment.body(options.device, pr_comment.section(options.artifact, "", options.device)) + "\n")
         return 0
-    from tensorcopy import github
+    from tensorcopy.ci import github
 
     run = github.measured()
     text = pr_comment.section(options.artifact, run.address, options.device)
@@ -109,7 +109,7 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
 
 
 def _propose(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import git, github
+    from tensorcopy.ci import git, github
 
     if not git.publish(options.branch, options.title, options.paths):
         console.print(f"Nothing changed in {', '.join(options.paths)}")
@@ -120,7 +120,7 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 
 
 def _runners(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import runners
+    from tensorcopy.ci import runners
 
     matrix = json.dumps({"include": runners.matrix(runners.load(RUNNERS), options.device)})
     output = os.environ.get("GITHUB_OUTPUT")

@@ -18,13 +18,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tensorcopy.ci.runners import DEVICES
 from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import progress
 from tensorcopy.releases import environments
 from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES
-from tensorcopy.runners import DEVICES
 
 if TYPE_CHECKING:  # asv takes a second to import
     from tensorcopy.asv_plugin.configuration import Places
@@ -198,8 +198,8 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import git
     from tensorcopy.asv_plugin import statistics
+    from tensorcopy.ci import git
     from tensorcopy.results import merge
 
     with tempfile.TemporaryDirectory() as place:

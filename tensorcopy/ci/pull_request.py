@@ -21,11 +21,11 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import git
 from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Verdict
 from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.ci import git
 from tensorcopy.errors import Relayed, TensorcopyError
 from tensorcopy.measure import plan, remeasure
 from tensorcopy.measure.progress import Progress, Step, progress
