@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, docs, here, judging, listing, measuring
+from tensorcopy.cli import ci, compare, docs, info, local, measure
 from tensorcopy.errors import TensorcopyError
 
 # what the extra brings, by the names they are imported under
@@ -60,6 +60,6 @@ def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(required=True, metavar="COMMAND")
-    for family in (measuring, judging, listing, here, ci, docs):
+    for family in (measure, compare, info, local, ci, docs):
         family.add(commands)
     return program

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tensorcopy.ci.runners import DEVICES
-from tensorcopy.cli.shared import bar, expression, positive
+from tensorcopy.cli.arguments import bar, expression, positive
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tensorcopy.cli.shared import RESULTS
+from tensorcopy.cli.arguments import RESULTS
 
 
 def add(commands: Any) -> None:

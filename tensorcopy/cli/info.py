@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tensorcopy.cli.shared import RESULTS, expression, say
+from tensorcopy.cli.arguments import RESULTS, expression, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release, minor

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from tensorcopy.cli.shared import RESULTS, bar, expression, positive
+from tensorcopy.cli.arguments import RESULTS, bar, expression, positive
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.cli.shared import bar
+from tensorcopy.cli.arguments import bar
 from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import interpreters
 from tensorcopy.report.local import advise, sweep, sweep_table

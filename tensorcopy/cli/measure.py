@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tensorcopy.ci.runners import DEVICES
-from tensorcopy.cli.shared import RESULTS, bar, expression, positive, say
+from tensorcopy.cli.arguments import RESULTS, bar, expression, positive, say
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import progress
 from tensorcopy.releases import environments
