@@ -20,12 +20,12 @@ from tensorcopy.releases import environments, uv
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import select
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Visit, timing
+from tensorcopy.results.passes import PassSamples, timing
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-LEDGER = {
+PROVENANCE = {
     "torch": "2.15.0+cu132",
     "torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
     "build": "cuda",
@@ -88,7 +88,7 @@ def results_dir(tmp_path: Path) -> Path:
         "result_columns": columns.split(),
         "results": {"copies.BySize.time_copy": row},
         "durations": {},
-        "ledger": LEDGER,
+        "ledger": PROVENANCE,
         "passes": [],
         "version": 2,
     }
@@ -97,7 +97,7 @@ def results_dir(tmp_path: Path) -> Path:
 
 
 def measured_in_passes(
-    folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", python: str = "3.11", **ledger: object
+    folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", python: str = "3.11", **provenance: object
 ) -> Path:
     """A result file of copies with 16 elements: for each method the factor of a microsecond that each of its passes took; its path.
 
@@ -110,7 +110,7 @@ def measured_in_passes(
     (folder / "benchmarks.json").write_text(json.dumps(known))
     (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
     samples = [[1e-6 * factor * (1 + part / 1000) for factor in factors for part in (-1, 0, 1)] for factors in times.values()]
-    full = {**LEDGER, "torch": f"{release.version}+cu13", "torch_sha": release.sha, "python": f"{python}.7", **ledger}
+    full = {**PROVENANCE, "torch": f"{release.version}+cu13", "torch_sha": release.sha, "python": f"{python}.7", **provenance}
     passes = [
         {
             "id": f"pass-{number}",
@@ -166,13 +166,15 @@ SEEN = {
 }  # of an independent tensor out of the graph
 
 
-def measured(release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **ledger: str) -> Result:
+def measured(
+    release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **provenance: str
+) -> Result:
     """A result of `release` with times by (method, numel), each known to 1 % by five passes."""
     timings = {}
     for (method, numel), time in times.items():
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        visits = [Visit((time * (1 + part / 200),)) for part in range(-2, 3)]
-        timings[Case(suite, (("method", method), ("numel", str(numel))))] = timing(visits)
+        by_pass = [PassSamples((time * (1 + part / 200),)) for part in range(-2, 3)]
+        timings[Case(suite, (("method", method), ("numel", str(numel))))] = timing(by_pass)
     methods = {
         method: {
             "group": "copy",
@@ -191,7 +193,7 @@ def measured(release: Release, times: dict[tuple[str, int], float], machine: str
         build="cuda",
         environment=f"py{python}-cuda",
         timings=timings,
-        ledger={**LEDGER, "torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", **ledger},
+        provenance={**PROVENANCE, "torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", **provenance},
         methods=methods,
         article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.analysis.recommend import Wish
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tests.conftest import NEW, OLD, measured
@@ -35,12 +35,12 @@ def test_addresses_are_these():
     one, other = measured(OLD, {("a", 1): 1e-6}), measured(NEW, {("a", 1): 1e-6})
     elsewhere = measured(NEW, {("a", 1): 1e-6}, machine="h200", python="3.12")
     case = Case("copies.ByDtype.time_copy", (("method", "tensor"), ("numel", "131072"), ("dtype", "float16")))
-    wish = Wish("tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")
+    request = CopyRequest("tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")
     assert addresses.of_case("box", case) == "history/box/copies.ByDtype/tensor-131072-float16.html"
     assert addresses.of_pair(one, other) == "compare/box/py3.11-cuda/1.0.0..2.0.0.html"
     assert addresses.of_pair(other, elsewhere) == "compare/box..h200/py3.11-cuda..py3.12-cuda/2.0.0.html"
     assert addresses.of_sizes(other) == "sizes/box/py3.11-cuda/2.0.0.html"
-    assert addresses.of_wish(wish, 16) == "choose/cpu-tensor-own-cut-grad-16.html"
+    assert addresses.of_request(request, 16) == "choose/cpu-tensor-own-cut-grad-16.html"
     assert addresses.of_method("detach_clone") == "methods/detach_clone.html"
     assert addresses.translated(addresses.LANDING, "ja") == "ja/index.html"
 

@@ -11,7 +11,7 @@ import torch
 
 from tensorcopy import cli
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import Wish
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.local import advise
@@ -20,7 +20,7 @@ from tensorcopy.site import render
 from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import ROOT, SEEN
 
-WISH = Wish(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
+REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
 
 def trial(rounds, **seen):
@@ -50,35 +50,35 @@ def trial(rounds, **seen):
 def test_what_was_measured_here_is_judged_as_results_are():
     """The fastest that does as asked and does not warn; the others beside it, each with its verdict; times over the floor."""
     found = advise.of_trial(
-        trial({"a": 200, "b": 300, "loud": 100, "shares": 1}, loud={"warns": "no"}, shares={"shares_storage": True}), WISH, 64
+        trial({"a": 200, "b": 300, "loud": 100, "shares": 1}, loud={"warns": "no"}, shares={"shares_storage": True}), REQUEST, 64
     )
     assert [choice.code for choice in found.choices] == ["a", "b", "loud"]
-    assert [choice.verdict for choice in found.choices] == ["slower", "slower", "least"]
+    assert [choice.verdict for choice in found.choices] == ["slower", "slower", "fastest"]
     assert found.choices[0].multiple == pytest.approx(2.0)
     assert found.choices[1].ratio == pytest.approx(3.0)
-    assert found.choices[2].beware == ("warns: no",)
+    assert found.choices[2].caveats == ("warns: no",)
     assert (str(found), found.measured, found.numel) == ("a", "here", 64)
     assert json.loads(json.dumps(found.document()))["code"] == "a"
 
 
 def test_where_nothing_does_as_asked_that_is_said():
-    found = advise.of_trial(trial({"a": 200}), replace(WISH, own=False), 64)
+    found = advise.of_trial(trial({"a": 200}), replace(REQUEST, own=False), 64)
     assert (found.code, found.choices) == ("", ())
     assert found.why == "No method that tensorcopy knows does this."
 
 
 @pytest.fixture(scope="module")
-def book():
-    return render.book(load.load_results(ROOT / "results").found)
+def content():
+    return render.content(load.load_results(ROOT / "results").results)
 
 
-def test_what_is_shipped_is_what_the_chooser_s_pages_say(book):
+def test_what_is_shipped_is_what_the_chooser_s_pages_say(content):
     """Every wish at every size: the same methods in the same order, and the same reason."""
     asked = 0
-    for device in recommend.devices(book.machine.result):
-        for wish in recommend.wishes(device):
-            for numel, options in recommend.advised(book.machine.result, wish, book.machine.series[0].results).items():
-                found = advise._as_shipped(wish, numel)
+    for device in recommend.devices(content.machine.result):
+        for request in recommend.requests(device):
+            for numel, options in recommend.advised(content.machine.result, request, content.machine.series[0].results).items():
+                found = advise._as_shipped(request, numel)
                 assert (found.numel, [choice.code for choice in found.choices]) == (numel, [option.code for option in options])
                 assert found.why == advise._why(options)
                 asked += 1

@@ -6,7 +6,7 @@ import pytest
 
 from tensorcopy.report import semantics_text
 from tensorcopy.results.load import Case
-from tensorcopy.results.passes import Timing, Visit, timing
+from tensorcopy.results.passes import PassSamples, Timing, timing
 from tensorcopy.site.model.costs import Cost
 from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, SEEN, measured
@@ -24,7 +24,7 @@ def test_contenders_are_those_that_are_not_surely_slower():
     machine = only(measured(NEW, {("a", 16): 1.0e-6, ("b", 16): 1.015e-6, ("c", 16): 1.05e-6}))
     (table,) = machine.costs
     assert table.methods == ("a", "b", "c")
-    assert [row[0].contender for row in table.costs] == [True, True, False]
+    assert [row[0].among_fastest for row in table.costs] == [True, True, False]
     assert [row[0].least for row in table.costs] == [True, False, False]
 
 
@@ -48,7 +48,7 @@ def test_what_it_costs_with_grad_decides_between_equals():
 def test_a_missing_time_is_never_the_least():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
-    assert machine.costs[0].costs[1][0] == Cost(None, least=False, contender=False)
+    assert machine.costs[0].costs[1][0] == Cost(None, least=False, among_fastest=False)
 
 
 def test_a_machine_says_how_quiet_it_was():
@@ -56,7 +56,7 @@ def test_a_machine_says_how_quiet_it_was():
     result = measured(NEW, {("a", 1): 1e-6})
     assert only(result).quiet is None
     (case,) = result.timings
-    result.timings[case] = timing([Visit((1e-6, 1e-6, 2e-6, 2e-6), (9e-6, 9e-6, 9e-6, 17e-6), limit=1e-5)])
+    result.timings[case] = timing([PassSamples((1e-6, 1e-6, 2e-6, 2e-6), (9e-6, 9e-6, 9e-6, 17e-6), limit=1e-5)])
     assert only(result).quiet == 0.75
     assert only(result).passes_of(result) == (1, 1)
 

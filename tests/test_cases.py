@@ -169,11 +169,11 @@ def test_the_shipped_results_know_the_suites_versions():
 def test_a_moved_case_lies_elsewhere(now):
     """Where it lay is kept, so that the allocator cannot give the same place again."""
     sample = cases.Loop("advance()", lambda: {"x": torch.ones(2**10), "advance": lambda: now.__setitem__(0, now[0] + 1e-5)})
-    places = {sample.names["x"].data_ptr()}
+    paths = {sample.names["x"].data_ptr()}
     for _ in range(5):
         sample.move()
-        places.add(sample.names["x"].data_ptr())
-    assert len(places) == 6
+        paths.add(sample.names["x"].data_ptr())
+    assert len(paths) == 6
 
 
 def test_a_burst_in_some_stretches_is_not_in_the_sample(now):

@@ -16,16 +16,16 @@ from tests.conftest import ROOT
 
 
 @pytest.fixture(scope="module")
-def book():
+def content():
     """Of the newest release alone: the chooser speaks of no other."""
-    found = load.load_results(ROOT / "results").found
-    return render.book((select.newest(found),))
+    found = load.load_results(ROOT / "results").results
+    return render.content((select.newest(found),))
 
 
 @pytest.fixture(scope="module")
-def site(book) -> dict[str, str]:
-    templates = render._templates(book)
-    return {page.address: render._page(templates, page) for page in chooser.pages(book)}
+def site(content) -> dict[str, str]:
+    templates = render._templates(content)
+    return {page.address: render._page(templates, page) for page in chooser.pages(content)}
 
 
 def options(page: str) -> list[tuple[str, str]]:
@@ -34,23 +34,23 @@ def options(page: str) -> list[tuple[str, str]]:
     return [(unescape(code.replace("<wbr>", "")), re.sub("<.*?>", "", time)) for code, time in rows]
 
 
-def test_every_combination_says_what_the_results_say(book, site):
+def test_every_combination_says_what_the_results_say(content, site):
     """The methods that were seen to do as asked and no other, each with its median; the first is the one that is advised."""
-    result = book.machine.result
-    combinations = [(wish, numel) for wish in recommend.wishes("cpu") for numel in recommend.numels(result, wish)]
+    result = content.machine.result
+    combinations = [(request, numel) for request in recommend.requests("cpu") for numel in recommend.numels(result, request)]
     assert len(combinations) >= 40
-    for wish, numel in combinations:
-        page = site[addresses.of_wish(wish, numel)]
+    for request, numel in combinations:
+        page = site[addresses.of_request(request, numel)]
         fit = {}
         for name, row in result.methods.items():
-            seen = row["observed"]["cpu"]["with_grad" if wish.requires_grad else "plain"]
-            if seen["gives"] == wish.to and seen["shares_storage"] != wish.own and wish.keeps_graph in (None, seen["keeps_graph"]):
-                told = {"method": name, "numel": str(numel), **({"requires_grad": "True"} if wish.requires_grad else {})}
-                suites = ("ByGrad",) if wish.requires_grad else ("BySize",)
+            seen = row["observed"]["cpu"]["with_grad" if request.requires_grad else "plain"]
+            if seen["gives"] == request.to and seen["shares_storage"] != request.own and request.keeps_graph in (None, seen["keeps_graph"]):
+                told = {"method": name, "numel": str(numel), **({"requires_grad": "True"} if request.requires_grad else {})}
+                suites = ("ByGrad",) if request.requires_grad else ("BySize",)
                 cases = [case for case in result.timings if dict(case.parameters) == told and case.suite.split(".")[1] in suites]
                 fit[row["code"]] = duration(result.timings[cases[0]].median) if cases else "not measured yet"
         told = options(page)
-        assert dict(told) == fit, wish
+        assert dict(told) == fit, request
         assert len(told) == len(fit)
         advised = re.search(r'<p class="code"><code>(.*?)</code></p>', page)[1].replace("<wbr>", "")
         assert unescape(advised) == told[0][0]

@@ -71,15 +71,15 @@ def test_a_new_release_stands_against_the_one_before(found, tmp_path):
 
 def test_nothing_changed_is_said_with_how_much_it_can_be(found, tmp_path):
     """By the farthest end of an interval."""
-    same = {case: change for case, change in found.changes.items() if change.verdict is Verdict.SAME}
+    same = {case: change for case, change in found.changes.items() if change.verdict is Verdict.UNCHANGED}
     text = said(left_behind(tmp_path / "out", document(outcome(replace(found, changes=same)))))
     assert "### ⚪ No change larger than 1.0 % in 1 case\n" in text
 
 
 def test_what_is_hardly_known_is_not_summed_up_by_its_worst(found, tmp_path):
     """One wide interval says little of the others."""
-    (case, same), *_ = [row for row in found.changes.items() if row[1].verdict is Verdict.SAME]
-    wide = replace(same, verdict=Verdict.UNDECIDED, interval=(0.4, 2.4))
+    (case, same), *_ = [row for row in found.changes.items() if row[1].verdict is Verdict.UNCHANGED]
+    wide = replace(same, verdict=Verdict.INCONCLUSIVE, interval=(0.4, 2.4))
     others = {replace(case, suite=f"copies.S{number}.time_copy"): same for number in range(2)}
     text = said(left_behind(tmp_path / "out", document(outcome(replace(found, changes={case: wide, **others})))))
     assert "### ⚪ No change is seen in 3 cases, half of which cannot have changed by more than 1.0 %\n" in text
@@ -99,7 +99,7 @@ def test_a_change_that_fell_is_told_as_fallen(found, tmp_path):
     """Not as a change, and not as nothing."""
     fallen = {case: retest._fallen(replace(change, confirmed=(1, 2))) for case, change in found.changes.items() if change.confirmed}
     text = said(left_behind(tmp_path / "out", document(outcome(replace(found, changes=fallen)))))
-    assert "undecided: between 23.8 and 26.2 % slower, which did not hold when measured again; held in 1 of 2" in text
+    assert "inconclusive: between 23.8 and 26.2 % slower, which did not hold when measured again; held in 1 of 2" in text
 
 
 def poisoned(value, path=()):

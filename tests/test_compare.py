@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tensorcopy.analysis.two_sample import ALPHA, MARGIN, Change, Side, Verdict, holm, judge
+from tensorcopy.analysis.two_sample import ALPHA, MARGIN, Change, Samples, Verdict, holm, judge
 
 OPPOSITE = {Verdict.SLOWER: Verdict.FASTER, Verdict.FASTER: Verdict.SLOWER}
 SECONDS = 1e-6
@@ -18,7 +18,7 @@ SECONDS = 1e-6
 
 def side(factors, **more):
     """A side with a pass of three samples around each factor."""
-    return Side(tuple((SECONDS * x, SECONDS * x * 1.001, SECONDS * x * 0.999) for x in factors), **more)
+    return Samples(tuple((SECONDS * x, SECONDS * x * 1.001, SECONDS * x * 0.999) for x in factors), **more)
 
 
 def change(before, after, **more):
@@ -43,8 +43,8 @@ RATIOS = st.sampled_from([0.7, 0.9, 0.96, 1.0, 1.02, 1.06, 1.3])
     [
         (1.2, Verdict.SLOWER, "slower by 19."),
         (0.8, Verdict.FASTER, "faster by 20."),
-        (1.0, Verdict.SAME, "same: no change larger than "),
-        (1.03, Verdict.UNDECIDED, "undecided: between "),
+        (1.0, Verdict.UNCHANGED, "unchanged: no change larger than "),
+        (1.03, Verdict.INCONCLUSIVE, "inconclusive: between "),
     ],
 )
 def test_the_verdict_is_the_first_word_of_a_sentence(ratio, verdict, sentence):
@@ -86,7 +86,7 @@ def test_the_order_of_passes_and_samples_is_no_evidence(before, after, ratio, ra
     for some in (one, other):
         passes = [tuple(random.sample(samples, len(samples))) for samples in some.passes]
         random.shuffle(passes)
-        shuffled.append(Side(tuple(passes)))
+        shuffled.append(Samples(tuple(passes)))
     assert change(*shuffled) == change(one, other)
 
 
@@ -96,17 +96,17 @@ def test_more_of_the_same_turns_nothing_that_is_the_same_slower(before, after, r
     """Neither samples within passes, nor passes."""
     one, other = shifted(before), shifted(after, ratio)
     first = change(one, other)
-    more_samples = [Side(tuple(samples * times for samples in some.passes)) for some in (one, other)]
+    more_samples = [Samples(tuple(samples * times for samples in some.passes)) for some in (one, other)]
     assert change(*more_samples) == first
-    if first.verdict is Verdict.SAME:
-        more_passes = [Side(some.passes * times) for some in (one, other)]
-        assert change(*more_passes).verdict is Verdict.SAME
+    if first.verdict is Verdict.UNCHANGED:
+        more_passes = [Samples(some.passes * times) for some in (one, other)]
+        assert change(*more_passes).verdict is Verdict.UNCHANGED
 
 
 def test_a_sample_more_in_a_pass_is_no_evidence():
     """A thousand samples of one pass are one draw of a process and its place in memory."""
     few = [side([1.0, 1.04, 0.97]), side([1.08, 1.03, 1.12])]
-    many = [Side(tuple(samples * 1000 for samples in some.passes)) for some in few]
+    many = [Samples(tuple(samples * 1000 for samples in some.passes)) for some in few]
     assert change(*many).p == change(*few).p
 
 
@@ -126,10 +126,10 @@ def test_sides_of_many_passes_tell_their_own_noise():
     random = np.random.default_rng(6)
     worse, better = ([list(random.normal(0, sigma, 4)) for _ in range(20)] for sigma in (0.2, 0.001))
     assert change(noisy(1, 40, sigma=0.03), noisy(2, 40, 1.05, sigma=0.03), noise={"case": worse}).verdict is Verdict.SLOWER
-    assert change(noisy(1, 10, sigma=0.03), noisy(2, 10, 1.05, sigma=0.03), noise={"case": worse}).verdict is Verdict.UNDECIDED
+    assert change(noisy(1, 10, sigma=0.03), noisy(2, 10, 1.05, sigma=0.03), noise={"case": worse}).verdict is Verdict.INCONCLUSIVE
     pairs = {seed: (noisy(seed, 40, sigma=0.1), noisy(100 + seed, 40, sigma=0.1)) for seed in range(40)}
     still = judge(pairs, noise=dict.fromkeys(pairs, better))
-    assert {one.verdict for one in still.values()} <= {Verdict.SAME, Verdict.UNDECIDED}
+    assert {one.verdict for one in still.values()} <= {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}
 
 
 def test_what_is_known_of_the_noise_finds_what_four_passes_alone_do_not():
@@ -152,7 +152,7 @@ def test_a_quieter_hour_does_not_speak_for_a_busy_one():
     cases, noise = {}, {}
     for case in range(100):
         one, other = (tuple((float(np.exp(stray)),) for stray in random.normal(0, 0.05, 20)) for _ in range(2))
-        cases[case] = Side(one), Side(other)
+        cases[case] = Samples(one), Samples(other)
         noise[case] = [list(random.normal(0, 0.01, 8)) for _ in range(20)]
     verdicts = {change.verdict for change in judge(cases, noise=noise).values()}
     assert not verdicts & {Verdict.SLOWER, Verdict.FASTER}
@@ -171,35 +171,38 @@ def test_many_cases_ask_more_of_each():
     alone = judge({0: pair})[0]
     among = judge({0: pair, **{case: (noisy(7 + case, 4), noisy(700 + case, 4)) for case in range(1, 100)}})[0]
     assert alone.verdict is Verdict.SLOWER
-    assert among.verdict is Verdict.UNDECIDED
+    assert among.verdict is Verdict.INCONCLUSIVE
     assert among.p > ALPHA > alone.p
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (Side(failure="out of memory"), noisy(1, 4), "no result before: out of memory"),
-        (noisy(1, 4), Side(), "no result after"),
-        (noisy(1, 4), Side(((),)), "no result after"),
-        (noisy(1, 4), Side(((1e-6, 0.0),) * 4), "a sample after is no time"),
-        (Side(((float("nan"),),) * 4), noisy(1, 4), "a sample before is no time"),
+        (Samples(failure="out of memory"), noisy(1, 4), "no result before: out of memory"),
+        (noisy(1, 4), Samples(), "no result after"),
+        (noisy(1, 4), Samples(((),)), "no result after"),
+        (noisy(1, 4), Samples(((1e-6, 0.0),) * 4), "a sample after is no time"),
+        (Samples(((float("nan"),),) * 4), noisy(1, 4), "a sample before is no time"),
         (noisy(1, 2), noisy(2, 4), "too few quiet passes, 2 before and 4 after: about 1 more pass would tell"),
-        (replace(noisy(1, 4), ledger={"cpu": "one"}), replace(noisy(2, 4), ledger={"cpu": "two"}), "differs, cpu: one / two"),
+        (replace(noisy(1, 4), provenance={"cpu": "one"}), replace(noisy(2, 4), provenance={"cpu": "two"}), "differs, cpu: one / two"),
     ],
     ids=["failed", "missing", "empty", "zero", "nan", "few", "ledger"],
 )
 def test_unknown_is_never_a_change(before, after, said):
     """However large it looks."""
     found = change(before, replace(after, passes=tuple(tuple(5 * x for x in samples) for samples in after.passes)))
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is Verdict.INCONCLUSIVE
     assert said in found.reason
     assert found.interval is None
 
 
 def test_what_only_one_ledger_tells_is_not_known_to_differ():
     """An earlier version of the suites wrote less."""
-    one, other = replace(noisy(1, 10), ledger={"cpu": "one", "governor": "performance"}), replace(noisy(2, 10), ledger={"cpu": "one"})
-    assert change(one, other).verdict is Verdict.SAME
+    one, other = (
+        replace(noisy(1, 10), provenance={"cpu": "one", "governor": "performance"}),
+        replace(noisy(2, 10), provenance={"cpu": "one"}),
+    )
+    assert change(one, other).verdict is Verdict.UNCHANGED
 
 
 def test_what_would_decide_is_enough():
@@ -207,11 +210,11 @@ def test_what_would_decide_is_enough():
     random = np.random.default_rng(9)
     strays = random.normal(0, 0.03, 400)
     found = change(side(np.exp(strays[:5])), side(np.exp(strays[5:10])))
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is Verdict.INCONCLUSIVE
     more = int(found.reason.rpartition("about ")[2].split()[0])
     enough = 2 * (5 + more)  # the estimate of a spread from ten passes may be off by half
     after = change(side(np.exp(strays[:enough])), side(np.exp(strays[200 : 200 + enough])))
-    assert after.verdict is Verdict.SAME
+    assert after.verdict is Verdict.UNCHANGED
 
 
 def test_a_sentence_tells_what_was_confirmed():

@@ -45,6 +45,6 @@ def test_places_are_asvs(monkeypatch):
     from tests.conftest import ROOT
 
     monkeypatch.chdir(ROOT)
-    places = configuration.places()
-    assert (places.results, places.html, places.environments) == (ROOT / "results", ROOT / "site", ROOT / ".asv" / "env")
-    assert places.pythons == ("3.11", "3.9")
+    paths = configuration.paths()
+    assert (paths.results, paths.html, paths.environments) == (ROOT / "results", ROOT / "site", ROOT / ".asv" / "env")
+    assert paths.pythons == ("3.11", "3.9")

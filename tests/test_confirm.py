@@ -17,7 +17,7 @@ from tests.test_judging import passes
 
 CASE = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))
 CLEAR = Change(Verdict.SLOWER, "by 9.0 %, between 7.0 and 11.0 %", 1.09, (1.07, 1.11), 0.001)
-SUSPECT = Change(Verdict.UNDECIDED, "between 1.0 and 9.0 % slower; about 9 more passes would tell", 1.05, (1.01, 1.09), 0.7)
+SUSPECT = Change(Verdict.INCONCLUSIVE, "between 1.0 and 9.0 % slower; about 9 more passes would tell", 1.05, (1.01, 1.09), 0.7)
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def found(tmp_path):
         (replace(SUSPECT, ratio=0.95, interval=(0.91, 0.99)), Verdict.FASTER),
         (replace(SUSPECT, ratio=1.02, interval=(1.005, 1.035)), None),
         (replace(SUSPECT, interval=(0.99, 1.1)), None),
-        (Change(Verdict.UNDECIDED, "no result before"), None),
-        (Change(Verdict.SAME, "no change larger than 1.0 %", 1.0, (0.99, 1.01), 1.0), None),
+        (Change(Verdict.INCONCLUSIVE, "no result before"), None),
+        (Change(Verdict.UNCHANGED, "no change larger than 1.0 %", 1.0, (0.99, 1.01), 1.0), None),
     ],
     ids=["slower", "faster", "suspect", "faster suspect", "too small", "not clear", "not measured", "same"],
 )
@@ -58,7 +58,7 @@ def test_a_suspect_that_holds_says_what_was_measured_of_it_alone():
 def test_what_does_not_hold_is_undecided():
     """A change says what it was; a suspect was undecided already."""
     assert retest._fallen(replace(CLEAR, confirmed=(1, 2))).sentence == (
-        "undecided: slower by 9.0 %, between 7.0 and 11.0 %, but not when measured again; held in 1 of 2"
+        "inconclusive: slower by 9.0 %, between 7.0 and 11.0 %, but not when measured again; held in 1 of 2"
     )
     assert retest._fallen(SUSPECT) == SUSPECT
 
@@ -76,9 +76,9 @@ def test_only_the_flagged_cases_are_measured():
     ("ratios", "told", "asked"),
     [
         ([1.25, 1.25], ("slower", (2, 2)), [(1, 4), (2, 4)]),
-        ([1.25, 0.9], ("undecided", (1, 2)), [(1, 4), (2, 4)]),
-        ([0.9, 1.25], ("undecided", (0, 1)), [(1, 4)]),
-        ([1.02, 1.25], ("undecided", (0, 1)), [(1, 4), (1, 8), (1, 16)]),
+        ([1.25, 0.9], ("inconclusive", (1, 2)), [(1, 4), (2, 4)]),
+        ([0.9, 1.25], ("inconclusive", (0, 1)), [(1, 4)]),
+        ([1.02, 1.25], ("inconclusive", (0, 1)), [(1, 4), (1, 8), (1, 16)]),
     ],
     ids=["holds", "falls the second time", "falls at once", "is never decided"],
 )

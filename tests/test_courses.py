@@ -45,7 +45,7 @@ def test_several_cases_are_summed_up_by_release(folder, capsys):
 def test_a_release_that_was_not_measured_is_a_gap(folder, capsys):
     """Not a point, and not a step."""
     next(folder.glob("box/5c488690*.json")).unlink()
-    found = series.courses(load.load_results(folder).found)
+    found = series.series_by_case(load.load_results(folder).results)
     assert len(next(iter(found.values())).releases) == 7
 
 

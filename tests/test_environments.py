@@ -14,8 +14,8 @@ from tests.conftest import NEW
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
 
 
-def verify(**ledger):
-    environments.verify(Environment(Path("/place/bin/python"), {"ledger": {**GOOD, **ledger}}), NEW, build="cuda", numpy="1.26.4")
+def verify(**provenance):
+    environments.verify(Environment(Path("/place/bin/python"), {"ledger": {**GOOD, **provenance}}), NEW, build="cuda", numpy="1.26.4")
 
 
 def test_what_was_wanted_and_came_is_accepted():

@@ -56,6 +56,6 @@ def test_a_time_is_shown_as_a_multiple_and_as_bytes_a_second():
 
 def test_every_copy_and_conversion_that_was_measured_here_has_its_floor():
     """In the shipped history."""
-    for result in load.load_results(ROOT / "results").found:
+    for result in load.load_results(ROOT / "results").results:
         without = [of for of in result.timings if baseline.nbytes(of) and not baseline.timing(result, of)]
         assert not without

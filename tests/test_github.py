@@ -195,6 +195,6 @@ def test_results_that_wait_on_a_branch_are_not_lost(repository, tmp_path, capsys
     assert not (repository / "results").exists()
     assert main(["merge", str(tmp_path / "measured"), "--also", "new-results"]) == 0
     assert "results: 2 results are new" in capsys.readouterr().out
-    assert {one.machine for one in load.load_results(repository / "results").found} == {"waits", "new"}
+    assert {one.machine for one in load.load_results(repository / "results").results} == {"waits", "new"}
     assert main(["merge", str(tmp_path / "measured"), "--also", "no-such-branch"]) == 0
     assert "2 are as they were" in capsys.readouterr().out

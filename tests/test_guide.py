@@ -22,15 +22,15 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def newest():
-    return select.newest(load.load_results(ROOT / "results").found)
+    return select.newest(load.load_results(ROOT / "results").results)
 
 
 @pytest.fixture(scope="module")
 def site(newest):
     """Each page of docs/ as HTML, by its address."""
-    book = render.book((newest,), None, DOCS)
-    templates = render._templates(book)
-    return {page.address: render._page(templates, page) for page in docs.pages(book)}
+    content = render.content((newest,), None, DOCS)
+    templates = render._templates(content)
+    return {page.address: render._page(templates, page) for page in docs.pages(content)}
 
 
 def session(name: str) -> str:
@@ -103,21 +103,21 @@ def test_every_page_is_reached_from_the_first(site):
     ["[there](nowhere.md)", "[there](guide.md#no-such-heading)", "[there](#nor-here)", "[there](drawings)"],
 )
 def test_a_link_that_leads_nowhere_stops_the_build(newest, text):
-    book = replace(render.book((newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
+    content = replace(render.content((newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
     with pytest.raises(TensorcopyError, match=r"docs/a\.md has a link that leads nowhere"):
-        list(docs.pages(book))
+        list(docs.pages(content))
 
 
 def test_links_to_what_is_no_page_are_text(newest):
     """A file of the repository has no address on the site; another site has."""
     text = "# A\n\n[code](../tensorcopy/analysis/two_sample.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
-    book = replace(render.book((newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
-    text = str(next(docs.pages(book)).values["text"])
+    content = replace(render.content((newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
+    text = str(next(docs.pages(content)).values["text"])
     assert "<span>code</span>" in text
     assert '<a href="https://asv.readthedocs.io">asv</a>' in text
     assert '<a href="b.html#two">b</a>' in text
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    book = replace(render.book((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n"})
-    assert "値はどこに\nx.numpy()" in str(next(docs.pages(book)).values["text"])
+    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n"})
+    assert "値はどこに\nx.numpy()" in str(next(docs.pages(content)).values["text"])

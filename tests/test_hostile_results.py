@@ -25,14 +25,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def spoilt(folder, change, **ledger):
+def spoilt(folder, change, **provenance):
     """The newest release's file after `change` has had its way with it; the problems and the site that follow."""
-    path = measured_in_passes(folder, AFTER, TIMES, **ledger)
+    path = measured_in_passes(folder, AFTER, TIMES, **provenance)
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
     read = load.load_results(folder)
-    site = dict(render.files(render.book(read.found)))
+    site = dict(render.files(render.content(read.results)))
     for address, text in site.items():
         if address.endswith(".html"):
             page = Tags(text)

@@ -68,7 +68,7 @@ def test_json_and_csv_say_the_same(folder, capsys):
     document = json.loads(capsys.readouterr().out)
     main(["compare", *NAMES, "--format", "csv"])
     rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
-    assert document["counts"] == {"slower": 1, "faster": 1, "same": 1, "undecided": 2}
+    assert document["counts"] == {"slower": 1, "faster": 1, "unchanged": 1, "inconclusive": 2}
     assert [(row["case"], row["verdict"]) for row in rows] == [(one["case"], one["verdict"]) for one in document["changes"]]
     assert float(rows[0]["before"]) == document["changes"][0]["before"] == pytest.approx(2e-6, rel=0.02)
 
@@ -112,7 +112,7 @@ def test_a_wider_margin_tells_less(folder, capsys):
     """What is at most 5 % is then no change."""
     main(["compare", *NAMES, "--margin", "5", "--format", "json"])
     verdicts = {one["parameters"]["method"]: one["verdict"] for one in json.loads(capsys.readouterr().out)["changes"]}
-    assert verdicts["tensor"] == "same"
+    assert verdicts["tensor"] == "unchanged"
     assert verdicts["new_tensor"] == "slower"
 
 
@@ -140,9 +140,9 @@ def test_two_machines_may_differ_in_what_they_are(folder, capsys):
 def test_another_numpy_tells_nothing_of_torchs_conversions():
     """Of its copies it does."""
     case = {group: comparisons.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
-    one = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", {}, ledger={"numpy": "1.26.4"})
-    assert comparisons._ledger(one, case["copies"], one) == {}
-    assert comparisons._ledger(one, case["conversions"], one) == {"numpy": "1.26.4"}
+    one = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", {}, provenance={"numpy": "1.26.4"})
+    assert comparisons._provenance(one, case["copies"], one) == {}
+    assert comparisons._provenance(one, case["conversions"], one) == {"numpy": "1.26.4"}
 
 
 @pytest.mark.parametrize("case", ["_tensor", "no such case", "("])

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import torch
 
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
@@ -154,7 +154,7 @@ def test_an_interpreter_is_measured_with_the_torch_it_has(tmp_path, monkeypatch,
     assert one.release.version == torch.__version__.partition("+")[0]
     assert one.tool == "interpreter:same"
     assert one.environment.endswith("-interpreter")
-    assert one.is_installed(Places(tmp_path, tmp_path, tmp_path, ()))
+    assert one.is_installed(Paths(tmp_path, tmp_path, tmp_path, ()))
     monkeypatch.chdir(ROOT)
     assert main(["measure", "--interpreter", "same", "1.9.0"]) == 2
     assert f"this interpreter has another torch: got 1.9.0; allowed: {one.release.version}" in capsys.readouterr().err
@@ -205,9 +205,9 @@ def test_an_unknown_release_is_one_line(monkeypatch, capsys):
 
 def test_a_files_place_is_asvs(tmp_path):
     """results/<machine>/<sha>-<environment>.json"""
-    places = Places(tmp_path / "results", tmp_path / "site", tmp_path / "env", ("3.11",))
+    paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / "env", ("3.11",))
     one = FIVE[-1]
-    assert one.file(places, "box") == tmp_path / "results" / "box" / f"{one.release.sha[:8]}-py3.11-{environments.expected_build()}.json"
+    assert one.file(paths, "box") == tmp_path / "results" / "box" / f"{one.release.sha[:8]}-py3.11-{environments.expected_build()}.json"
 
 
 def test_one_measurement_at_a_time(tmp_path):

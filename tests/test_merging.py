@@ -15,7 +15,7 @@ from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import files, load, merge
-from tests.conftest import LEDGER, NEW, ROOT, measured_in_passes
+from tests.conftest import NEW, PROVENANCE, ROOT, measured_in_passes
 
 
 def merged(one, other):
@@ -53,16 +53,16 @@ def document(passes: set[int], version: str, methods: int, counts: dict[int, flo
             }
         }
         started = f"2026-11-21T08:{number:02}:00+00:00"
-        records.append({"id": f"pass-{number}", "started": started, "selection": "", "ledger": {**LEDGER, "started": started}})
+        records.append({"id": f"pass-{number}", "started": started, "selection": "", "ledger": {**PROVENANCE, "started": started}})
         records[-1]["suites"] = suites if any(taken) else {}
-    last = records[-1]["started"] if records else LEDGER["started"]
+    last = records[-1]["started"] if records else PROVENANCE["started"]
     timed = dict.fromkeys(COLUMNS)
     timed |= {"params": params, "version": version, "started_at": max(passes, default=0), "duration": 1.0}
     timed |= {"result": [median(some) if some else None for some in samples], "samples": [some or None for some in samples]}
     counted = dict.fromkeys(COLUMNS)
     counted |= {"params": [METHODS], "version": "1", "started_at": 0, "result": [counts.get(index) for index in range(len(METHODS))]}
     return {
-        "commit_hash": LEDGER["torch_sha"],
+        "commit_hash": PROVENANCE["torch_sha"],
         "env_name": "py3.11-cuda",
         "date": 0,
         "params": {"machine": "box", "python": "3.11", "build": "cuda"},
@@ -72,7 +72,7 @@ def document(passes: set[int], version: str, methods: int, counts: dict[int, flo
         "result_columns": COLUMNS,
         "results": {TIMED: list(timed.values()), COUNTED: list(counted.values())},
         "durations": {"<setup>": float(len(passes))},
-        "ledger": {**LEDGER, "started": last},
+        "ledger": {**PROVENANCE, "started": last},
         "passes": records,
         "version": 2,
     }
@@ -170,8 +170,8 @@ def test_two_folders_become_one(folders, tmp_path):
     assert (done.new, done.grown, done.unchanged) == (1, 0, 0)
     read = load.load_results(tmp_path / "all")
     assert read.problems == ()
-    (timing,) = read.found[0].timings.values()
-    assert len(timing.visits) == 6
+    (timing,) = read.results[0].timings.values()
+    assert len(timing.by_pass) == 6
     assert len(timing.samples) == 18
     again = merge.merge(folders, tmp_path / "all", summary)
     assert (again.new, again.grown, again.unchanged) == (0, 0, 1)

@@ -60,7 +60,7 @@ def published(tmp_path_factory) -> Path:
     card = json.loads((ROOT / report_card.FILE).read_text())
     begin = time.process_time()
     publisher._explorer(directory)
-    render.write(load.load_results(ROOT / "results").found, card, pages_publisher.documentation(ROOT), directory)
+    render.write(load.load_results(ROOT / "results").results, card, pages_publisher.documentation(ROOT), directory)
     (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.results import pace, passes
-from tensorcopy.results.passes import Visit
+from tensorcopy.results.passes import PassSamples
 from tensorcopy.worker import control
 
 
@@ -18,26 +18,26 @@ def record(samples, readings, suite="copies.BySize.time_copy", **more):
 def test_samples_are_divided_by_pass():
     """In asv's order; what was there before the first record is a visit of its own, without control."""
     records = [record([2, 0], [[9000, 9100], []]), record([1, 3], [[16000], [9000] * 3])]
-    found = passes.visits(records, "copies.BySize.time_copy", 0, [7.0, 1.0, 2.0, 3.0], limit=1e-5, left_out={})
-    assert [visit.samples for visit in found] == [(7.0,), (1.0, 2.0), (3.0,)]
-    assert [visit.quiet for visit in found] == [(7.0,), (1.0, 2.0), ()]
+    found = passes.by_pass(records, "copies.BySize.time_copy", 0, [7.0, 1.0, 2.0, 3.0], limit=1e-5, left_out={})
+    assert [pass_samples.samples for pass_samples in found] == [(7.0,), (1.0, 2.0), (3.0,)]
+    assert [pass_samples.quiet for pass_samples in found] == [(7.0,), (1.0, 2.0), ()]
 
 
 def test_the_time_is_the_median_of_the_passes_medians():
     """A pass is one draw of memory layout, however many samples it has; the interval is the passes' range."""
-    timing = passes.timing([Visit((1.0, 1.0, 1.0, 1.0, 1.0)), Visit((3.0,)), Visit((2.0, 9.0, 2.0))])
+    timing = passes.timing([PassSamples((1.0, 1.0, 1.0, 1.0, 1.0)), PassSamples((3.0,)), PassSamples((2.0, 9.0, 2.0))])
     assert (timing.median, timing.low, timing.high, len(timing.judged)) == (2.0, 1.0, 3.0, 3)
 
 
 def test_of_one_pass_the_interval_is_the_samples_range():
     """There is nothing else to tell how sure it is."""
-    timing = passes.timing([Visit((1.0, 2.0, 6.0))])
+    timing = passes.timing([PassSamples((1.0, 2.0, 6.0))])
     assert (timing.median, timing.low, timing.high) == (2.0, 1.0, 6.0)
 
 
 def test_a_disturbed_sample_counts_at_the_quiet_pace_if_at_all():
     """Three quiet passes count alone; else all, as the case is known to follow the control; where that is not known, as they were."""
-    quiet, busy = Visit((1.0,), (1.0,), limit=pace.QUIET_SPREAD), Visit((2.0,), (2.0,), limit=pace.QUIET_SPREAD)
+    quiet, busy = PassSamples((1.0,), (1.0,), limit=pace.QUIET_SPREAD), PassSamples((2.0,), (2.0,), limit=pace.QUIET_SPREAD)
     assert passes.timing([quiet, busy, quiet, quiet]).high == 1.0
     assert (passes.timing([quiet, busy]).high, passes.timing([quiet, busy]).disturbed) == (2.0, False)
     assert passes.timing([quiet, replace(busy, power=1.0)]).high == pytest.approx(1.0)
@@ -48,7 +48,7 @@ def test_a_disturbed_sample_counts_at_the_quiet_pace_if_at_all():
 
 def test_a_pass_that_is_left_out_is_kept():
     """Its samples are there, the time is of the others."""
-    timing = passes.timing([Visit((1.0,)), Visit((5.0,), left_out="a build ran beside it")])
+    timing = passes.timing([PassSamples((1.0,)), PassSamples((5.0,), left_out="a build ran beside it")])
     assert timing.median == 1.0
     assert timing.samples == (1.0, 5.0)
 
@@ -95,5 +95,5 @@ def test_replaced_samples_leave_the_earlier_records():
 
 def test_a_sample_without_a_control_is_not_called_disturbed():
     """On a machine where nothing was noted every sample counts."""
-    (visit,) = passes.visits([record([2], [[]])], "copies.BySize.time_copy", 0, [1.0, 2.0], limit=1.0, left_out={})
-    assert visit.quieted == (1.0, 2.0)
+    (pass_samples,) = passes.by_pass([record([2], [[]])], "copies.BySize.time_copy", 0, [1.0, 2.0], limit=1.0, left_out={})
+    assert pass_samples.quieted == (1.0, 2.0)

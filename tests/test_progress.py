@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tensorcopy.measure.progress import Step, progress
+from tensorcopy.measure.progress import Stage, progress
 
-STEPS = [Step("installing", 40.0), Step("measuring", 80.0), Step("publishing", 5.0)]
+STEPS = [Stage("installing", 40.0), Stage("measuring", 80.0), Stage("publishing", 5.0)]
 
 
 def test_expectations_hold_until_the_pace_is_known():

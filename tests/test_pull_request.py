@@ -138,7 +138,7 @@ def test_where_nothing_changed_it_is_said_how_much_can_have(repository, measured
     assert done.returncode == 0, done.stderr
     (contest,) = document["contests"]
     assert contest["failures"] == []
-    assert {row["verdict"] for row in contest["comparison"]["changes"]} <= {"same", "undecided"}
+    assert {row["verdict"] for row in contest["comparison"]["changes"]} <= {"same", "inconclusive"}
     assert re.search(r"### ⚪ No change (larger than \d+\.\d %|is seen) in [12] case", said)
 
 

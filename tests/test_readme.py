@@ -16,7 +16,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_what_docs_show_is_not_stale(monkeypatch):
     """`tensorcopy readme` would change nothing."""
     monkeypatch.chdir(ROOT)
-    documents = build.documents(load.load_results(ROOT / "results").found, cli.parser())
+    documents = build.documents(load.load_results(ROOT / "results").results, cli.parser())
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 

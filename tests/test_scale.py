@@ -21,7 +21,7 @@ def seconds(machines: int) -> float:
     """Of this processor's time, for all pages of so many machines with ten releases each."""
     found = tuple(measured(release, TIMES, machine=f"box{number}") for number in range(machines) for release in releases()[-10:])
     begin = time.process_time()
-    assert sum(len(text) for _, text in render.files(render.book(found))) > machines
+    assert sum(len(text) for _, text in render.files(render.content(found))) > machines
     return time.process_time() - begin
 
 

@@ -67,7 +67,7 @@ def test_a_machine_that_changed_is_told_from_torch():
     """In words with the release, and as a line in the picture of every case."""
     found = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]
     (machine,) = machines(found, RELEASES)
-    assert machine.series[0].turns == {"2.0.0": ["hugepages: madvise → always"]}
+    assert machine.series[0].machine_changes == {"2.0.0": ["hugepages: madvise → always"]}
     svg = charts.of_case(machine, machine.cases[0], lambda one, other: "")
     assert svg.count("machine, not torch") == 1
 

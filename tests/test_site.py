@@ -29,10 +29,10 @@ SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, str]:
     """Every page and file, by address, of some of the shipped results."""
-    found = tuple(one for one in load.load_results(ROOT / "results").found if version(one) in SHOWN.get(one.environment, ()))
+    found = tuple(one for one in load.load_results(ROOT / "results").results if version(one) in SHOWN.get(one.environment, ()))
     assert len(found) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / report_card.FILE).read_text())
-    return dict(render.files(render.book(found, card, publisher.documentation(ROOT))))
+    return dict(render.files(render.content(found, card, publisher.documentation(ROOT))))
 
 
 class Tags(HTMLParser):
@@ -205,7 +205,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
     page = shipped[f"{address}.html"]
     tiles = [int(number) for number in re.findall(r"<dd>(\d+)</dd>", page)]
-    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "same", "undecided")]
+    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "same", "inconclusive")]
     assert tiles == counts
     assert sum(counts) > 150
     assert sum(counts[:2]) > 0
@@ -257,8 +257,8 @@ def test_languages_have_the_same_words():
     """Every text in both, with the same places."""
     for name, texts in translate.table().items():
         assert set(texts) == set(translate.LANGUAGES), name
-        places = [set(re.findall(r"{(\w+)}", text)) for text in texts.values()]
-        assert places[0] == places[1], name
+        paths = [set(re.findall(r"{(\w+)}", text)) for text in texts.values()]
+        assert paths[0] == paths[1], name
 
 
 def test_the_japanese_pages_are_japanese(shipped):
@@ -281,7 +281,7 @@ def test_both_glossaries_explain_the_same_words():
 
 def test_no_results_is_a_site_too():
     """Every page of the list is there and says how to come by some."""
-    empty = dict(render.files(render.book(())))
+    empty = dict(render.files(render.content(())))
     for address in ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html", "semantics.html"):
         assert "Nothing is measured yet" in empty[address]
         assert "uv run tensorcopy dashboard" in empty[address]
@@ -292,15 +292,15 @@ def test_no_results_is_a_site_too():
 def test_one_release_is_a_site_too(monkeypatch):
     """There is nothing to compare it with, and the page says so."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
-    one = dict(render.files(render.book((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
+    one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing is compared yet" in one["index.html"]
     assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
     assert all(page.open == [] for page in html(one).values())
 
 
-def on_cuda(release, times, **ledger):
+def on_cuda(release, times, **provenance):
     """A result with times on a CUDA device alone, and what was seen there."""
-    result = measured(release, times, **ledger)
+    result = measured(release, times, **provenance)
     timings = dict(result.timings)
     result.timings.clear()
     for case, timing in timings.items():
@@ -308,7 +308,7 @@ def on_cuda(release, times, **ledger):
         result.timings[Case(suite, (*case.parameters, ("device", "cuda")))] = timing
     for row in result.methods.values():
         row["observed"] = {"cuda": row["observed"]["cpu"]}
-    result.ledger["accelerators"] = {"cuda": "Card 9000"}
+    result.provenance["accelerators"] = {"cuda": "Card 9000"}
     return result
 
 
@@ -316,7 +316,7 @@ def test_an_accelerator_speaks_for_itself(monkeypatch):
     """Its name, its code, its history; a time without grad is not given for a tensor with."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
-    site = dict(render.files(render.book([on_cuda(OLD, times), on_cuda(NEW, times)])))
+    site = dict(render.files(render.content([on_cuda(OLD, times), on_cuda(NEW, times)])))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
     assert answer == "torch 2.0.0 on Card 9000: use code of a there for a tensor of its own, code of a_numpy there for an ndarray."
     assert "code of a there on torch 2.0.0" in site["badge.svg"]
@@ -333,7 +333,7 @@ def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
         result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
-    site = dict(render.files(render.book([whole, part])))
+    site = dict(render.files(render.content([whole, part])))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
     follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
     part.timings.clear()
@@ -341,7 +341,7 @@ def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
     part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
         iter(whole.timings.values())
     )
-    site = dict(render.files(render.book([part])))
+    site = dict(render.files(render.content([part])))
     assert "Nothing is measured yet" in site["choose/index.html"]
     follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
 
@@ -354,11 +354,11 @@ def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
     ]
-    site = dict(render.files(render.book(found)))
+    site = dict(render.files(render.content(found)))
     assert "<entry>" not in site["changes.xml"]
     assert "No step is seen" in site["index.html"]
     assert "The machine changed too: hugepages: never → always" in site["history/index.html"]
-    calm = dict(render.files(render.book([replace(one, ledger={**one.ledger, "hugepages": "never"}) for one in found])))
+    calm = dict(render.files(render.content([replace(one, provenance={**one.provenance, "hugepages": "never"}) for one in found])))
     assert calm["changes.xml"].count("<entry>") == 1
     assert "1 of 1 cpu cases of up to 2¹⁴ elements slower, median × 2" in calm["index.html"].replace("\u202f", " ")
 
@@ -367,8 +367,8 @@ def test_a_build_of_its_own_at_a_releases_commit_is_that_release(monkeypatch):
     """Whatever it calls itself."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     found = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
-    found[1].ledger["torch"] = "2.0.0a0+git1234"
-    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.book(found)))
+    found[1].provenance["torch"] = "2.0.0a0+git1234"
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(found)))
 
 
 def test_the_command_for_more_evidence_names_the_machine(shipped):
@@ -382,7 +382,7 @@ def test_text_from_results_is_escaped(monkeypatch):
     hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
     found = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
-    site = dict(render.files(render.book(found)))
+    site = dict(render.files(render.content(found)))
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address

@@ -52,7 +52,7 @@ def test_a_job_array_takes_a_history_between_its_tasks(workshop, tmp_path):
     folders = [str(repository.folder / "measured" / number) for number in "12"]
     done = workshop.run("tensorcopy", "merge", *folders, "--into", str(tmp_path / "all"))
     assert done.returncode == 0, done.stderr
-    (result,) = load.load_results(tmp_path / "all").found
+    (result,) = load.load_results(tmp_path / "all").results
     assert [record["shard"] for record in result.passes] == ["1/2", "1/2", "2/2"]
-    assert {len(timing.visits) for timing in result.timings.values()} == {3}
+    assert {len(timing.by_pass) for timing in result.timings.values()} == {3}
     assert files.fault(files.read(result.path)) == ""

@@ -165,7 +165,7 @@ def test_a_claim_that_is_not_so_does_not_hold(checkout, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     changes = {one["parameters"]["method"]: one for one in json.loads(done.stdout)["changes"]}
-    assert changes["empty_like_copy"]["verdict"] == "undecided"
+    assert changes["empty_like_copy"]["verdict"] == "inconclusive"
     assert "but not when measured again" in changes["empty_like_copy"]["reason"]
     assert changes["empty_like_copy"]["confirmed"] == [0, 1]
     assert samples_of(folder / f"{NEWEST.sha[:8]}-py3.11-cuda.json") == samples_of(
@@ -189,7 +189,7 @@ def counted(checkout):
         "^(memory|instructions)",
     )
     assert done.returncode == 0, done.stderr
-    found = {one.sha: one.counts for one in load.load_results(checkout.root / "results").found if one.machine == "counted"}
+    found = {one.sha: one.counts for one in load.load_results(checkout.root / "results").results if one.machine == "counted"}
     return {release: {(case.suite, *(value for _, value in case.parameters)): value for case, value in found[release.sha].items()}
             for release in (OLDEST, NEWEST)}  # fmt: skip
 
@@ -220,7 +220,7 @@ def test_instructions_repeat_and_tell_the_graph(counted, checkout):
     assert first[name, "clone_detach", "16", "True"] > 1.2 * first[name, "detach_clone", "16", "True"]
     done = checkout.run("tensorcopy", "measure", NEWEST.version, "--passes", "1", "--machine", "again", "--bench", "^instructions")
     assert done.returncode == 0, done.stderr
-    (again,) = (one.counts for one in load.load_results(checkout.root / "results").found if one.machine == "again")
+    (again,) = (one.counts for one in load.load_results(checkout.root / "results").results if one.machine == "again")
     second = {(case.suite, *(value for _, value in case.parameters)): value for case, value in again.items()}
     assert first.keys() == second.keys()
     assert {key: (value, second[key]) for key, value in first.items() if abs(second[key] / value - 1) >= 0.03} == {}

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from tensorcopy.analysis import change_points, comparisons
-from tensorcopy.analysis.two_sample import MARGIN, Side, Verdict, judge
+from tensorcopy.analysis.two_sample import MARGIN, Samples, Verdict, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result, Results
@@ -53,7 +53,7 @@ def card(
     shares : by known change, the share of work that it adds
     asv : asv's own judgment
     """
-    variants = {one.machine: one for one in of.found}
+    variants = {one.machine: one for one in of.results}
     missing = [name for name in shares if name not in variants]
     if missing:
         raise TensorcopyError(
@@ -63,13 +63,13 @@ def card(
             next="tensorcopy report-card --measure",
         )
     same = variants["as-it-is"]
-    beside = [one for one in shipped.found if noise.of_one_kind(one, same)]
+    beside = [one for one in shipped.results if noise.same_kind(one, same)]
     judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides"), shares, asv))
     return {
-        "torch": same.ledger["torch"],
-        "python": same.ledger["python"],
-        "cpu": same.ledger["cpu"],
-        "day": same.ledger["started"][:10],
+        "torch": same.provenance["torch"],
+        "python": same.provenance["python"],
+        "cpu": same.provenance["cpu"],
+        "day": same.provenance["started"][:10],
         "passes": min(len(one.passes) for one in variants.values()),
         "quiet": min(int(median(_judged(one))) for one in variants.values()),
         "releases": POINTS,
@@ -93,10 +93,10 @@ def two_sides(
     variants : by name, as `injected_slowdowns` measures them; beside : other results of that machine, which tell how passes stray
     """
     cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(comparisons.NOT_TORCHS)]
-    steady = noise.steady([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
-    others = steady.noise(beside, cases)
+    drift = noise.fit_drift([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
+    others = drift.noise(beside, cases)
     timings = {name: result.timings for name, result in variants.items()}
-    plain = {name: {case: _passes(timings[name][case], steady.passes(case, timings[name][case])) for case in cases} for name in variants}
+    plain = {name: {case: _passes(timings[name][case], drift.passes(case, timings[name][case])) for case in cases} for name in variants}
     questions: list[tuple[float, dict[Case, tuple[Passes, Passes]]]] = []
     random = Random(SEED)
     for split in range(SPLITS):
@@ -209,11 +209,11 @@ def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
 
 
 def _passes(timing: Timing, steadied: Sequence[tuple[float, ...]]) -> Passes:
-    return list(zip([visit.quiet for visit in timing.judged], steadied))
+    return list(zip([pass_samples.quiet for pass_samples in timing.judged], steadied))
 
 
-def _side(passes: Passes) -> Side:
-    return Side(tuple(steadied for _, steadied in passes))
+def _side(passes: Passes) -> Samples:
+    return Samples(tuple(steadied for _, steadied in passes))
 
 
 def _all(passes: Passes) -> list[float]:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import relpath
 
-from tensorcopy.analysis.two_sample import MARGIN, Change, Side, judge
+from tensorcopy.analysis.two_sample import MARGIN, Change, Samples, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import AS_MEASURED, Steady
+from tensorcopy.results.noise import AS_MEASURED, DriftModel
 
 SAME_MACHINE = (
     "cpu",
@@ -40,7 +40,7 @@ class Comparison:
     changes : by case
     margin : the smallest change worth telling, as a share of the time
     noise : by case, other results' passes as they were, as `two_sample.judge` takes them
-    steady : what the passes were judged as: in the usual mood
+    drift : what the passes were judged as: in the usual mood
     """
 
     before: Result
@@ -49,7 +49,7 @@ class Comparison:
     changes: dict[Case, Change]
     margin: float
     noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
-    steady: Steady = AS_MEASURED
+    drift: DriftModel = AS_MEASURED
 
     @property
     def compared(self) -> int:
@@ -59,7 +59,7 @@ class Comparison:
     @property
     def on(self) -> str:
         """What both were measured on, and with."""
-        one, other = self.before.ledger, self.after.ledger
+        one, other = self.before.provenance, self.after.provenance
         machine = one["cpu"] if one["cpu"] == other["cpu"] else f"{one['cpu']} / {other['cpu']}"
         python = self.before.python if self.before.python == self.after.python else f"{self.before.python} / {self.after.python}"
         return f"{machine}, Python {python}"
@@ -80,20 +80,20 @@ def between(
     """
     mine = list(cases) if cases is not None else _cases(one, other)
     around = list({result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}.values())
-    told = [one, other, *around] if noise.of_one_machine(one, other) else []
-    steady = noise.steady([result for result in told if noise.of_one_machine(result, one)], mine)
-    pairs = {case: (side(one, case, other, steady), side(other, case, one, steady)) for case in mine}
-    changes = judge(pairs, margin=margin, noise=steady.noise(around, mine))
-    return Comparison(one, other, _told_apart(one, other), changes, margin, AS_MEASURED.noise(around, mine), steady)
+    told = [one, other, *around] if noise.same_machine(one, other) else []
+    drift = noise.fit_drift([result for result in told if noise.same_machine(result, one)], mine)
+    pairs = {case: (side(one, case, other, drift), side(other, case, one, drift)) for case in mine}
+    changes = judge(pairs, margin=margin, noise=drift.noise(around, mine))
+    return Comparison(one, other, _told_apart(one, other), changes, margin, AS_MEASURED.noise(around, mine), drift)
 
 
-def side(result: Result, case: Case, other: Result, steady: Steady = AS_MEASURED) -> Side:
+def side(result: Result, case: Case, other: Result, drift: DriftModel = AS_MEASURED) -> Samples:
     """A case's side of a comparison with `other`."""
     timing = result.timings.get(case)
     if timing is None:
-        return Side(failure="not measured, skipped or failed there")
-    judged = steady.passes(case, timing)
-    return Side(judged, _ledger(result, case, other), failure="" if judged else "the machine was never quiet")
+        return Samples(failure="not measured, skipped or failed there")
+    judged = drift.passes(case, timing)
+    return Samples(judged, _provenance(result, case, other), failure="" if judged else "the machine was never quiet")
 
 
 def named(case: Case) -> str:
@@ -105,7 +105,7 @@ def named(case: Case) -> str:
 def version(result: Result) -> str:
     """A result's release, as the table calls it: "2.15.0"; of an unknown one what torch says of itself, without its build."""
     known = {row.sha: row.version for row in release_table.load()}
-    return known.get(result.sha) or str(result.ledger["torch"]).partition("+")[0]
+    return known.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
 def _cases(one: Result, other: Result) -> list[Case]:
@@ -113,7 +113,7 @@ def _cases(one: Result, other: Result) -> list[Case]:
     return [case for case in dict.fromkeys([*one.timings, *other.timings]) if not case.suite.startswith(NOT_TORCHS)]
 
 
-def _ledger(result: Result, case: Case, other: Result) -> dict[str, str]:
+def _provenance(result: Result, case: Case, other: Result) -> dict[str, str]:
     """What must be alike for torch to be what changed the time. What the two sides are compared for may differ."""
     names: list[str] = list(SAME_TIMER)
     if result.machine == other.machine:
@@ -122,7 +122,7 @@ def _ledger(result: Result, case: Case, other: Result) -> dict[str, str]:
         names.append("numpy")
     if result.python == other.python:
         names.append("python")
-    return {name: str(result.ledger[name]) for name in names if result.ledger.get(name) not in (None, "")}
+    return {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
 
 
 def _alike(result: Result, one: Result) -> bool:
@@ -132,10 +132,10 @@ def _alike(result: Result, one: Result) -> bool:
 
 def _told_apart(one: Result, other: Result) -> tuple[str, str]:
     """Each side by what it does not share with the other."""
-    parts: list[tuple[str, str]] = [(f"torch {one.ledger['torch']}", f"torch {other.ledger['torch']}")]
+    parts: list[tuple[str, str]] = [(f"torch {one.provenance['torch']}", f"torch {other.provenance['torch']}")]
     for left, right in ((f"Python {one.python}", f"Python {other.python}"), (one.build, other.build), (one.machine, other.machine)):
         parts += [(left, right)] if left != right else []
-    if one.ledger["torch"] == other.ledger["torch"] and len(parts) == 1:
+    if one.provenance["torch"] == other.provenance["torch"] and len(parts) == 1:
         parts.append((relpath(one.path.parents[1]), relpath(other.path.parents[1])))
     first, second = (", ".join(side) for side in zip(*parts))
     return first, second

@@ -12,10 +12,10 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy.analysis.two_sample import Change, Side, Verdict, judge
+from tensorcopy.analysis.two_sample import Change, Samples, Verdict, judge
 from tensorcopy.results import baseline, noise
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import Steady
+from tensorcopy.results.noise import DriftModel
 from tensorcopy.results.passes import Timing
 
 GROUPS = ("copy", "conversion", "primitive", "alternative")
@@ -32,7 +32,7 @@ FIRST = "1.9.0"  # a method that is as old as the table needs no word about its 
 
 
 @dataclass(frozen=True)
-class Wish:
+class CopyRequest:
     """What somebody wants made of a tensor `x`.
 
     to : "tensor" or "ndarray"
@@ -56,7 +56,7 @@ class Option:
     timing : None where it was not measured
     multiple : of the floor; None where either was not measured
     change : from the least time to this one, judged; None for the least itself, and without a time
-    beware : what a reader may not expect, as a word and a detail: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
+    caveats : what a reader may not expect, as a word and a detail: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
     """
 
     method: str
@@ -64,22 +64,22 @@ class Option:
     timing: Timing | None
     multiple: float | None
     change: Change | None
-    beware: tuple[tuple[str, str], ...]
+    caveats: tuple[tuple[str, str], ...]
 
     @property
-    def contender(self) -> bool:
+    def among_fastest(self) -> bool:
         """Whether none is surely faster."""
         return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
 
 
-def wishes(device: str) -> list[Wish]:
+def requests(device: str) -> list[CopyRequest]:
     """Every wish that can be had on a device, in order."""
     found = []
     for to in ("tensor", "ndarray"):
         for own in (True, False):
             for requires_grad in (False, True):
                 graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
-                found += [Wish(to, own, graph, requires_grad, device) for graph in graphs]
+                found += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
     return found
 
 
@@ -89,34 +89,34 @@ def devices(result: Result) -> list[str]:
     return sorted(seen, key=lambda device: (device != "cpu", device))
 
 
-def numels(result: Result, wish: Wish) -> list[int]:
+def numels(result: Result, request: CopyRequest) -> list[int]:
     """The sizes at which a wish can be answered with a cost: of tensors that require grad those of that suite."""
-    for requires_grad in (wish.requires_grad, False):
-        suites = {suite_of(group, wish.device, requires_grad) for group in ("copy", "conversion")}
-        found = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == wish.device}
+    for requires_grad in (request.requires_grad, False):
+        suites = {suite_of(group, request.device, requires_grad) for group in ("copy", "conversion")}
+        found = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == request.device}
         if found:
             return sorted(found)
     return []
 
 
-def advised(result: Result, wish: Wish, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
+def advised(result: Result, request: CopyRequest, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
     """By size, the methods that do as wished: the one to take first, then by time, then those without one.
 
     The one to take does not warn, if there is such a one; none is surely faster here, if that can be had too; and of several such
     it is the one that is surely beaten at the smallest share of its sizes.
     beside : results of the same machine, Python and build, which know how far passes stray
     """
-    fit = [name for name in _known(result) if _does(result.methods[name], wish)]
+    fit = [name for name in _known(result) if _does(result.methods[name], request)]
     there = list(beside)
-    rows = {numel: _options(result, wish, fit, numel, there) for numel in numels(result, wish)}
-    judged = {name: [not row[name].contender for row in rows.values() if row[name].timing] for name in fit}
+    rows = {numel: _options(result, request, fit, numel, there) for numel in numels(result, request)}
+    judged = {name: [not row[name].among_fastest for row in rows.values() if row[name].timing] for name in fit}
     beaten = {name: sum(some) / len(some) if some else 1.0 for name, some in judged.items()}
     times = {name: median([log(row[name].timing.median) for row in rows.values() if row[name].timing] or [inf]) for name in fit}  # type: ignore[union-attr]
 
     def place(option: Option) -> tuple[bool, bool, bool, float, float]:
-        warns = any(word == "warns" for word, _ in option.beware)
-        surely = beaten[option.method] if option.contender else _time(option)
-        return option.timing is None, warns, not option.contender, surely, times[option.method]
+        warns = any(word == "warns" for word, _ in option.caveats)
+        surely = beaten[option.method] if option.among_fastest else _time(option)
+        return option.timing is None, warns, not option.among_fastest, surely, times[option.method]
 
     return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
 
@@ -130,7 +130,7 @@ def because(options: Sequence[Option]) -> tuple[str, dict[str, int]]:
         return "because_unmeasured", {}
     if len(options) == 1:
         return "because_only", {}
-    if not options[0].contender:
+    if not options[0].among_fastest:
         return "because_quiet", {}
     return ("because_least", {"measured": measured}) if options[0].change is None else ("because_contender", {})
 
@@ -140,16 +140,16 @@ def near(numel: int, sizes: Iterable[int]) -> int:
     return min(sizes, key=lambda size: max(size / numel, numel / size))
 
 
-def against_least(result: Result, cases: Sequence[Case], beside: Iterable[Result] = ()) -> dict[Case, Change | None]:
+def against_fastest(result: Result, cases: Sequence[Case], beside: Iterable[Result] = ()) -> dict[Case, Change | None]:
     """How each measured case's time stands to the least of them, judged all together; None for the least itself."""
     measured = [case for case in cases if case in result.timings]
     if not measured:
         return {}
     least = min(measured, key=lambda case: result.timings[case].median)
     around = [one for one in beside if one.path != result.path]
-    steady = noise.steady([result, *(one for one in around if noise.of_one_machine(one, result))], measured)
-    others = {case: (_side(result, least, steady), _side(result, case, steady)) for case in measured if case != least}
-    return {least: None, **judge(others, noise=steady.noise(around, others))}
+    drift = noise.fit_drift([result, *(one for one in around if noise.same_machine(one, result))], measured)
+    others = {case: (_side(result, least, drift), _side(result, case, drift)) for case in measured if case != least}
+    return {least: None, **judge(others, noise=drift.noise(around, others))}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
@@ -163,36 +163,36 @@ def _known(result: Result) -> list[str]:
     )
 
 
-def _does(row: Mapping[str, Any], wish: Wish) -> bool:
-    seen = (row.get("observed") or {}).get(wish.device)
-    outcome = seen["with_grad" if wish.requires_grad else "plain"] if seen else {"raises": "nobody looked"}
+def _does(row: Mapping[str, Any], request: CopyRequest) -> bool:
+    seen = (row.get("observed") or {}).get(request.device)
+    outcome = seen["with_grad" if request.requires_grad else "plain"] if seen else {"raises": "nobody looked"}
     return (
         not outcome["raises"]
-        and outcome["gives"] == wish.to
-        and (wish.to != "tensor" or outcome["device"] == "same")
-        and outcome["shares_storage"] is not wish.own
-        and (wish.keeps_graph is None or outcome["keeps_graph"] is wish.keeps_graph)
+        and outcome["gives"] == request.to
+        and (request.to != "tensor" or outcome["device"] == "same")
+        and outcome["shares_storage"] is not request.own
+        and (request.keeps_graph is None or outcome["keeps_graph"] is request.keeps_graph)
     )
 
 
-def _options(result: Result, wish: Wish, names: Sequence[str], numel: int, beside: Sequence[Result]) -> dict[str, Option]:
-    cases = {name: case_of(result.methods[name], name, wish, numel) for name in names}
-    changes = against_least(result, list(cases.values()), beside)
+def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, beside: Sequence[Result]) -> dict[str, Option]:
+    cases = {name: case_of(result.methods[name], name, request, numel) for name in names}
+    changes = against_fastest(result, list(cases.values()), beside)
     return {
         name: Option(
             method=name,
-            code=code(result.methods[name], wish.device),
+            code=code(result.methods[name], request.device),
             timing=result.timings.get(case),
-            multiple=baseline.multiple(result, case) if wish.own else None,
+            multiple=baseline.multiple(result, case) if request.own else None,
             change=changes.get(case),
-            beware=tuple(_beware(result.methods[name], wish)),
+            caveats=tuple(_beware(result.methods[name], request)),
         )
         for name, case in cases.items()
     }
 
 
-def _beware(row: Mapping[str, Any], wish: Wish) -> Iterable[tuple[str, str]]:
-    outcome = row["observed"][wish.device]["with_grad" if wish.requires_grad else "plain"]
+def _beware(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
+    outcome = row["observed"][request.device]["with_grad" if request.requires_grad else "plain"]
     if outcome["warns"]:
         yield "warns", str(outcome["warns"])
     if outcome["requires_grad"] and not outcome["keeps_graph"]:
@@ -205,15 +205,15 @@ def _beware(row: Mapping[str, Any], wish: Wish) -> Iterable[tuple[str, str]]:
         yield "since", str(row["since"])
 
 
-def case_of(row: Mapping[str, Any], method: str, wish: Wish, numel: int) -> Case:
+def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: int) -> Case:
     """Where a result has the time of a method, of which `row` is what it says, for a wish at a size."""
     parameters = [("method", method), ("numel", str(numel))]
     group = row.get("group", "copy")
-    if wish.device != "cpu":
-        parameters.append(("device", wish.device))
-    if wish.requires_grad:  # the suites time it on the CPU only, and there copies and conversions only
+    if request.device != "cpu":
+        parameters.append(("device", request.device))
+    if request.requires_grad:  # the suites time it on the CPU only, and there copies and conversions only
         parameters.append(("requires_grad", "True"))
-    return Case(suite_of(group, wish.device, wish.requires_grad), tuple(parameters))
+    return Case(suite_of(group, request.device, request.requires_grad), tuple(parameters))
 
 
 def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
@@ -224,9 +224,9 @@ def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
     return suite.format("ByGrad" if requires_grad and group not in ALONE else "BySize")
 
 
-def _side(result: Result, case: Case, steady: Steady) -> Side:
-    judged = steady.passes(case, result.timings[case])
-    return Side(judged, failure="" if judged else "the machine was never quiet")
+def _side(result: Result, case: Case, drift: DriftModel) -> Samples:
+    judged = drift.passes(case, result.timings[case])
+    return Samples(judged, failure="" if judged else "the machine was never quiet")
 
 
 def _time(option: Option) -> float:

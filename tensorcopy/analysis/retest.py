@@ -20,7 +20,7 @@ Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
 def flagged(found: Comparison) -> dict[Case, Verdict]:
     """The cases that are worth measuring again, and what is to be confirmed of each.
 
-    Those that are slower or faster, and the suspects: undecided, but worth telling, and clear of no change as long as nobody asks how many
+    Those that are slower or faster, and the suspects: inconclusive, but worth telling, and clear of no change as long as nobody asks how many
     cases there are. To promote a suspect is no weaker than Holm: it must be clear by itself, and again among the flagged every time.
     """
     expected = {case: _expected(change, found.margin) for case, change in found.changes.items()}
@@ -29,7 +29,7 @@ def flagged(found: Comparison) -> dict[Case, Verdict]:
 
 def _expected(change: Change, margin: float) -> Verdict | None:
     """What is to be confirmed of a change; None where nothing is."""
-    if change.verdict is not Verdict.UNDECIDED or not change.ratio or not change.interval:
+    if change.verdict is not Verdict.INCONCLUSIVE or not change.ratio or not change.interval:
         return change.verdict if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else None
     low, high = change.interval
     if max(change.ratio, 1 / change.ratio) < 1 + margin or low <= 1 <= high:
@@ -38,7 +38,7 @@ def _expected(change: Change, margin: float) -> Verdict | None:
 
 
 def confirmed(found: Comparison, again: Again) -> Comparison:
-    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is undecided."""
+    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is inconclusive."""
     expected = flagged(found)
     if not expected:
         return found
@@ -54,7 +54,7 @@ def confirmed(found: Comparison, again: Again) -> Comparison:
             one, other = again(time, standing, passes)
             pairs = {case: (comparisons.side(one, case, other), comparisons.side(other, case, one)) for case in standing}
             judged = judge(pairs, margin=found.margin, noise=noise)
-            for case in [case for case in standing if judged[case].verdict is not Verdict.UNDECIDED]:
+            for case in [case for case in standing if judged[case].verdict is not Verdict.INCONCLUSIVE]:
                 held[case] += judged[case].verdict is expected[case]
                 last[case] = judged[case]
                 standing.remove(case)
@@ -72,6 +72,6 @@ def _held(change: Change, verdict: Verdict, again: Change) -> Change:
 
 
 def _fallen(change: Change) -> Change:
-    if change.verdict is Verdict.UNDECIDED:
+    if change.verdict is Verdict.INCONCLUSIVE:
         return change
-    return replace(change, verdict=Verdict.UNDECIDED, reason=f"{change.verdict.value} {change.reason}, but not when measured again")
+    return replace(change, verdict=Verdict.INCONCLUSIVE, reason=f"{change.verdict.value} {change.reason}, but not when measured again")

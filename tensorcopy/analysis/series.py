@@ -18,7 +18,7 @@ DISPATCHER = 2**14  # elements, up to which it decides what a copy costs
 
 
 @dataclass(frozen=True)
-class Course:
+class CaseSeries:
     """One case over the releases of the table, on one machine and Python.
 
     values : seconds; None where a release was not measured
@@ -33,28 +33,28 @@ class Course:
     steps: tuple[Step, ...]
 
 
-def courses(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, Course]:
+def series_by_case(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
     """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
     newest = select.newest(found, machine=machine, python=python)
     mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
     return over([mine[row.sha] for row in release_table.load() if row.sha in mine])
 
 
-def over(series: Sequence[Result]) -> dict[Case, Course]:
+def over(series: Sequence[Result]) -> dict[Case, CaseSeries]:
     """Every case's course over the results of one machine, Python and build, in order of release; the newest result's cases first."""
     newest = series[-1]
     there = dict.fromkeys(case for one in reversed(series) for case in one.timings)
     cases = [case for case in there if not case.suite.startswith(comparisons.NOT_TORCHS)]
-    on = f"{newest.ledger['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
+    on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
     return {case: _course(case, on, tuple(map(comparisons.version, series)), series, _usual(series, case)) for case in cases}
 
 
-def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> Course:
+def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> CaseSeries:
     timings = [one.timings.get(case) for one in series]
     values = tuple(timing.median if timing else None for timing in timings)
-    numbers = [len(passes.counted(timing.visits)) if timing and timing.visits else 1 for timing in timings]
+    numbers = [len(passes.counted(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
     spreads = tuple(MEDIANS * usual / sqrt(number) for number in numbers)
-    return Course(case, on, names, values, spreads, tuple(change_points.steps(values, spreads)))
+    return CaseSeries(case, on, names, values, spreads, tuple(change_points.steps(values, spreads)))
 
 
 def _usual(series: Sequence[Result], case: Case) -> float:
@@ -68,7 +68,7 @@ def _usual(series: Sequence[Result], case: Case) -> float:
 
 
 @dataclass(frozen=True)
-class Move:
+class ReleaseChange:
     """What went the same way at one release: cases on one device, where the dispatcher decides or where the memory does.
 
     device, small : where the cases' tensors lie, and whether they have up to 2¹⁴ elements; of : how many such cases there are
@@ -85,7 +85,7 @@ class Move:
     most: tuple[Case, Step]
 
 
-def moves(found: Mapping[Case, Course]) -> list[Move]:
+def changes_by_release(found: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
     """What moved together at each release, in order."""
     kinds: dict[tuple[str, bool], list[Case]] = {}
     for case in found:
@@ -98,5 +98,5 @@ def moves(found: Mapping[Case, Course]) -> list[Move]:
             for group in change_points.grouped({case: found[case].steps for case in cases}, index):
                 steps = {case: step for case in group.cases for step in found[case].steps if step.index == index}
                 most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
-                told.append(Move(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
+                told.append(ReleaseChange(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
     return told

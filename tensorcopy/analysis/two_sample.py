@@ -1,4 +1,4 @@
-"""Two sets of samples: slower, faster, same or undecided, with the reason. Pure.
+"""Two sets of samples: slower, faster, unchanged or inconclusive, with the reason. Pure.
 
 Passes are what is independent: the samples of one share a process, a place in memory and the machine's mood, so each pass counts once, by
 the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehmann shift: the median of every pass's time on one side over
@@ -42,21 +42,21 @@ Numbers = Any  # an array of floats; numpy's types differ from release to releas
 class Verdict(str, Enum):
     SLOWER = "slower"
     FASTER = "faster"
-    SAME = "same"
-    UNDECIDED = "undecided"
+    UNCHANGED = "unchanged"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
-class Side:
+class Samples:
     """One side of a comparison, of one case.
 
     passes : each pass's samples in seconds; a pass without any does not count
-    ledger : what the other side must have alike, by name
+    provenance : what the other side must have alike, by name
     failure : why there are no samples; "" where that is not known
     """
 
     passes: tuple[tuple[float, ...], ...] = ()
-    ledger: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
     failure: str = ""
 
     @property
@@ -94,7 +94,7 @@ class Change:
 
 
 def judge(
-    pairs: Mapping[Case, tuple[Side, Side]], *, margin: float = MARGIN, noise: Mapping[Case, Sequence[Sequence[float]]] | None = None
+    pairs: Mapping[Case, tuple[Samples, Samples]], *, margin: float = MARGIN, noise: Mapping[Case, Sequence[Sequence[float]]] | None = None
 ) -> dict[Case, Change]:
     """The change of every case from its first side to its second. A test that cannot be computed is never a change.
 
@@ -106,7 +106,7 @@ def judge(
     for case, (before, after) in pairs.items():
         why_not = _why_not(before, after)
         if why_not:
-            found[case] = _undecided(before, after, why_not)
+            found[case] = _inconclusive(before, after, why_not)
         else:
             measured[case] = _measure(before.logs, after.logs, (noise or {}).get(case, ()), len(pairs))
     adjusted = dict(zip(measured, holm([one.p for one in measured.values()])))
@@ -136,14 +136,16 @@ class _Measured:
     after: float
 
 
-def _why_not(before: Side, after: Side) -> str:
+def _why_not(before: Samples, after: Samples) -> str:
     """Why two sides cannot be compared; "" where they can."""
     for side, where in ((before, "before"), (after, "after")):
         if not all(0 < sample < inf for samples in side.passes for sample in samples):
             return f"a sample {where} is no time"
         if not side.logs:
             return f"no result {where}" + (f": {side.failure}" if side.failure else "")
-    differing = [f"{name}: {before.ledger[name]} / {after.ledger[name]}" for name in before.ledger if _differs(name, before, after)]
+    differing = [
+        f"{name}: {before.provenance[name]} / {after.provenance[name]}" for name in before.provenance if _differs(name, before, after)
+    ]
     if differing:
         return "what was measured on differs, " + ", ".join(differing)
     counts = len(before.logs), len(after.logs)
@@ -152,15 +154,15 @@ def _why_not(before: Side, after: Side) -> str:
     return ""
 
 
-def _differs(name: str, before: Side, after: Side) -> bool:
+def _differs(name: str, before: Samples, after: Samples) -> bool:
     """What either side does not tell is not known to differ."""
-    return name in after.ledger and before.ledger[name] != after.ledger[name]
+    return name in after.provenance and before.provenance[name] != after.provenance[name]
 
 
-def _undecided(before: Side, after: Side, reason: str) -> Change:
+def _inconclusive(before: Samples, after: Samples, reason: str) -> Change:
     times = [median(median(samples) for samples in side.passes if samples) if any(side.passes) else None for side in (before, after)]
     ratio = times[1] / times[0] if times[0] and times[1] else None
-    return Change(Verdict.UNDECIDED, reason, ratio=ratio, before=times[0], after=times[1])
+    return Change(Verdict.INCONCLUSIVE, reason, ratio=ratio, before=times[0], after=times[1])
 
 
 def _measure(before: list[float], after: list[float], noise: Sequence[Sequence[float]], cases: int) -> _Measured:
@@ -240,13 +242,13 @@ def _null(pool: tuple[float, ...], degrees: int, few: int, many: int, draws: int
 def _verdict(one: _Measured, p: float, margin: float, cases: int) -> Change:
     ratio, interval = exp(one.shift), (exp(one.shift - one.half), exp(one.shift + one.half))
     told = log(1 + margin)
-    change = Change(Verdict.UNDECIDED, "", ratio, interval, p, one.before, one.after)
+    change = Change(Verdict.INCONCLUSIVE, "", ratio, interval, p, one.before, one.after)
     if p <= ALPHA and abs(one.shift) >= told:
         verdict = Verdict.SLOWER if one.shift > 0 else Verdict.FASTER
         return replace(change, verdict=verdict, reason=worded(verdict, ratio, interval))
     if abs(one.shift) + one.half <= told:
-        return replace(change, verdict=Verdict.SAME, reason=worded(Verdict.SAME, ratio, interval))
-    return replace(change, reason=f"{worded(Verdict.UNDECIDED, ratio, interval)}; {_more(one, told, cases)}")
+        return replace(change, verdict=Verdict.UNCHANGED, reason=worded(Verdict.UNCHANGED, ratio, interval))
+    return replace(change, reason=f"{worded(Verdict.INCONCLUSIVE, ratio, interval)}; {_more(one, told, cases)}")
 
 
 def worded(verdict: Verdict, ratio: float, interval: tuple[float, float]) -> str:
@@ -254,7 +256,7 @@ def worded(verdict: Verdict, ratio: float, interval: tuple[float, float]) -> str
     low, high = interval
     if verdict in (Verdict.SLOWER, Verdict.FASTER):
         return f"by {_share(log(ratio))}, {_between(low, high)}"
-    if verdict is Verdict.SAME:
+    if verdict is Verdict.UNCHANGED:
         return f"no change larger than {_share(max(abs(log(low)), abs(log(high))))}"
     return _between(low, high) + (" slower" if low > 1 else " faster" if high < 1 else "")
 

@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 
 
 @dataclass(frozen=True)
-class Places:
+class Paths:
     """What asv.conf.json says of where things lie and which Pythons serve."""
 
     results: Path
@@ -24,7 +24,7 @@ class Places:
     pythons: tuple[str, ...]
 
 
-def places() -> Places:
+def paths() -> Paths:
     """asv.conf.json of the current folder. Raises TensorcopyError where there is none."""
     try:
         conf = Config.load()
@@ -36,7 +36,7 @@ def places() -> Places:
             next="git clone tensorcopy and run it there",
         ) from error
     results, html, environments = (Path(folder).absolute() for folder in (conf.results_dir, conf.html_dir, conf.env_dir))
-    return Places(results, html, environments, tuple(conf.pythons))
+    return Paths(results, html, environments, tuple(conf.pythons))
 
 
 def aside(folder: Path) -> Path:

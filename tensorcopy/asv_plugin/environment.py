@@ -162,10 +162,10 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         with clearly():
             executable = interpreters.executable(python)
             self._place = environments.inspected(executable)
-            ledger = self._place.report["ledger"]
-            self._release = environments.released_as(ledger)
-        ledger["asv_runner"] = environments.runner()  # the one that is borrowed below
-        super().__init__(conf, ".".join(ledger["python"].split(".")[:2]), ledger["build"], tagged_env_vars)
+            provenance = self._place.report["ledger"]
+            self._release = environments.released_as(provenance)
+        provenance["asv_runner"] = environments.runner()  # the one that is borrowed below
+        super().__init__(conf, ".".join(provenance["python"].split(".")[:2]), provenance["build"], tagged_env_vars)
         TorchReleases.servable = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
         )

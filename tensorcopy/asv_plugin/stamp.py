@@ -38,17 +38,17 @@ def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str
     """Have `report` and this pass written into the files of this release and environment that asv writes from now on."""
     folder = Path(results_dir).absolute()
     now = datetime.now(timezone.utc)
-    ledger = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
+    provenance = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
     record = {
         "id": f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
-        "started": ledger["started"],
+        "started": provenance["started"],
         "selection": os.environ.get(SELECTION, ""),
         **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
-        "ledger": ledger,
+        "ledger": provenance,
     }
     before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}
     noted = journal.stat().st_size if journal.exists() else 0
-    _all(folder).setdefault((sha, environment), _Pending({**report, "ledger": ledger}, record, journal, noted, before))
+    _all(folder).setdefault((sha, environment), _Pending({**report, "ledger": provenance}, record, journal, noted, before))
 
 
 @cache

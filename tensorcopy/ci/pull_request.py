@@ -24,11 +24,11 @@ from typing import Any
 from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Verdict
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import git
 from tensorcopy.errors import Relayed, TensorcopyError
 from tensorcopy.measure import plan, remeasure
-from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.progress import Progress, Stage, progress
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.comparison import formats
@@ -103,26 +103,26 @@ class Contest:
 class Outcome:
     """What came of a contest.
 
-    found : None where a side has no result
+    comparison : None where a side has no result
     failures : by side's name, what went wrong there in a line each
     """
 
     contest: Contest
-    found: Comparison | None = None
+    comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def slower(self) -> bool:
         """Whether something is slower, and was so whenever it was measured again."""
-        changes = self.found.changes.values() if self.found else ()
+        changes = self.comparison.changes.values() if self.comparison else ()
         return any(one.verdict is Verdict.SLOWER and one.confirmed == (retest.CONFIRMATIONS, retest.CONFIRMATIONS) for one in changes)
 
     @property
     def compared(self) -> bool:
-        return self.found is not None and any(change.interval for change in self.found.changes.values())
+        return self.comparison is not None and any(change.interval for change in self.comparison.changes.values())
 
 
-def contests(request: Request, places: Places) -> list[Contest]:
+def contests(request: Request, paths: Paths) -> list[Contest]:
     """A new release against the one before it, for each that head's table has and base's has not; and base against head, unless nothing but
     the table changed of what is measured.
 
@@ -135,28 +135,28 @@ def contests(request: Request, places: Places) -> list[Contest]:
             allowed="two commits",
             next="--base main --head HEAD",
         )
-    folders = _folders(request, places, "measured")
+    folders = _folders(request, paths, "measured")
     old, new = (release_table.load(folder / TABLE) for folder in folders)
     known = {release.version for release in old}
     found = []
     for index, release in enumerate(new):
         if release.version not in known and index:
-            pair = [_measurement(request, places, one) for one in (new[index - 1], release)]
+            pair = [_measurement(request, paths, one) for one in (new[index - 1], release)]
             found.append(Contest("release", *(Side(f"torch {one.release.version}", request.head, one) for one in pair)))
     touched = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
     if touched or not found:
-        one = _common(request, places, [release for release in old if release in new])
+        one = _common(request, paths, [release for release in old if release in new])
         base, head = (Side(f"{name} {sha[:8]}", sha, one) for name, sha in (("base", request.base), ("head", request.head)))
         found.insert(0, Contest("code", base, head))
     return found
 
 
-def _common(request: Request, places: Places, rows: Sequence[Release]) -> plan.Measurement:
+def _common(request: Request, paths: Paths, rows: Sequence[Release]) -> plan.Measurement:
     """What both sides measure: the newest release that both know alike."""
     if request.interpreter:
         return plan.in_interpreter(request.interpreter)
     for release in reversed([release for release in rows if request.release in ("", release.version)]):
-        one, _ = plan.installable(release, list(places.pythons))
+        one, _ = plan.installable(release, list(paths.pythons))
         if one is not None:
             return one
     raise TensorcopyError(
@@ -167,9 +167,9 @@ def _common(request: Request, places: Places, rows: Sequence[Release]) -> plan.M
     )
 
 
-def _measurement(request: Request, places: Places, release: Release) -> plan.Measurement:
+def _measurement(request: Request, paths: Paths, release: Release) -> plan.Measurement:
     """A release of head's table, which need not be in ours."""
-    one, reason = plan.installable(release, list(places.pythons))
+    one, reason = plan.installable(release, list(paths.pythons))
     if one is None or request.interpreter:
         raise TensorcopyError(
             f"the new row of torch {release.version} cannot be measured here",
@@ -180,34 +180,34 @@ def _measurement(request: Request, places: Places, release: Release) -> plan.Mea
     return one
 
 
-def _folders(request: Request, places: Places, stage: str) -> tuple[Path, Path]:
+def _folders(request: Request, paths: Paths, stage: str) -> tuple[Path, Path]:
     """Where base and head lie in a stage; they are there afterwards."""
     asked = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
-    root = places.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{asked[:6]}" / stage
+    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{asked[:6]}" / stage
     for name, sha in (("base", request.base), ("head", request.head)):
         git.export(sha, root / name, without=NOT_A_SIDES)
         environment = root / name / ".asv" / "env"
         if not environment.exists():
             environment.parent.mkdir(exist_ok=True)
-            places.environments.mkdir(parents=True, exist_ok=True)
-            environment.symlink_to(places.environments, target_is_directory=True)  # the very same torch
+            paths.environments.mkdir(parents=True, exist_ok=True)
+            environment.symlink_to(paths.environments, target_is_directory=True)  # the very same torch
     return root / "base", root / "head"
 
 
-def held(contest: Contest, request: Request, places: Places, tell: Tell) -> Outcome:
+def held(contest: Contest, request: Request, paths: Paths, tell: Tell) -> Outcome:
     """Measure, judge, confirm. What is there of an interrupted run is not measured again."""
     outcome = Outcome(contest)
     try:
-        stands = _stands(contest, request, places, "measured", outcome)
+        stands = _stands(contest, request, paths, "measured", outcome)
         one, other = _measured(stands, request.selection, request.passes, tell, contest.kind)
         found = comparisons.between(one, other, (), margin=MARGIN)
-        outcome.found = replace(found, named=(contest.before.name, contest.after.name))
+        outcome.comparison = replace(found, named=(contest.before.name, contest.after.name))
 
         def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
-            stands = _stands(contest, request, places, f"confirmation-{time}", outcome)
+            stands = _stands(contest, request, paths, f"confirmation-{time}", outcome)
             return _measured(stands, remeasure.expression(cases), passes, tell, f"confirmation {time} of {retest.CONFIRMATIONS}")
 
-        outcome.found = retest.confirmed(outcome.found, again)
+        outcome.comparison = retest.confirmed(outcome.comparison, again)
     except _SideFailed:
         pass  # it is among the failures
     return outcome
@@ -259,14 +259,14 @@ class _Stand:
     def result(self) -> Result:
         """What was measured. Raises TensorcopyError for a result that cannot be read."""
         read = load.load_results(self.folder / "results")
-        for one in read.found:
+        for one in read.results:
             if one.path == self.file:
                 return one
         raise read.problems[0] if read.problems else Relayed(f"{self.file} is gone")
 
 
-def _stands(contest: Contest, request: Request, places: Places, stage: str, outcome: Outcome) -> tuple[_Stand, _Stand]:
-    base, head = _folders(request, places, stage)
+def _stands(contest: Contest, request: Request, paths: Paths, stage: str, outcome: Outcome) -> tuple[_Stand, _Stand]:
+    base, head = _folders(request, paths, stage)
     before, after = (_Stand(side, base if side.sha == request.base else head, outcome) for side in contest.both)
     return before, after
 
@@ -292,7 +292,7 @@ def _take(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, t
     order = list(remeasure.alternating([stand.passes for stand in stands], passes))
     paces: list[float] = []
     for number, index in enumerate(order):
-        steps = [Step(stands[one].side.name, median(paces) if paces else PASS) for one in order]
+        steps = [Stage(stands[one].side.name, median(paces) if paces else PASS) for one in order]
         tell(progress(steps, number, 0.0, 0.0, f", {title}, pass {number + 1} of {len(order)}"))
         begun = monotonic()
         stands[index].take(suites)
@@ -312,7 +312,7 @@ def document(request: Request, outcomes: Sequence[Outcome]) -> dict[str, Any]:
             {
                 "kind": one.contest.kind,
                 "torch": [side.measurement.release.version for side in one.contest.both],
-                "comparison": formats.document(one.found) if one.found else None,
+                "comparison": formats.document(one.comparison) if one.comparison else None,
                 "failures": [
                     [name == one.contest.before.name, [line[:LONGEST] for line in lines[:LINES]]] for name, lines in one.failures.items()
                 ],
@@ -331,7 +331,7 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
     return 0 if outcomes and all(one.compared for one in outcomes) else 3
 
 
-def run(request: Request, places: Places, tell: Tell) -> Iterator[Outcome]:
+def run(request: Request, paths: Paths, tell: Tell) -> Iterator[Outcome]:
     """Every contest of a request, one after the other."""
-    for contest in contests(request, places):
-        yield held(contest, request, places, tell)
+    for contest in contests(request, paths):
+        yield held(contest, request, paths, tell)

@@ -17,6 +17,7 @@ DASHBOARD = (
     "asv",
     "asv_runner",
     "asv_tachyon",
+    "griffe",
     "jinja2",
     "jsonschema",
     "markdown_it",

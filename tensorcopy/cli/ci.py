@@ -72,14 +72,14 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         interpreter=options.interpreter,
         device=options.device,
     )
-    places, outcomes = configuration.places(), []
+    paths, outcomes = configuration.paths(), []
     with bar(Console(stderr=True, highlight=False)) as tell:
-        for outcome in pull_request.run(request, places, tell):
+        for outcome in pull_request.run(request, paths, tell):
             outcomes.append(outcome)
             _keep(options.out, pull_request.document(request, outcomes))  # whatever happens to the next
     for outcome in outcomes:
-        if outcome.found is not None:
-            console.print(formats.terminal(outcome.found), soft_wrap=not console.is_terminal)
+        if outcome.comparison is not None:
+            console.print(formats.terminal(outcome.comparison), soft_wrap=not console.is_terminal)
         for name, lines in outcome.failures.items():
             console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
     if not outcomes or not all(outcome.compared for outcome in outcomes):

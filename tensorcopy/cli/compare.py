@@ -26,7 +26,7 @@ SIDE = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results,
 def add(commands: Any) -> None:
     """The judge's commands, beside the others'."""
     compare = commands.add_parser(
-        "compare", help="slower, faster, same or undecided: two releases, Pythons, machines or folders of results"
+        "compare", help="slower, faster, unchanged or inconclusive: two releases, Pythons, machines or folders of results"
     )
     compare.add_argument("before", metavar="A", help=SIDE)
     compare.add_argument("after", metavar="B", help="likewise")
@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
     compare.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change worth telling; 3 by default")
     compare.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="text by default")
-    compare.add_argument("--all", action="store_true", help="in the text, also every case that is the same or undecided")
+    compare.add_argument("--all", action="store_true", help="in the text, also every case that is the same or inconclusive")
     compare.add_argument("--confirm", action="store_true", help="measure what changed again, interleaved, until it holds or falls")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 where something is slower")
     compare.set_defaults(command=_compare)
@@ -87,7 +87,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
 
         with bar(Console(stderr=True, highlight=False)) as tell:
             if retest.flagged(found):
-                found = retest.confirmed(found, remeasure.measurer(found.before, found.after, configuration.places(), tell))
+                found = retest.confirmed(found, remeasure.measurer(found.before, found.after, configuration.paths(), tell))
     if options.format == "text":
         console.print(formats.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
     else:
@@ -137,9 +137,9 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         for path in options.values:
             print(json.dumps([step.index for step in change_points.steps(*case_history.of_values(path))]))
         return 0
-    found = series.courses(load.load_results(RESULTS).found, options.machine, options.python)
-    fit = {case: course for case, course in found.items() if re.search(options.case, comparisons.named(case))}
-    exact = {case: course for case, course in fit.items() if comparisons.named(case) == options.case}
+    found = series.series_by_case(load.load_results(RESULTS).results, options.machine, options.python)
+    fit = {case: case_series for case, case_series in found.items() if re.search(options.case, comparisons.named(case))}
+    exact = {case: case_series for case, case_series in fit.items() if comparisons.named(case) == options.case}
     if not fit:
         allowed = ", ".join(comparisons.named(case) for case in list(found)[:6])
         raise TensorcopyError(
@@ -164,9 +164,9 @@ def _report_card(options: argparse.Namespace, console: Console) -> int:
     annotated = accuracy.annotated(_json(options.dataset), detection) if options.dataset else None
     with bar(Console(stderr=True, highlight=False)) as tell:
         if options.measure:
-            places = configuration.places()
-            (one, *_), _left_out = plan.selected([], places.pythons, newest_first=True)
-            injected_slowdowns.run(one, places, options.passes, SystemRandom(), tell)
+            paths = configuration.paths()
+            (one, *_), _left_out = plan.selected([], paths.pythons, newest_first=True)
+            injected_slowdowns.run(one, paths, options.passes, SystemRandom(), tell)
         found = accuracy.card(
             load.load_results(injected_slowdowns.FOLDER),
             load.load_results(RESULTS),

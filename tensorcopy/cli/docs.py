@@ -24,9 +24,9 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     read = load.load_results(RESULTS)
     if read.problems:
         raise read.problems[0]  # a README from fewer results would be a wrong one
-    documents = build.documents(read.found, cli.parser())
+    documents = build.documents(read.results, cli.parser())
     for path, text in documents.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    console.print(f"{len(documents)} files written from {len(read.found)} results")
+    console.print(f"{len(documents)} files written from {len(read.results)} results")
     return 0

@@ -47,7 +47,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     for title in ("torch", "date", "wheels for Python", "installable here on", "measured on"):
         table.add_column(title, overflow="fold")
     for release in release_table.load():
-        machines = dict.fromkeys(result.machine for result in read.found if result.sha == release.sha)
+        machines = dict.fromkeys(result.machine for result in read.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         table.add_row(
             f"{release.version}{kind}", str(release.date), "{} to {}".format(*release.pythons), _here(release), ", ".join(machines) or "–"
@@ -91,7 +91,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
     order = {release.sha: index for index, release in enumerate(release_table.load())}
     read = load.load_results(RESULTS)
-    observed = sorted((r for r in read.found if r.sha in order and r.methods), key=lambda r: order[r.sha])
+    observed = sorted((r for r in read.results if r.sha in order and r.methods), key=lambda r: order[r.sha])
     if not observed and read.problems:
         raise read.problems[0]
     if not observed:
@@ -101,7 +101,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(rows), next="tensorcopy methods lists them")
     table = Table(box=None, pad_edge=False)
     if options.name is None:
-        console.print(f"Observed with torch {observed[-1].ledger['torch']} on the CPU, for a leaf that requires grad.\n")
+        console.print(f"Observed with torch {observed[-1].provenance['torch']} on the CPU, for a leaf that requires grad.\n")
         for title in ("method", "code", "result"):
             table.add_column(title, overflow="fold")
         for name, row in rows.items():
@@ -114,7 +114,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
         for result in observed:
             seen = result.methods.get(options.name, {}).get("observed", {}).get("cpu")
             of = (outcome(seen["plain"]), outcome(seen["with_grad"])) if seen else ("not there, or not observed yet", "")
-            table.add_row(result.ledger["torch"], result.python, *of)
+            table.add_row(result.provenance["torch"], result.python, *of)
     console.print(table)
     say(read.problems)
     return 2 if read.problems else 0
@@ -125,7 +125,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import baseline
 
     read = load.load_results(RESULTS)
-    result = select.newest(read.found, options.release, options.machine, options.python)
+    result = select.newest(read.results, options.release, options.machine, options.python)
     wanted = re.compile(options.bench)
     cases = [case for case in result.timings if wanted.search(case.suite)]
     if not cases:
@@ -146,13 +146,13 @@ def _times(options: argparse.Namespace, console: Console) -> int:
                 f"{duration(timing.low)} … {duration(timing.high)}",
                 f"{multiple:.2f}" if multiple else "",
                 f"{speed / 1e9:.3g}" if speed else "",
-                f"{len(timing.judged)} of {len(timing.visits)}",
+                f"{len(timing.judged)} of {len(timing.by_pass)}",
             )
         console.print(table)
         console.print("")
-    ledger = result.ledger
+    provenance = result.provenance
     console.print(
-        f"torch {ledger['torch']}, Python {ledger['python']}, {result.machine} ({ledger['cpu']}), {ledger['started'][:10]}. "
+        f"torch {provenance['torch']}, Python {provenance['python']}, {result.machine} ({provenance['cpu']}), {provenance['started'][:10]}. "
         "The floor is the same bytes copied by the machine alone into fresh memory; GB/s counts each byte once.",
         soft_wrap=True,
     )

@@ -87,20 +87,20 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
     first, *others = advice.choices
     console.print(Text.assemble("take    ", (first.code, "bold"), f"   {_cost(first)}".rstrip()), soft_wrap=True)
     console.print(Text(f"        {advice.why}"), soft_wrap=True)
-    for beware in first.beware:
-        console.print(Text(f"beware  {beware}"), soft_wrap=True)
+    for caveats in first.caveats:
+        console.print(Text(f"beware  {caveats}"), soft_wrap=True)
     if others:
         table = Table(box=None, pad_edge=False)
         for title in ("also does as asked", "time", "beside the least", "beware"):
             table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "beware")
         for choice in others:
             by = f"{choice.verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else choice.verdict
-            beware = "; ".join(one.partition(":")[0] for one in choice.beware)  # the first's are told whole
-            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text(beware))
+            caveats = "; ".join(one.partition(":")[0] for one in choice.caveats)  # the first's are told whole
+            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text(caveats))
         console.print("")
         console.print(table, soft_wrap=not console.is_terminal)
-    wish = advice.wish
-    of = f"{count(advice.numel)} float32 on {wish.device}{', a leaf that requires grad' if wish.requires_grad else ''}, one thread"
+    request = advice.request
+    of = f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
     where = "measured here" if advice.measured == "here" else "as shipped, not measured here"
     console.print(Text(f"\n{where}: torch {advice.torch}, {advice.on}, {of}, {advice.day}"), soft_wrap=True)
     return 0

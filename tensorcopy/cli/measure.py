@@ -27,7 +27,7 @@ from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES
 
 if TYPE_CHECKING:  # asv takes a second to import
-    from tensorcopy.asv_plugin.configuration import Places
+    from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.plan import Measurement, Shard
 
 
@@ -94,28 +94,28 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import dashboard
     from tensorcopy.site import server
 
-    places = configuration.places()
+    paths = configuration.paths()
     if not options.no_serve:
-        server.bound(places.html, options.port).server_close()  # a port that cannot be had is said before minutes of measuring
-    choice = dashboard.choose(options.releases, places.pythons)
+        server.bound(paths.html, options.port).server_close()  # a port that cannot be had is said before minutes of measuring
+    choice = dashboard.choose(options.releases, paths.pythons)
     for line in choice.left_out:
         console.print(line)
-    found = load.load_results(places.results).found
+    found = load.load_results(paths.results).results
     wanted = []
     for measurement in choice.measurements:
         result = None if options.again else dashboard.already_measured(found, measurement, options.machine, options.quick)
         if result is None:
             wanted.append(measurement)
         else:
-            day = result.ledger["started"][:10]
+            day = result.provenance["started"][:10]
             console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
     configuration.register(options.machine)
     with bar(console) as tell:
-        problems = dashboard.run(wanted, places, options.machine, options.quick, tell)
+        problems = dashboard.run(wanted, paths, options.machine, options.quick, tell)
     say(problems)
-    console.print(f"The page: {places.html / 'index.html'}", soft_wrap=True)
+    console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
-        _serve(options, places.html, console)
+        _serve(options, paths.html, console)
     return 2 if problems else 0
 
 
@@ -139,8 +139,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import plan, run_passes
 
-    places = configuration.places()
-    measurements, left_out = _asked_for(options, places)
+    paths = configuration.paths()
+    measurements, left_out = _asked_for(options, paths)
     for line in left_out:
         console.print(line)
     configuration.register(options.machine)
@@ -148,14 +148,14 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     with bar(console) as tell:
         problems = run_passes.measure_all(
             measurements,
-            run_passes.Job(places, options.machine, suites, shard=options.shard),
+            run_passes.Job(paths, options.machine, suites, shard=options.shard),
             passes=options.passes,
             room=options.environments or len(measurements),
             random=SystemRandom(),
             tell=tell,
         )
     say(problems)
-    counts = sorted({plan.passes_of(one.file(places, options.machine), suites) for one in measurements})
+    counts = sorted({plan.passes_of(one.file(paths, options.machine), suites) for one in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {options.shard}" if options.shard else ""
     several = "releases" if len(measurements) > 1 else "release"
@@ -163,12 +163,12 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     return 2 if problems else 0
 
 
-def _asked_for(options: argparse.Namespace, places: Places) -> tuple[list[Measurement], list[str]]:
+def _asked_for(options: argparse.Namespace, paths: Paths) -> tuple[list[Measurement], list[str]]:
     from tensorcopy.measure import plan
 
     if options.interpreter is None:
-        measured = {one.sha for one in load.load_results(places.results).found if one.machine == options.machine}
-        return plan.selected(options.releases, places.pythons, measured)
+        measured = {one.sha for one in load.load_results(paths.results).results if one.machine == options.machine}
+        return plan.selected(options.releases, paths.pythons, measured)
     one = plan.in_interpreter(options.interpreter)
     others = [text for text in options.releases if text not in (plan.NEW, one.release.version, one.release.tag)]
     if others:
@@ -217,11 +217,11 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import crosscheck, plan
 
-    places = configuration.places()
-    (one, *_), _left_out = plan.selected([options.release] if options.release else [], places.pythons, newest_first=True)
+    paths = configuration.paths()
+    (one, *_), _left_out = plan.selected([options.release] if options.release else [], paths.pythons, newest_first=True)
     with bar(console) as tell:
         tell(progress.Progress(f"torch {one.release.version} on Python {one.python}", 0.0, 0.0))
-        environment = environments.build(places.environments, one.release, one.python, environments.expected_build())
+        environment = environments.build(paths.environments, one.release, one.python, environments.expected_build())
         begun = monotonic()
 
         def told(share: float, doing: str) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from tensorcopy.asv_plugin import program
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.plan import TIMED, Measurement
-from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.progress import Progress, Stage, progress
 from tensorcopy.measure.run_passes import Job, one_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
@@ -27,14 +27,14 @@ Tell = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """What is to be measured, newest release first; and a line for each release that is left out, with the reason."""
 
     measurements: tuple[Measurement, ...]
     left_out: tuple[str, ...]
 
 
-def choose(wanted: str, pythons: tuple[str, ...]) -> Choice:
+def choose(wanted: str, pythons: tuple[str, ...]) -> Selection:
     """The releases that `wanted` selects; "" is the newest one that this machine can install. `pythons` are preferred in their order.
 
     Raises TensorcopyError where nothing can be installed.
@@ -57,7 +57,7 @@ def choose(wanted: str, pythons: tuple[str, ...]) -> Choice:
             allowed="a release that `tensorcopy releases` shows as installable",
             next=f"uv python install {candidates[-1].pythons[1]}",
         )
-    return Choice(tuple(measurements), tuple(left_out))
+    return Selection(tuple(measurements), tuple(left_out))
 
 
 def already_measured(found: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
@@ -68,14 +68,14 @@ def already_measured(found: tuple[Result, ...], measurement: Measurement, machin
     return None
 
 
-def run(measurements: list[Measurement], places: Places, machine: str, quick: bool, tell: Tell) -> tuple[TensorcopyError, ...]:
+def run(measurements: list[Measurement], paths: Paths, machine: str, quick: bool, tell: Tell) -> tuple[TensorcopyError, ...]:
     """Measure, publish, and return what went wrong on the way: a release that failed, a result that cannot be read.
 
     The others are measured and published all the same. Samples are added to what is there, never put in its place. Raises
     TensorcopyError where nothing can be published.
     """
     problems = []
-    steps = [step for measurement in measurements for step in _steps(measurement, places, quick)] + [Step("publishing the site", PUBLISH)]
+    steps = [step for measurement in measurements for step in _steps(measurement, paths, quick)] + [Stage("publishing the site", PUBLISH)]
 
     def told(current: int, share: float, elapsed: float, detail: str) -> None:
         tell(progress(steps, current, share, elapsed, f": {detail}" if detail else ""))
@@ -89,14 +89,14 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
         try:
             one_pass(
                 measurement,
-                Job(places, machine, QUICKLY if quick else TIMED, FEW_SAMPLES if quick else {}),
+                Job(paths, machine, QUICKLY if quick else TIMED, FEW_SAMPLES if quick else {}),
                 installing=partial(waited, 2 * number),
                 measuring=partial(told, 2 * number + 1),
             )
         except TensorcopyError as error:
             problems.append(error)
     told(len(steps) - 1, 0.0, 0.0, "")
-    found = load.load_results(places.results)
+    found = load.load_results(paths.results)
     if found.unpublishable:
         raise found.unpublishable[0]  # asv would remove the site and then stop at this file
     program.publish()
@@ -104,12 +104,12 @@ def run(measurements: list[Measurement], places: Places, machine: str, quick: bo
     return (*problems, *found.problems)
 
 
-def _steps(measurement: Measurement, places: Places, quick: bool) -> list[Step]:
+def _steps(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
     version = measurement.release.version
-    there = environments.is_complete(measurement.path(places))
+    there = environments.is_complete(measurement.path(paths))
     return [
-        Step(f"checking torch {version}" if there else f"installing torch {version}", CHECK if there else INSTALL),
-        Step(f"measuring torch {version}", MEASURE_QUICKLY if quick else MEASURE),
+        Stage(f"checking torch {version}" if there else f"installing torch {version}", CHECK if there else INSTALL),
+        Stage(f"measuring torch {version}", MEASURE_QUICKLY if quick else MEASURE),
     ]
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 
 from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.progress import Progress, Stage, progress
 from tensorcopy.measure.run_passes import Job
 
 FOLDER = Path("docs/known_changes")
@@ -26,16 +26,16 @@ SUITES = "^(?!article|memory|instructions|threads)(?!.*16777216)"  # twenty acts
 VARIANTS = {"as-it-is": 0.0, "again": 0.0, "5-percent": 0.05, "10-percent": 0.10}  # share of acts that are not counted, by name
 
 
-def run(one: Measurement, places: Places, passes: int, random: Random, tell: Callable[[Progress], None]) -> None:
+def run(one: Measurement, paths: Paths, passes: int, random: Random, tell: Callable[[Progress], None]) -> None:
     """Bring every variant up to so many passes. Raises TensorcopyError; what was measured stays, and the same call goes on.
 
     The variants stand where asv has its machines.
     """
-    aside = replace(places, results=places.results.parent / FOLDER)
+    aside = replace(paths, results=paths.results.parent / FOLDER)
     for name in VARIANTS:
         configuration.register(name)
     order = plan.missing({name: plan.lacking(one.file(aside, name), SUITES, passes) for name in VARIANTS}, random)
-    steps = [Step(f"torch {one.release.version}, {name}", run_passes.PASS) for name in order]
+    steps = [Stage(f"torch {one.release.version}, {name}", run_passes.PASS) for name in order]
     for number, name in enumerate(order):
 
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:

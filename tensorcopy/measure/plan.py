@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
@@ -47,17 +47,17 @@ class Measurement:
         """Its environment, as `asv run -E` takes it."""
         return f"interpreter:{self.interpreter}" if self.interpreter else f"release:{self.python}"
 
-    def file(self, places: Places, machine: str) -> Path:
+    def file(self, paths: Paths, machine: str) -> Path:
         """Its result, as asv names it."""
-        return places.results / machine / f"{self.release.sha[:8]}-{self.environment}.json"
+        return paths.results / machine / f"{self.release.sha[:8]}-{self.environment}.json"
 
-    def path(self, places: Places) -> Path:
+    def path(self, paths: Paths) -> Path:
         """Where uv installs it."""
-        return environments.path_of(places.environments, self.release, self.python, environments.expected_build())
+        return environments.path_of(paths.environments, self.release, self.python, environments.expected_build())
 
-    def is_installed(self, places: Places) -> bool:
+    def is_installed(self, paths: Paths) -> bool:
         """Whether nothing is to be installed any more."""
-        return bool(self.interpreter) or environments.is_complete(self.path(places))
+        return bool(self.interpreter) or environments.is_complete(self.path(paths))
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Shard:
 
 def in_interpreter(python: str) -> Measurement:
     """The release that an interpreter already has: "same" is the running one. Raises TensorcopyError where that is no known release."""
-    ledger = environments.inspected(interpreters.executable(python)).report["ledger"]
-    release = environments.released_as(ledger)
-    return Measurement(release, "{}.{}".format(*minor(ledger["python"])), python, ledger["build"])
+    provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
+    release = environments.released_as(provenance)
+    return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 
 
 def selected(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class Stage:
     """A part of a job, and how many seconds it is expected to take until its own pace is known."""
 
     doing: str
@@ -22,7 +22,7 @@ class Progress:
     remaining: float
 
 
-def progress(steps: list[Step], current: int, share: float, elapsed: float, detail: str = "") -> Progress:
+def progress(steps: list[Stage], current: int, share: float, elapsed: float, detail: str = "") -> Progress:
     """The progress of a job in step number `current`, of which `share` (0 to 1) is done after `elapsed` seconds."""
     step = steps[current]
     pace_is_known = share > 0.1

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Places
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.progress import Progress, Stage, progress
 from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
@@ -27,14 +27,14 @@ from tensorcopy.results.load import Case, Result
 Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
 
 
-def measurer(before: Result, after: Result, places: Places, tell: Callable[[Progress], None]) -> Again:
+def measurer(before: Result, after: Result, paths: Paths, tell: Callable[[Progress], None]) -> Again:
     """Return a function that measures two releases or Pythons again on this machine.
 
     Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
     """
     pair, machine = _measurements(before, after), before.machine
     configuration.register(machine)
-    aside = replace(places, results=places.environments.parent / "confirmation")
+    aside = replace(paths, results=paths.environments.parent / "confirmation")
     begun: set[int] = set()
 
     def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
@@ -51,21 +51,22 @@ def _measurements(before: Result, after: Result) -> tuple[Measurement, Measureme
     if before.machine != after.machine or (before.sha, before.python) == (after.sha, after.python):
         raise TensorcopyError(
             "this cannot be measured again",
-            got=f"torch {before.ledger['torch']} on {before.machine} and {after.ledger['torch']} on {after.machine}",
+            got=f"torch {before.provenance['torch']} on {before.machine} and {after.provenance['torch']} on {after.machine}",
             allowed="two releases or Pythons of this machine",
             next="leave --confirm out",
         )
     one, other = (
-        plan.selected([f"{result.ledger['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0] for result in (before, after)
+        plan.selected([f"{result.provenance['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0]
+        for result in (before, after)
     )
     return one, other
 
 
 def _measure(pair: tuple[Measurement, Measurement], job: Job, passes: int, tell: Callable[[Progress], None], title: str) -> None:
     """Bring both sides up to so many passes, A B B A. Raises TensorcopyError."""
-    there = [len(records) for records in (_records(one.file(job.places, job.machine)) for one in pair)]
+    there = [len(records) for records in (_records(one.file(job.paths, job.machine)) for one in pair)]
     order = [pair[index] for index in alternating(there, passes)]
-    steps = [Step(one.release.version, run_passes.PASS / 4) for one in order]
+    steps = [Stage(one.release.version, run_passes.PASS / 4) for one in order]
     for number, one in enumerate(order):
 
         def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
@@ -78,17 +79,17 @@ def _records(path: Path) -> list[dict[str, Any]]:
     return files.records(path) if path.exists() else []
 
 
-def _measured(pair: tuple[Measurement, Measurement], places: Places, wanted: Result) -> tuple[Result, Result]:
-    read = load.load_results(places.results)
+def _measured(pair: tuple[Measurement, Measurement], paths: Paths, wanted: Result) -> tuple[Result, Result]:
+    read = load.load_results(paths.results)
     if read.problems:
         raise read.problems[0]
-    one, other = (next(r for r in read.found if r.path == Path(m.file(places, wanted.machine))) for m in pair)
-    here = one.ledger["cpu"]
-    if here != wanted.ledger["cpu"]:
+    one, other = (next(r for r in read.results if r.path == Path(m.file(paths, wanted.machine))) for m in pair)
+    here = one.provenance["cpu"]
+    if here != wanted.provenance["cpu"]:
         raise TensorcopyError(
             "this is not the machine of the results",
             got=str(here),
-            allowed=f"{wanted.machine}, {wanted.ledger['cpu']}",
+            allowed=f"{wanted.machine}, {wanted.provenance['cpu']}",
             next="leave --confirm out, or measure both sides here",
         )
     return one, other

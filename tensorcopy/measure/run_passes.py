@@ -19,11 +19,11 @@ from statistics import median
 from time import monotonic
 
 from tensorcopy.asv_plugin import program
-from tensorcopy.asv_plugin.configuration import Places, aside
+from tensorcopy.asv_plugin.configuration import Paths, aside
 from tensorcopy.asv_plugin.program import Tell
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.plan import Measurement, Shard, groups, lacking, missing, passes_of
-from tensorcopy.measure.progress import Progress, Step, progress
+from tensorcopy.measure.progress import Progress, Stage, progress
 from tensorcopy.releases import environments
 from tensorcopy.results import files
 
@@ -42,7 +42,7 @@ class Job:
     shard : the part of a run that it belongs to
     """
 
-    places: Places
+    paths: Paths
     machine: str
     suites: str
     attributes: Mapping[str, int] = field(default_factory=lambda: ONE_ROUND)
@@ -61,11 +61,11 @@ def measure_all(
     for number, group in enumerate(divided):
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured anew beside every group
-        order = missing({one: lacking(one.file(job.places, job.machine), job.suites, wanted[one], job.shard) for one in group}, random)
+        order = missing({one: lacking(one.file(job.paths, job.machine), job.suites, wanted[one], job.shard) for one in group}, random)
         problems += _one_group(order, job, tell)
         if len(divided) > 1:
             for one in group[:-1]:
-                environments.remove(one.path(job.places))
+                environments.remove(one.path(job.paths))
     return problems
 
 
@@ -77,17 +77,17 @@ def _one_group(order: Sequence[Measurement], job: Job, tell: Callable[[Progress]
         if one in failed:
             continue
         pace = median(paces) if paces else PASS
-        steps = [Step(_named(another), pace + (0 if another.is_installed(job.places) else INSTALL)) for another in order]
+        steps = [Stage(_named(another), pace + (0 if another.is_installed(job.paths) else INSTALL)) for another in order]
 
-        def told(share: float, elapsed: float, detail: str, current: int = current, steps: list[Step] = steps) -> None:
+        def told(share: float, elapsed: float, detail: str, current: int = current, steps: list[Stage] = steps) -> None:
             tell(progress(steps, current, share, elapsed, f", pass {current + 1} of {len(steps)}{detail and ': '}{detail}"))
 
-        began, installed = monotonic(), one.is_installed(job.places)
-        there = passes_of(one.file(job.places, job.machine), job.suites)
+        began, installed = monotonic(), one.is_installed(job.paths)
+        there = passes_of(one.file(job.paths, job.machine), job.suites)
         try:
             one_pass(one, job, partial(_waited, told), told)
         except TensorcopyError as error:
-            if passes_of(one.file(job.places, job.machine), job.suites) == there:
+            if passes_of(one.file(job.paths, job.machine), job.suites) == there:
                 failed.add(one)  # nothing came of it; where only some case failed, the next pass is taken
             yield error
         if installed:
@@ -105,7 +105,7 @@ def _waited(told: Tell, share: float, elapsed: float, detail: str) -> None:
 
 def one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> None:
     """Measure, and put the result in its place whole. Raises TensorcopyError, also where only some cases failed: the others are stored."""
-    with _alone(job.places.environments.parent):
+    with _alone(job.paths.environments.parent):
         _one_pass(one, job, installing, measuring)
 
 
@@ -130,9 +130,9 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> None:
-    aside_folder = job.places.environments.parent / "pass"
+    aside_folder = job.paths.environments.parent / "pass"
     shutil.rmtree(aside_folder, ignore_errors=True)
-    target, config = one.file(job.places, job.machine), aside(aside_folder)
+    target, config = one.file(job.paths, job.machine), aside(aside_folder)
     draft = aside_folder / "results" / job.machine / target.name
     draft.parent.mkdir(parents=True)
     for path in (target, target.with_name("machine.json")):
@@ -149,7 +149,7 @@ def _one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> 
         )
     finally:
         if draft.exists() and len(files.records(draft)) > len(known):
-            _put(draft.parents[1] / "benchmarks.json", job.places.results / "benchmarks.json")
+            _put(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
             _put(draft.with_name("machine.json"), target.with_name("machine.json"))
             _put(draft, target)  # last: it says that the pass is there
     if not draft.exists() or len(files.records(draft)) == len(known):

@@ -141,29 +141,29 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
 
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
     """Refuse an environment that is not what its label says: TensorcopyError with what was wanted, what came and what to do."""
-    ledger = environment.report["ledger"]
+    provenance = environment.report["ledger"]
     wanted = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in wanted.items():
-        came = ledger[name].split("+")[0] if name == "torch" else ledger[name]
+        came = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if came != value:
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused, its {name} is not the table's",
-                got=f"{came} in {ledger['torch']}",
+                got=f"{came} in {provenance['torch']}",
                 allowed=value,
                 next=_remedy(name, release, environment),
             )
 
 
-def released_as(ledger: dict[str, Any]) -> Release:
+def released_as(provenance: dict[str, Any]) -> Release:
     """The release whose SHA a torch reports. Raises TensorcopyError for a build that is in no row."""
     for release in load():
-        if release.sha == ledger["torch_sha"]:
+        if release.sha == provenance["torch_sha"]:
             return release
     raise TensorcopyError(
         "this torch is no known release",
-        got=f"{ledger['torch']} built from {ledger['torch_sha']}",
+        got=f"{provenance['torch']} built from {provenance['torch_sha']}",
         allowed="a SHA in tensorcopy/releases.toml",
-        next=f"tensorcopy releases add {ledger['torch'].split('+')[0]}, or measure in an environment of its own",
+        next=f"tensorcopy releases add {provenance['torch'].split('+')[0]}, or measure in an environment of its own",
     )
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.series import DISPATCHER, MEDIANS, Course, Move, moves
+from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, ReleaseChange, changes_by_release
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Case
@@ -23,27 +23,27 @@ from tensorcopy.results.load import Case
 BAR = 32  # columns
 
 
-def drawn(course: Course) -> RenderableType:
+def drawn(case_series: CaseSeries) -> RenderableType:
     """A line for each release: its time, its bar, the step that it made."""
     table = Table(box=None, pad_edge=False)
     for title, justify in (("torch", "left"), ("time", "right"), ("±", "right"), ("", "left"), ("", "left")):
         table.add_column(title, justify=justify)  # type: ignore[arg-type]
-    steps = {step.index: step for step in course.steps}
-    greatest = max((value for value in course.values if value is not None), default=1.0)
-    for index, (name, value, spread) in enumerate(zip(course.releases, course.values, course.spreads)):
+    steps = {step.index: step for step in case_series.steps}
+    greatest = max((value for value in case_series.values if value is not None), default=1.0)
+    for index, (name, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
         if value is None:
             table.add_row(name, "", "", "", "not measured")
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
             table.add_row(name, duration(value), f"{100 * spread:.1f} %", bar, said(steps[index]) if index in steps else "")
-    return Group(Text(f"{comparisons.named(course.case)}, on {course.on}"), table, Text(_ended(course)))
+    return Group(Text(f"{comparisons.named(case_series.case)}, on {case_series.on}"), table, Text(_ended(case_series)))
 
 
-def _ended(course: Course) -> str:
-    if not course.steps:
+def _ended(case_series: CaseSeries) -> str:
+    if not case_series.steps:
         return "No step is seen."
-    last = course.steps[-1]
-    return f"{len(course.steps)} step{'s' if len(course.steps) > 1 else ''}; the last with {course.releases[last.index]}."
+    last = case_series.steps[-1]
+    return f"{len(case_series.steps)} step{'s' if len(case_series.steps) > 1 else ''}; the last with {case_series.releases[last.index]}."
 
 
 def said(step: Step) -> str:
@@ -53,25 +53,25 @@ def said(step: Step) -> str:
     return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
 
 
-def kind(move: Move) -> str:
+def kind(release_change: ReleaseChange) -> str:
     """Which cases changed: "cpu cases at numel ≤ 2¹⁴"."""
-    return f"{move.device} cases at numel {'≤' if move.small else '>'} {count(DISPATCHER)}"
+    return f"{release_change.device} cases at numel {'≤' if release_change.small else '>'} {count(DISPATCHER)}"
 
 
-def sentence(move: Move) -> str:
+def sentence(release_change: ReleaseChange) -> str:
     """A change in words: "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %"."""
-    return f"{len(move.cases)} of {move.of} {kind(move)} {move.verdict}, median {_signed(move.ratio)}"
+    return f"{len(release_change.cases)} of {release_change.of} {kind(release_change)} {release_change.verdict}, median {_signed(release_change.ratio)}"
 
 
-def summed_up(found: Mapping[Case, Course]) -> RenderableType:
+def summed_up(found: Mapping[Case, CaseSeries]) -> RenderableType:
     """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
     table = Table(box=None, pad_edge=False)
     for title in ("torch", "what moved", "median", "most of all"):
         table.add_column(title, overflow="fold")
-    for move in moves(found):
-        case, step = move.most
-        moved = f"{len(move.cases)} of {move.of} {kind(move)} {move.verdict}"
-        table.add_row(move.release, moved, _signed(move.ratio), f"{comparisons.named(case)} {_signed(step.ratio)}")
+    for release_change in changes_by_release(found):
+        case, step = release_change.most
+        moved = f"{len(release_change.cases)} of {release_change.of} {kind(release_change)} {release_change.verdict}"
+        table.add_row(release_change.release, moved, _signed(release_change.ratio), f"{comparisons.named(case)} {_signed(step.ratio)}")
     heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
     return Group(heading, table if table.row_count else Text("No step is seen."))
 

@@ -26,10 +26,10 @@ def printed(found: Mapping[str, Any]) -> RenderableType:
 
 def tables(found: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """The card as titled tables of text, each row's first cell its name and the first row the heads."""
-    judged = [["what was done to one side", "compared", "slower", "faster", "same", "undecided", "asv: slower", "asv: faster"]]
+    judged = [["what was done to one side", "compared", "slower", "faster", "unchanged", "inconclusive", "asv: slower", "asv: faster"]]
     for row in found["two_sides"]:
         title = f"{100 * row['change']:g} % more work" if row["change"] else "nothing"
-        counted = [row["slower"], row["faster"], row["same"], row["undecided"], row["asv slower"], row["asv faster"]]
+        counted = [row["slower"], row["faster"], row["unchanged"], row["inconclusive"], row["asv slower"], row["asv faster"]]
         judged.append([title, f"{row['comparisons']:,}", *(_share(count, row["comparisons"]) for count in counted)])
     simulated = [["step", "series", "found", "false steps a series", "points late", "asv: found", "asv: false steps a series"]]
     for row in found["histories"]:

@@ -3,7 +3,7 @@
 A file is asv's own JSON, version 2, with four keys more at its top level, which asv ignores; result.schema.json describes them, and what
 it does not describe is neither written nor read:
 
-ledger : what was there when it was last measured (`provenance`), with asv's version and the start as ISO 8601 in UTC
+provenance : what was there when it was last measured (`provenance`), with asv's version and the start as ISO 8601 in UTC
 passes : which samples came from which pass, and what the control read beside each (`passes`)
 methods : every method's code, and what it was observed to do there
 article : how many of the article's statements held there

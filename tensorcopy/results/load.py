@@ -47,7 +47,7 @@ class Result:
     timings: dict[Case, Timing]
     counts: dict[Case, float] = field(default_factory=dict)  # bytes, allocations or instructions, as the suite's name says
     passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them
-    ledger: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class Result:
 class Results:
     """Everything under a results folder that can be read, and what cannot, each as an error that names its file."""
 
-    found: tuple[Result, ...]
+    results: tuple[Result, ...]
     problems: tuple[TensorcopyError, ...]
     unpublishable: tuple[TensorcopyError, ...] = ()  # of the problems, those that asv cannot do without
 
@@ -89,7 +89,7 @@ def load_results(directory: Path) -> Results:
     for path, document in read_in.items():
         try:
             result = _result(path, document, suites, usual[_where(path, document)])
-            if result.ledger.get("torch_sha") != result.sha:
+            if result.provenance.get("torch_sha") != result.sha:
                 raise _without_ledger(result)
             found.append(result)
         except TensorcopyError as error:
@@ -124,7 +124,7 @@ def _paced(found: list[Result]) -> Iterator[Result]:
     pairs: dict[tuple[str, str, Case], list[tuple[tuple[float, float], ...]]] = {}
     for result in found:
         for case, timing in result.timings.items():
-            together = tuple(pair for visit in timing.visits if not visit.left_out for pair in visit.pairs)
+            together = tuple(pair for pass_samples in timing.by_pass if not pass_samples.left_out for pair in pass_samples.pairs)
             pairs.setdefault((result.machine, result.python, case), []).append(together)
     powers: dict[tuple[str, str, Case], float | None] = {}
     for result in found:
@@ -132,8 +132,8 @@ def _paced(found: list[Result]) -> Iterator[Result]:
         for case, timing in result.timings.items():
             key = (result.machine, result.python, case)
             if key not in powers:
-                powers[key] = pace.power(pairs[key], timing.visits[0].limit)
-            timings[case] = passes.timing([replace(visit, power=powers[key]) for visit in timing.visits])
+                powers[key] = pace.power(pairs[key], timing.by_pass[0].limit)
+            timings[case] = passes.timing([replace(pass_samples, power=powers[key]) for pass_samples in timing.by_pass])
         yield replace(result, timings=timings)
 
 
@@ -163,8 +163,8 @@ def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual:
                     continue
                 if suites[suite].get("type", "time") == "time":
                     samples = [_seconds(sample) for sample in _column(row, "samples", index) or (value,)]
-                    visits = passes.visits(records, suite, index, samples, usual.limit, usual.left_out)
-                    timings[case] = passes.timing(visits)
+                    by_pass = passes.by_pass(records, suite, index, samples, usual.limit, usual.left_out)
+                    timings[case] = passes.timing(by_pass)
                 else:
                     counts[case] = value
         return Result(
@@ -177,7 +177,7 @@ def _result(path: Path, document: dict[str, Any], suites: dict[str, Any], usual:
             timings=timings,
             counts=counts,
             passes=tuple(records),
-            ledger=document.get("ledger", {}),
+            provenance=document.get("ledger", {}),
             methods=document.get("methods", {}),
             article=document.get("article", {}),
         )
@@ -217,7 +217,7 @@ def _column(row: dict[str, Any], name: str, index: int) -> Any:
 def _without_ledger(result: Result) -> TensorcopyError:
     return TensorcopyError(
         f"the result file {files.name(result.path)} is refused, its ledger is not its label's",
-        got=result.ledger.get("torch_sha", "no ledger, as after a run that was killed"),
+        got=result.provenance.get("torch_sha", "no ledger, as after a run that was killed"),
         allowed=f"the ledger of torch {result.sha[:8]}",
         next="remove the file and measure again",
     )

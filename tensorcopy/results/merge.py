@@ -176,7 +176,7 @@ class _Side:
         self.records: dict[str, Document] = {record["id"]: record for record in document["passes"]}
         self.document = document
 
-    def visits(self, suite: str, index: int, case: int) -> dict[str, tuple[list[float], list[int]]]:
+    def by_pass(self, suite: str, index: int, case: int) -> dict[str, tuple[list[float], list[int]]]:
         """By pass, the samples of a case and the control beside them; by "" those that no pass tells of.
 
         index : of the case in this file; case : in the merged one, for an error
@@ -216,9 +216,9 @@ def _suite(suite: str, sides: Sequence[_Side], order: Sequence[str], summary: Su
     cells: list[tuple[Any, dict[str, Any], list[float] | None]] = []
     for case in range(count):
         there = [(side, at[case]) for side, at in zip(sides, places) if case in at]
-        visits = _united(suite, case, [(side, side.visits(suite, index, case)) for side, index in there])
-        samples = [sample for name in ("", *order) for sample in visits.get(name, ((), ()))[0]]
-        for name, (some, readings) in visits.items():
+        united = _united(suite, case, [(side, side.by_pass(suite, index, case)) for side, index in there])
+        samples = [sample for name in ("", *order) for sample in united.get(name, ((), ()))[0]]
+        for name, (some, readings) in united.items():
             if name:
                 record = by_pass.setdefault(name, {"version": version, "samples": [0] * count, "control_ns": [[] for _ in range(count)]})
                 record["samples"][case], record["control_ns"][case] = len(some), readings
@@ -248,8 +248,8 @@ def _united(
 ) -> dict[str, tuple[list[float], list[int]]]:
     """A case's samples by pass, of all sides. Raises TensorcopyError where two say different things of one pass."""
     united: dict[str, tuple[list[float], list[int]]] = {}
-    for side, visits in found:
-        for name, (samples, readings) in visits.items():
+    for side, by_pass in found:
+        for name, (samples, readings) in by_pass.items():
             known, also = united.get(name, (samples, readings))
             if known != samples:
                 what = f"samples of {suite}, case {case}, " + (f"pass {name}" if name else "of no pass")

@@ -14,7 +14,7 @@ from math import exp
 from statistics import median
 
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing, Visit
+from tensorcopy.results.passes import PassSamples, Timing
 
 FLOORS = ("floors.ByBytes.", "floors.Strided.")  # numpy's
 FEWEST = 8  # quiet floors from which a pass's mood is known: their median is then within a third of how far one strays
@@ -22,64 +22,64 @@ ENOUGH = 24  # passes, beyond the first of each result, from which it is known h
 
 
 @dataclass(frozen=True)
-class Steady:
+class DriftModel:
     """Passes as they would have been in the usual mood; one that knows nothing leaves them as they were.
 
-    moods : by pass, the logarithm of how many times as long as usual the floors took
+    drifts : by pass, the logarithm of how many times as long as usual the floors took
     powers : by case, to which power of that its time goes, 0 to 1
     """
 
-    moods: Mapping[str, float] = field(default_factory=dict)
+    drifts: Mapping[str, float] = field(default_factory=dict)
     powers: Mapping[Case, float] = field(default_factory=dict)
 
-    def mood(self, case: Case, visit: Visit) -> float | None:
+    def pass_drift(self, case: Case, pass_samples: PassSamples) -> float | None:
         """How much longer a case took in that pass than in the usual mood, as a logarithm; None where nobody knows."""
-        found = self.moods.get(visit.name)
+        found = self.drifts.get(pass_samples.name)
         return None if found is None or case not in self.powers else self.powers[case] * found
 
     def passes(self, case: Case, timing: Timing) -> tuple[tuple[float, ...], ...]:
         """The quiet samples of each pass that says something of torch, in seconds."""
-        moods = [exp(self.mood(case, visit) or 0.0) for visit in timing.judged]
-        return tuple(tuple(sample / mood for sample in visit.quiet) for visit, mood in zip(timing.judged, moods))
+        drifts = [exp(self.pass_drift(case, pass_samples) or 0.0) for pass_samples in timing.judged]
+        return tuple(tuple(sample / pass_drift for sample in pass_samples.quiet) for pass_samples, pass_drift in zip(timing.judged, drifts))
 
     def logs(self, case: Case, timing: Timing) -> tuple[float, ...]:
         """The time of each of these passes, in log seconds."""
-        return tuple(time - (self.mood(case, visit) or 0.0) for time, visit in zip(timing.logs, timing.judged))
+        return tuple(time - (self.pass_drift(case, pass_samples) or 0.0) for time, pass_samples in zip(timing.logs, timing.judged))
 
     def noise(self, results: Sequence[Result], cases: Iterable[Case]) -> dict[Case, list[tuple[float, ...]]]:
         """By case, the passes of each result in log seconds, as `two_sample.judge` takes them."""
         return {case: [self.logs(case, result.timings[case]) for result in results if case in result.timings] for case in cases}
 
 
-AS_MEASURED = Steady()
+AS_MEASURED = DriftModel()
 
 
-def of_one_machine(one: Result, other: Result) -> bool:
+def same_machine(one: Result, other: Result) -> bool:
     """Whether the floors of two results tell of one machine, by one numpy: then what is usual is so for both."""
-    return (one.path.parent, one.python, one.ledger.get("numpy")) == (other.path.parent, other.python, other.ledger.get("numpy"))
+    return (one.path.parent, one.python, one.provenance.get("numpy")) == (other.path.parent, other.python, other.provenance.get("numpy"))
 
 
-def of_one_kind(one: Result, other: Result) -> bool:
+def same_kind(one: Result, other: Result) -> bool:
     """Whether they were measured with one Python, build and numpy on machines of one kind, whatever their names."""
-    alike = all(one.ledger.get(name) == other.ledger.get(name) for name in ("cpu", "numpy"))
+    alike = all(one.provenance.get(name) == other.provenance.get(name) for name in ("cpu", "numpy"))
     return alike and (one.python, one.build) == (other.python, other.build)
 
 
-def steady(results: Sequence[Result], cases: Iterable[Case]) -> Steady:
+def fit_drift(results: Sequence[Result], cases: Iterable[Case]) -> DriftModel:
     """What the passes of some results, all of one machine or kind, tell of these cases."""
-    moods = _moods(_times(results, floor) for floor in {case for one in results for case in one.timings if case.suite.startswith(FLOORS)})
+    drifts = _drifts(_times(results, floor) for floor in {case for one in results for case in one.timings if case.suite.startswith(FLOORS)})
     told = [case for case in cases if case.device == "cpu"]
-    powers = {case: _power([_strays(result.timings[case], moods) for result in results if case in result.timings]) for case in told}
-    return Steady(moods, {case: power for case, power in powers.items() if power is not None})
+    powers = {case: _power([_strays(result.timings[case], drifts) for result in results if case in result.timings]) for case in told}
+    return DriftModel(drifts, {case: power for case, power in powers.items() if power is not None})
 
 
 def _times(results: Iterable[Result], floor: Case) -> dict[str, float]:
     """By pass, in log seconds."""
     timings = [result.timings[floor] for result in results if floor in result.timings]
-    return {visit.name: time for timing in timings for visit, time in zip(timing.judged, timing.logs) if visit.name}
+    return {pass_samples.name: time for timing in timings for pass_samples, time in zip(timing.judged, timing.logs) if pass_samples.name}
 
 
-def _moods(floors: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def _drifts(floors: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """By pass: the median of what its floors took beyond what each usually takes."""
     beyond: dict[str, list[float]] = {}
     for some in floors:
@@ -89,13 +89,13 @@ def _moods(floors: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return {name: median(values) for name, values in beyond.items() if len(values) >= FEWEST}
 
 
-def _strays(timing: Timing, moods: Mapping[str, float]) -> list[tuple[float, float]]:
+def _strays(timing: Timing, drifts: Mapping[str, float]) -> list[tuple[float, float]]:
     """Of each pass whose mood is known, how far time and mood are from the result's own, as logarithms."""
-    known = [(time, moods[visit.name]) for visit, time in zip(timing.judged, timing.logs) if visit.name in moods]
+    known = [(time, drifts[pass_samples.name]) for pass_samples, time in zip(timing.judged, timing.logs) if pass_samples.name in drifts]
     if len(known) < 2:
         return []
     middle, usual = (median(values) for values in zip(*known))
-    return [(time - middle, mood - usual) for time, mood in known]
+    return [(time - middle, pass_drift - usual) for time, pass_drift in known]
 
 
 def _power(results: Sequence[Sequence[tuple[float, float]]]) -> float | None:
@@ -105,7 +105,10 @@ def _power(results: Sequence[Sequence[tuple[float, float]]]) -> float | None:
     """
     if sum(len(strays) - 1 for strays in results if strays) < ENOUGH:
         return None
-    return min(1.0, max(0.0, _weighed_median((time / mood, abs(mood)) for strays in results for time, mood in strays if mood)))
+    return min(
+        1.0,
+        max(0.0, _weighed_median((time / pass_drift, abs(pass_drift)) for strays in results for time, pass_drift in strays if pass_drift)),
+    )
 
 
 def _weighed_median(pairs: Iterable[tuple[float, float]]) -> float:

@@ -33,7 +33,7 @@ Samples = Mapping[str, list[list[float] | None]]  # by suite and case
 
 
 @dataclass(frozen=True)
-class Visit:
+class PassSamples:
     """A case in a pass.
 
     samples : in seconds
@@ -75,57 +75,57 @@ class Timing:
 
     median : of the passes' medians, at the machine's quiet pace
     low, high : the least and the greatest median of a pass; of one pass alone the range of its samples
-    visits : every pass, also those that are left out
+    by_pass : every pass, also those that are left out
     """
 
     median: float
     low: float
     high: float
-    visits: tuple[Visit, ...] = ()
+    by_pass: tuple[PassSamples, ...] = ()
 
     @property
     def samples(self) -> tuple[float, ...]:
         """Every sample as it was taken, in order."""
-        return tuple(sample for visit in self.visits for sample in visit.samples)
+        return tuple(sample for pass_samples in self.by_pass for sample in pass_samples.samples)
 
     @cached_property
-    def judged(self) -> tuple[Visit, ...]:
+    def judged(self) -> tuple[PassSamples, ...]:
         """The passes that say something of torch: not left out, with a quiet sample."""
-        return tuple(visit for visit in self.visits if not visit.left_out and visit.quiet)
+        return tuple(pass_samples for pass_samples in self.by_pass if not pass_samples.left_out and pass_samples.quiet)
 
     @cached_property
     def logs(self) -> tuple[float, ...]:
         """The time of each pass that says something of torch, in log seconds."""
-        return tuple(log(median(visit.quiet)) for visit in self.judged)
+        return tuple(log(median(pass_samples.quiet)) for pass_samples in self.judged)
 
     @property
     def disturbed(self) -> bool:
         """Whether no pass says anything of torch; the time is then what it would have been at the quiet pace, as far as that is known."""
-        return bool(self.visits) and not self.judged
+        return bool(self.by_pass) and not self.judged
 
 
-def timing(visits: Sequence[Visit]) -> Timing:
+def timing(by_pass: Sequence[PassSamples]) -> Timing:
     """The time of a case from its visits, of which each has a sample."""
-    used = counted(visits)
+    used = counted(by_pass)
     medians = [median(samples) for samples in used]
     spread = medians if len(medians) > 1 else used[0]
-    return Timing(median(medians), min(spread), max(spread), tuple(visits))
+    return Timing(median(medians), min(spread), max(spread), tuple(by_pass))
 
 
-def counted(visits: Sequence[Visit]) -> list[tuple[float, ...]]:
+def counted(by_pass: Sequence[PassSamples]) -> list[tuple[float, ...]]:
     """Each pass's samples that count, of visits of which each has one.
 
     Of passes with quiet samples where there are enough of them for one that went wrong not to matter: the control sees what disturbs the
     interpreter, not what disturbs the memory. Else of all passes that are kept, at the quiet pace.
     """
-    kept = [visit for visit in visits if not visit.left_out] or list(visits)
-    quiet = [visit.quiet for visit in kept if visit.quiet]
-    return quiet if len(quiet) >= ENOUGH else [visit.quiet or visit.quieted for visit in kept]
+    kept = [pass_samples for pass_samples in by_pass if not pass_samples.left_out] or list(by_pass)
+    quiet = [pass_samples.quiet for pass_samples in kept if pass_samples.quiet]
+    return quiet if len(quiet) >= ENOUGH else [pass_samples.quiet or pass_samples.quieted for pass_samples in kept]
 
 
-def visits(
+def by_pass(
     records: Iterable[Mapping[str, Any]], suite: str, index: int, samples: Sequence[float], limit: float, left_out: Mapping[str, str]
-) -> tuple[Visit, ...]:
+) -> tuple[PassSamples, ...]:
     """A case's samples by pass. Samples before the first record, as asv alone would leave them, are a visit without control.
 
     left_out : by pass, why it is
@@ -137,11 +137,11 @@ def visits(
             readings = tuple(reading * NANO for reading in row["control_ns"][index])
             parts.append((row["samples"][index], readings, record["id"]))
     begin = len(samples) - sum(count for count, _, _ in parts)
-    found = [Visit(tuple(samples[:begin]))] if begin > 0 else []
+    found = [PassSamples(tuple(samples[:begin]))] if begin > 0 else []
     for count, readings, name in parts:
-        found.append(Visit(tuple(samples[begin : begin + count]), readings, limit, left_out=left_out.get(name, ""), name=name))
+        found.append(PassSamples(tuple(samples[begin : begin + count]), readings, limit, left_out=left_out.get(name, ""), name=name))
         begin += count
-    return tuple(visit for visit in found if visit.samples)
+    return tuple(pass_samples for pass_samples in found if pass_samples.samples)
 
 
 def limits(records: Iterable[Mapping[str, Any]]) -> float:

@@ -45,7 +45,7 @@ def newest(results: Sequence[Result], release: str = "", machine: str = "", pyth
     matching = [r for r in known if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
     if not matching:
         raise _no_such_result(known, " ".join(filter(None, [release, machine, python])))
-    machine = max(matching, key=lambda result: str(result.ledger["started"])).machine
+    machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
     return max(on_machine, key=lambda result: (order[result.sha], release_table.minor(result.python)))
 
@@ -72,7 +72,7 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         )
     one = newest(first)
     other = newest([result for result in second if result.machine == one.machine] if shared else second)
-    return Pair(one, other, tuple(result for results in loaded.values() for result in results.found))
+    return Pair(one, other, tuple(result for results in loaded.values() for result in results.results))
 
 
 def _parse(text: str, folder: Path) -> _Name:
@@ -87,7 +87,7 @@ def _parse(text: str, folder: Path) -> _Name:
 
 def _loaded(folder: Path) -> Results:
     results = load_results(folder)
-    if results.unpublishable or not results.found:
+    if results.unpublishable or not results.results:
         if results.problems:
             raise results.problems[0]
         raise TensorcopyError(
@@ -99,11 +99,11 @@ def _loaded(folder: Path) -> Results:
 def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
     """The results of known releases that a name allows. Raises TensorcopyError where there is none."""
     known = {row.sha for row in release_table.load()}
-    matching = [result for result in results.found if result.sha in known and machine in ("", result.machine)]
+    matching = [result for result in results.results if result.sha in known and machine in ("", result.machine)]
     for word in name.words:
         there = sorted({value for result in matching for value in (result.python, result.build, result.machine)})
         if not re.fullmatch(r"3\.\d+", word) and word not in there:
-            allowed = sorted({value for result in results.found for value in (result.python, result.build, result.machine)})
+            allowed = sorted({value for result in results.results for value in (result.python, result.build, result.machine)})
             raise TensorcopyError(
                 "unknown side",
                 got=repr("@".join([name.release, *name.words])),
@@ -114,12 +114,12 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
     sha = release_table.find(name.release).sha if name.release else ""
     matching = [result for result in matching if sha in ("", result.sha)]
     if not matching:
-        raise _no_such_result([r for r in results.found if r.sha in known], " ".join(filter(None, [name.release, *name.words, machine])))
+        raise _no_such_result([r for r in results.results if r.sha in known], " ".join(filter(None, [name.release, *name.words, machine])))
     return matching
 
 
 def _names_machine(name: _Name, loaded: dict[Path, Results]) -> bool:
-    return any(result.machine in name.words for result in loaded[name.folder].found)
+    return any(result.machine in name.words for result in loaded[name.folder].results)
 
 
 def _machines(results: Sequence[Result]) -> str:
@@ -127,7 +127,7 @@ def _machines(results: Sequence[Result]) -> str:
 
 
 def _no_such_result(known: Sequence[Result], got: str) -> TensorcopyError:
-    there = sorted({f"torch {result.ledger['torch']} on {result.machine}, Python {result.python}" for result in known})
+    there = sorted({f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in known})
     return TensorcopyError(
         "no such result",
         got=got or "no results",

@@ -10,7 +10,7 @@ import re
 from hashlib import sha256
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.analysis.recommend import Wish
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.load import Case, Result
 
 LANDING = "index.html"
@@ -67,10 +67,16 @@ def of_pair(one: Result, other: Result) -> str:
     return f"compare/{'/'.join(part(left) if left == right else f'{part(left)}..{part(right)}' for left, right in places)}.html"
 
 
-def of_wish(wish: Wish, numel: int) -> str:
+def of_request(request: CopyRequest, numel: int) -> str:
     """An answer of the chooser."""
-    graph = {None: "", False: "-cut", True: "-kept"}[wish.keeps_graph]
-    words = [wish.device, wish.to, ("own" if wish.own else "shared") + graph, "grad" if wish.requires_grad else "plain", str(numel)]
+    graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]
+    words = [
+        request.device,
+        request.to,
+        ("own" if request.own else "shared") + graph,
+        "grad" if request.requires_grad else "plain",
+        str(numel),
+    ]
     return f"choose/{part('-'.join(words))}.html"
 
 

@@ -17,7 +17,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
 
     read = load.load_results(results_dir)
     card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-    render.write(read.found, card, documentation(), html_dir)
+    render.write(read.results, card, documentation(), html_dir)
     return read.problems
 
 

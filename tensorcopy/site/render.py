@@ -19,14 +19,14 @@ from tensorcopy.report.units import count, duration, size
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts.svg_plot import SHAPES
-from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages import chooser, comparison_pages, data, docs, histories, landing, machines, methods, sizes
 from tensorcopy.site.translate import speaker
 
 HERE = Path(__file__).parent
 OURS = ("tensorcopy.css", "tensorcopy.js")
-MAKERS: tuple[Callable[[Book], Iterator[Page | File]], ...] = (
+MAKERS: tuple[Callable[[Content], Iterator[Page | File]], ...] = (
     landing.pages,
     chooser.pages,
     histories.pages,
@@ -64,12 +64,12 @@ REPLACED = "\ufffd"
 def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
     """Write every page, its data, the stylesheet and the script into `directory`, which exists.
 
-    card : of `report_card`; docs : Markdown by the names of files, as `Book` has it
+    card : of `report_card`; docs : Markdown by the names of files, as `Content` has it
     """
     for name in OURS:
         shutil.copyfile(HERE / name, directory / name)
     made: set[Path] = set()
-    for address, text in files(book(found, card, docs)):
+    for address, text in files(content(found, card, docs)):
         path = directory / address
         if path.parent not in made:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,18 +77,18 @@ def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping
         path.write_text(text, encoding="utf-8")
 
 
-def book(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Book:
+def content(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
     """What the pages are made of, as of today."""
-    return Book.of_results(
+    return Content.of_results(
         found, release_table.load(), card, {**WITHOUT_DOCS, **(docs or {})}, datetime.now(timezone.utc).strftime("%Y-%m-%d")
     )
 
 
-def files(book: Book) -> Iterator[tuple[str, str]]:
+def files(content: Content) -> Iterator[tuple[str, str]]:
     """Every page and every file of data, by its address."""
-    templates = _templates(book)
+    templates = _templates(content)
     for maker in MAKERS:
-        for one in maker(book):
+        for one in maker(content):
             yield one.address, CONTROL.sub(REPLACED, one.text if isinstance(one, File) else _page(templates, one))
 
 
@@ -109,7 +109,7 @@ def _page(templates: Environment, page: Page) -> str:
     )
 
 
-def _templates(book: Book) -> Environment:
+def _templates(content: Content) -> Environment:
     environment = Environment(
         loader=PackageLoader("tensorcopy.site"),
         autoescape=True,
@@ -132,8 +132,8 @@ def _templates(book: Book) -> Environment:
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
     environment.globals.update(
-        day=book.day,
-        methods=book.methods,
+        day=content.day,
+        methods=content.methods,
         version=__version__,
         nav=NAV,
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},

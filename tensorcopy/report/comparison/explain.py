@@ -9,7 +9,7 @@ from tensorcopy.analysis.comparisons import Comparison, named
 from tensorcopy.analysis.two_sample import ALPHA
 from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Visit
+from tensorcopy.results.passes import PassSamples
 
 WIDTH = 56  # columns of the axis: a line of 80 beside its labels
 SAMPLE, MIDDLE = "·", "●"
@@ -20,20 +20,22 @@ def evidence(found: Comparison, case: Case) -> str:
     """All that is known of one case of a comparison, as lines of some 100 columns."""
     change = found.changes[case]
     drawn = [(name, result, _visits(result, case)) for name, result in zip(found.named, (found.before, found.after))]
-    samples = [sample for _, _, visits in drawn for visit in visits for sample in visit.quieted]
+    samples = [sample for _, _, by_pass in drawn for pass_samples in by_pass for sample in pass_samples.quieted]
     lines = [named(case), f"{found.named[0]} → {found.named[1]}, on {found.on}", change.sentence, ""]
     if samples:
         low, high = min(samples), max(samples)
         left, right = duration(low), duration(high)
         lines.append(" " * 12 + left + right.rjust(WIDTH - len(left)))
-        for name, _, visits in drawn:
-            lines.append(f"{name}, {len(visits)} passes, {SAMPLE} a sample, {MIDDLE} their median")
-            for number, visit in enumerate(visits, 1):
-                lines.append(f"{_when(number)}{_line(visit, low, high)}  {_said(visit, found.steady.mood(case, visit))}")
+        for name, _, by_pass in drawn:
+            lines.append(f"{name}, {len(by_pass)} passes, {SAMPLE} a sample, {MIDDLE} their median")
+            for number, pass_samples in enumerate(by_pass, 1):
+                lines.append(
+                    f"{_when(number)}{_line(pass_samples, low, high)}  {_said(pass_samples, found.drift.pass_drift(case, pass_samples))}"
+                )
         lines.append("")
     if change.ratio is not None and change.before and change.after:
-        mood = ", in the usual mood" if case in found.steady.powers else ""
-        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{mood})")
+        pass_drift = ", in the usual mood" if case in found.drift.powers else ""
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{pass_drift})")
     if change.interval and change.p is not None:
         lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {100 * (1 - ALPHA):g} %, bootstrapped over passes")
         lines.append(f"test       p = {change.p:.2g}, adjusted for {found.compared} cases (Holm); a change has p ≤ {ALPHA:g}")
@@ -44,19 +46,19 @@ def evidence(found: Comparison, case: Case) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _visits(result: Result, case: Case) -> tuple[Visit, ...]:
-    return result.timings[case].visits if case in result.timings else ()
+def _visits(result: Result, case: Case) -> tuple[PassSamples, ...]:
+    return result.timings[case].by_pass if case in result.timings else ()
 
 
 def _when(number: int) -> str:
     return f"  pass {number}".ljust(12)
 
 
-def _line(visit: Visit, low: float, high: float) -> str:
+def _line(pass_samples: PassSamples, low: float, high: float) -> str:
     cells = [" "] * WIDTH
-    for sample in visit.quieted:
+    for sample in pass_samples.quieted:
         cells[_column(sample, low, high)] = SAMPLE
-    cells[_column(median(visit.quieted), low, high)] = MIDDLE
+    cells[_column(median(pass_samples.quieted), low, high)] = MIDDLE
     return "".join(cells)
 
 
@@ -64,20 +66,22 @@ def _column(sample: float, low: float, high: float) -> int:
     return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
 
 
-def _said(visit: Visit, mood: float | None) -> str:
+def _said(pass_samples: PassSamples, pass_drift: float | None) -> str:
     """Whether the pass counts, and what was done to its samples: the judge takes its mood off."""
-    if visit.left_out:
-        return f"left out: {visit.left_out}"
-    said = [duration(median(visit.quiet or visit.quieted))]
-    if visit.pairs:
-        said.append(f"{len(visit.quiet)} of {len(visit.samples)} quiet")
-    if mood is not None and visit.quiet:
-        said.append(f"mood {round(100 * (exp(mood) - 1), 1) + 0:+.1f} %")  # no -0.0
+    if pass_samples.left_out:
+        return f"left out: {pass_samples.left_out}"
+    said = [duration(median(pass_samples.quiet or pass_samples.quieted))]
+    if pass_samples.pairs:
+        said.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
+    if pass_drift is not None and pass_samples.quiet:
+        said.append(f"mood {round(100 * (exp(pass_drift) - 1), 1) + 0:+.1f} %")  # no -0.0
     return ", ".join(said)
 
 
 def _differences(one: Result, other: Result) -> list[str]:
-    names = [name for name in {**one.ledger, **other.ledger} if name not in NOT_EVIDENCE]
+    names = [name for name in {**one.provenance, **other.provenance} if name not in NOT_EVIDENCE]
     return [
-        f"  {name}: {one.ledger.get(name)} → {other.ledger.get(name)}" for name in names if one.ledger.get(name) != other.ledger.get(name)
+        f"  {name}: {one.provenance.get(name)} → {other.provenance.get(name)}"
+        for name in names
+        if one.provenance.get(name) != other.provenance.get(name)
     ]

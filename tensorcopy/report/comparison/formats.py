@@ -22,7 +22,7 @@ Row = tuple[Case, Change]  # of `wording`, which knows a case by any name
 
 
 def terminal(found: Comparison, *, every: bool = False) -> RenderableType:
-    """What changed as a table, how many did not, and why the others are undecided.
+    """What changed as a table, how many did not, and why the others are inconclusive.
 
     every : list all cases
     """
@@ -37,8 +37,8 @@ def terminal(found: Comparison, *, every: bool = False) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{found.named[0]} → {found.named[1]}, on {found.on}"), Text(headline(rows(found)) + "\n")]
     if table.row_count:
         parts += [table, Text("")]
-    undecided = any(change.verdict is Verdict.UNDECIDED for change in found.changes.values())
-    lines = [*counted(found), *(["--all says how many more passes would tell"] if undecided else [])]
+    inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in found.changes.values())
+    lines = [*counted(found), *(["--all says how many more passes would tell"] if inconclusive else [])]
     return Group(*parts, Text("\n".join(lines)))
 
 
@@ -101,21 +101,27 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
 
 def _side(found: Comparison, index: int) -> dict[str, Any]:
     result = (found.before, found.after)[index]
-    return {"named": found.named[index], "machine": result.machine, "python": result.python, "build": result.build, "ledger": result.ledger}
+    return {
+        "named": found.named[index],
+        "machine": result.machine,
+        "python": result.python,
+        "build": result.build,
+        "ledger": result.provenance,
+    }
 
 
 def counted(found: Comparison) -> list[str]:
-    """How many cases did not change, and what would decide the undecided ones."""
+    """How many cases did not change, and what would decide the inconclusive ones."""
     rows = found.changes.values()
-    same = sum(change.verdict is Verdict.SAME for change in rows)
-    undecided = Counter(_why(change) for change in rows if change.verdict is Verdict.UNDECIDED)
-    lines = [f"{same} same: no change larger than {percent(found.margin)}"] if same else []
-    lines += [f"{count} undecided: {why}" for why, count in undecided.most_common()]
+    same = sum(change.verdict is Verdict.UNCHANGED for change in rows)
+    inconclusive = Counter(_why(change) for change in rows if change.verdict is Verdict.INCONCLUSIVE)
+    lines = [f"{same} unchanged: no change larger than {percent(found.margin)}"] if same else []
+    lines += [f"{count} inconclusive: {why}" for why, count in inconclusive.most_common()]
     return lines
 
 
 def _why(change: Change) -> str:
-    """An undecided change's reason, as far as it is shared with others."""
+    """An inconclusive change's reason, as far as it is shared with others."""
     return change.reason.partition(", ")[0] if not change.interval else "neither a change nor its absence is sure"
 
 

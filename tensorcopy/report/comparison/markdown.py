@@ -23,7 +23,9 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
     on : what both were measured on
     """
     rows = ordered(unordered)
-    symbol = next((SYMBOLS[verdict] for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), SYMBOLS[Verdict.SAME])
+    symbol = next(
+        (SYMBOLS[verdict] for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), SYMBOLS[Verdict.UNCHANGED]
+    )
     lines = [
         f"### {symbol} {escaped(headline(rows))}",
         "",
@@ -32,18 +34,18 @@ def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterab
         "| | cases | median ratio | least … greatest |",
         "|---|--:|--:|--:|",
     ]
-    for verdict in (*CHANGED, Verdict.SAME, Verdict.UNDECIDED):
+    for verdict in (*CHANGED, Verdict.UNCHANGED, Verdict.INCONCLUSIVE):
         ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
         count = sum(change.verdict is verdict for _, change in rows)
         spread = f"{ratios[0]:.2f} … {ratios[-1]:.2f}" if ratios else ""
         lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {times(median(ratios) if ratios else None)} | {spread} |")
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", *_table(changed)] if changed else []
-    undecided = [row for row in rows if row[1].verdict is Verdict.UNDECIDED]
+    inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]
     for some, title in (
-        ([row for row in undecided if not row[1].interval], "not compared"),
-        ([row for row in undecided if row[1].interval], "undecided"),
-        ([row for row in rows if row[1].verdict is Verdict.SAME], f"with no change larger than {percent(margin)}"),
+        ([row for row in inconclusive if not row[1].interval], "not compared"),
+        ([row for row in inconclusive if row[1].interval], "inconclusive"),
+        ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"with no change larger than {percent(margin)}"),
     ):
         lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
     return cut("\n".join(lines), longest) + "\n"

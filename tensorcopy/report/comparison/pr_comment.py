@@ -120,8 +120,8 @@ def _contest(document: Mapping[str, Any], contest: Mapping[str, Any]) -> str:
     failures = [_failed(named[0 if first else 1], lines) for first, lines in contest["failures"]]
     if comparison is None:
         return "\n".join([f"### ⚠️ {named[0]} and {named[1]} could not be compared", *failures, ""])
-    ledger = comparison["after"]["ledger"]
-    where = [ledger["cpu"], *ledger["accelerators"].values()] if document["device"] != "cpu" else [ledger["cpu"]]
+    provenance = comparison["after"]["ledger"]
+    where = [provenance["cpu"], *provenance["accelerators"].values()] if document["device"] != "cpu" else [provenance["cpu"]]
     torch = [f"torch {contest['torch'][0]}"] if contest["kind"] == "code" else []
     on = ", ".join([*torch, *where, f"Python {comparison['after']['python']}"])
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
@@ -140,12 +140,12 @@ def _change(row: Mapping[str, Any]) -> Change:
     if interval is None or row["ratio"] is None:
         matches = (pattern.match(row["reason"]) for pattern in REASONS)
         reason = next((match[0] for match in matches if match), "not compared")
-        verdict, interval = Verdict.UNDECIDED, None
+        verdict, interval = Verdict.INCONCLUSIVE, None
     else:
         low, high = sorted(interval)
         interval = (low, high)
         reason = worded(verdict, row["ratio"], interval)
-        fell = verdict is Verdict.UNDECIDED and held is not None and held[0] < held[1]
+        fell = verdict is Verdict.INCONCLUSIVE and held is not None and held[0] < held[1]
         reason += ", which did not hold when measured again" if fell else ""
     return Change(verdict, reason, row["ratio"], interval, row["p"], row["before"], row["after"], tuple(held) if held else None)
 

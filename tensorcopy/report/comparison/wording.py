@@ -10,8 +10,8 @@ from typing import TypeVar
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.units import duration
 
-SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.SAME: "⚪", Verdict.UNDECIDED: "❓"}
-SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
+SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
+SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
 MUCH = 0.25  # what can have changed by more than that is not summed up by its greatest change
@@ -38,8 +38,8 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
-    """Slower, faster, undecided, same; within each the largest change first."""
-    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED, Verdict.SAME)
+    """Slower, faster, inconclusive, same; within each the largest change first."""
+    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.UNCHANGED)
 
     def place(row: tuple[T, Change]) -> tuple[int, float]:
         ratio = row[1].ratio or 1.0

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import Option, Wish
+from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import said
 from tensorcopy.report.units import count
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Visit, timing
+from tensorcopy.results.passes import PassSamples, timing
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # what is wanted, as it may be typed
 NUMEL = 2**17
-LEAST = "least"
+FASTEST = "fastest"
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Choice:
 
     seconds : per call; None where it was not measured
     multiple : of the floor; None where either was not measured
-    verdict : beside the least time: "least" itself, "slower", "same" or "undecided"; "" without a time
+    verdict : beside the least time: "least" itself, "slower", "same" or "inconclusive"; "" without a time
     ratio : over the least time, where there are two
-    beware : what one may not expect, a sentence each
+    caveats : what one may not expect, a sentence each
     """
 
     method: str
@@ -47,7 +47,7 @@ class Choice:
     multiple: float | None
     verdict: str
     ratio: float | None
-    beware: tuple[str, ...]
+    caveats: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Advice:
     torch, on, day : with which release, on which processor, when
     """
 
-    wish: Wish
+    request: CopyRequest
     numel: int
     choices: tuple[Choice, ...]
     why: str
@@ -109,14 +109,14 @@ def advise(
 
     Raises TensorcopyError for what is not to be had.
     """
-    wish = _wish(to, independent, keep_graph, requires_grad, device)
+    request = _wish(to, independent, keep_graph, requires_grad, device)
     if not 1 <= numel <= 2**62:
         raise TensorcopyError("no number of elements", got=f"{numel:g}", allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
-        return _as_shipped(wish, int(numel))
-    asked = {"to": wish.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
+        return _as_shipped(request, int(numel))
+    asked = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
     tried = interpreters.asked(interpreters.executable(interpreter), "tensorcopy.worker.probes.quick_bench", json.dumps(asked), tell=tell)
-    return of_trial(tried, wish, int(numel))
+    return of_trial(tried, request, int(numel))
 
 
 def can_measure(interpreter: str = "same") -> bool:
@@ -124,24 +124,24 @@ def can_measure(interpreter: str = "same") -> bool:
     return interpreter != "same" or find_spec("torch") is not None
 
 
-def of_trial(tried: Mapping[str, Any], wish: Wish, numel: int) -> Advice:
+def of_trial(tried: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
     """What `quick_bench` found, judged as a result is; each round counts as a pass."""
     timings = {}
     for method, rounds in tried["rounds"].items():
-        case = recommend.case_of(tried["methods"][method], method, wish, numel)
-        timings[case] = timing([Visit((seconds,)) for seconds in rounds])
+        case = recommend.case_of(tried["methods"][method], method, request, numel)
+        timings[case] = timing([PassSamples((seconds,)) for seconds in rounds])
         floor = baseline.of(case)
         if floor:
-            timings[floor] = timing([Visit((seconds,)) for seconds in tried["floor"]])
-    options = recommend.advised(_result(tried, timings), wish).get(numel, ())
-    return _advice(wish, numel, [_choice(option) for option in options], _why(options), "here", tried)
+            timings[floor] = timing([PassSamples((seconds,)) for seconds in tried["floor"]])
+    options = recommend.advised(_result(tried, timings), request).get(numel, ())
+    return _advice(request, numel, [_choice(option) for option in options], _why(options), "here", tried)
 
 
 def _result(tried: Mapping[str, Any], timings: dict[Case, Any]) -> Result:
     return Result(Path("here"), "here", "", tried["python"], "", "here", timings, methods=tried["methods"])
 
 
-def _wish(to: str, independent: bool, keep_graph: bool, requires_grad: bool, device: str) -> Wish:
+def _wish(to: str, independent: bool, keep_graph: bool, requires_grad: bool, device: str) -> CopyRequest:
     if to not in KINDS:
         raise TensorcopyError("nothing is copied to that", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
     has_graph = KINDS[to] == "tensor" and requires_grad
@@ -152,7 +152,7 @@ def _wish(to: str, independent: bool, keep_graph: bool, requires_grad: bool, dev
             allowed="a tensor, of an x that requires grad",
             next="ask with --requires-grad, or without --keep-graph",
         )
-    return Wish(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
+    return CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
 
 
 def _why(options: Sequence[Option]) -> str:
@@ -167,36 +167,36 @@ def _choice(option: Option) -> Choice:
         code=option.code,
         seconds=option.timing.median if option.timing else None,
         multiple=option.multiple,
-        verdict="" if option.timing is None else LEAST if change is None else change.verdict.value,
+        verdict="" if option.timing is None else FASTEST if change is None else change.verdict.value,
         ratio=change.ratio if change else None,
-        beware=tuple(said(word, detail=detail) for word, detail in option.beware),
+        caveats=tuple(said(word, detail=detail) for word, detail in option.caveats),
     )
 
 
-def _advice(wish: Wish, numel: int, choices: Iterable[Choice], why: str, measured: str, source: Mapping[str, Any]) -> Advice:
-    return Advice(wish, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
+def _advice(request: CopyRequest, numel: int, choices: Iterable[Choice], why: str, measured: str, source: Mapping[str, Any]) -> Advice:
+    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
 
 
 def shipped(result: Result, beside: Sequence[Result]) -> dict[str, Any]:
     """shipped.json: what the chooser says of a result, at every size. `beside` as `recommend.advised` takes it."""
     answers = []
     for device in recommend.devices(result):
-        for wish in recommend.wishes(device):
-            found = recommend.advised(result, wish, beside)
+        for request in recommend.requests(device):
+            found = recommend.advised(result, request, beside)
             rows = {choice.method: choice for options in found.values() for choice in map(_choice, options)}
             answers.append(
                 {
-                    "wish": asdict(wish),
-                    "methods": {name: {"code": row.code, "beware": row.beware} for name, row in rows.items()},
+                    "wish": asdict(request),
+                    "methods": {name: {"code": row.code, "beware": row.caveats} for name, row in rows.items()},
                     "sizes": {
                         str(numel): {"why": _why(options), "choices": [_plain(_choice(option)) for option in options]}
                         for numel, options in found.items()
                     },
                 }
             )
-    ledger = result.ledger
-    on = {"cpu": ledger["cpu"], **ledger["accelerators"]}
-    return {"torch": ledger["torch"], "on": on, "day": ledger["started"][:10], "answers": answers}
+    provenance = result.provenance
+    on = {"cpu": provenance["cpu"], **provenance["accelerators"]}
+    return {"torch": provenance["torch"], "on": on, "day": provenance["started"][:10], "answers": answers}
 
 
 def _plain(choice: Choice) -> list[Any]:
@@ -206,21 +206,21 @@ def _plain(choice: Choice) -> list[Any]:
     return [choice.method, figure(choice.seconds), figure(choice.multiple), choice.verdict, figure(choice.ratio)]
 
 
-def _as_shipped(wish: Wish, numel: int) -> Advice:
+def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     document = json.loads(SHIPPED.read_text(encoding="utf-8"))
     for answer in document["answers"]:
-        if answer["wish"] == asdict(wish) and answer["sizes"]:
+        if answer["wish"] == asdict(request) and answer["sizes"]:
             at = recommend.near(numel, map(int, answer["sizes"]))
             found, methods = answer["sizes"][str(at)], answer["methods"]
             choices = [
                 Choice(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["beware"]))
                 for name, seconds, multiple, verdict, ratio in found["choices"]
             ]
-            return _advice(wish, at, choices, found["why"], "shipped", {**document, "on": document["on"][wish.device]})
+            return _advice(request, at, choices, found["why"], "shipped", {**document, "on": document["on"][request.device]})
     devices = dict.fromkeys(answer["wish"]["device"] for answer in document["answers"])
     raise TensorcopyError(
-        f"nothing was shipped for {wish.device}",
-        got=f"{wish.device}, {count(numel)} elements",
+        f"nothing was shipped for {request.device}",
+        got=f"{request.device}, {count(numel)} elements",
         allowed=", ".join(devices),
         next="install torch beside tensorcopy, and it is measured here",
     )

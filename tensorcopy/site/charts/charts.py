@@ -30,23 +30,23 @@ def of_case(machine: Machine, case: Case, linked: Linked) -> str:
     """A case over the releases: each series' line with the range of its passes, its levels and steps, and the floor."""
     names = in_order(machine.series)
     place = {name: index for index, name in enumerate(names)}
-    mine = [one for one in machine.series if case in one.courses]
+    mine = [one for one in machine.series if case in one.series_by_case]
     lines, bands, rules, shown = [], [], [], []
     for number, one in enumerate(mine):
         colour = 1 + number % COLOURS
         points, band = _points(one, case, names, linked), _band(one, case, names)
-        course = one.courses[case]
-        levels = dict(zip(course.releases, change_points.levels(course.values, course.steps)))
+        case_series = one.series_by_case[case]
+        levels = dict(zip(case_series.releases, change_points.levels(case_series.values, case_series.steps)))
         lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         lines.append(Line([_level(levels.get(name), place[name]) for name in names], colour, -1, "level"))
         bands.append(Band(band, colour))
         shown += [edge for spot in band if spot for edge in spot[1:]]
         if number == 0:
             rules = [
-                Rule(place[course.releases[step.index]] - 0.5, f"{'slower' if step.ratio > 1 else 'faster'} {percent(step.ratio)}")
-                for step in course.steps
+                Rule(place[case_series.releases[step.index]] - 0.5, f"{'slower' if step.ratio > 1 else 'faster'} {percent(step.ratio)}")
+                for step in case_series.steps
             ]
-        rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.turns]
+        rules += [Rule(place[name] - 0.5, "machine, not torch", "machine") for name in one.machine_changes]
     measured = {name for one in mine for name, result in zip(_versions(one), one.results) if case in result.timings}
     rules += [Rule(place[name], "not measured", "gap") for name in names if name not in measured]
     if reaches_floor(machine, case):

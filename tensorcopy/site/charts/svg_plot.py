@@ -228,9 +228,9 @@ def _grid(plot: Plot) -> list[str]:
         if x - last < (11 if slant else len(text) * CHARACTER):
             continue  # it would stand on the one before
         last = x
-        turned = f' transform="rotate(-55 {_number(x)} {bottom + 12})"' if slant else ""
+        machine_differences = f' transform="rotate(-55 {_number(x)} {bottom + 12})"' if slant else ""
         parts.append(
-            f'<text x="{_number(x)}" y="{bottom + (12 if slant else 18)}" class="{"n" if slant else "x"}"{turned}>{escape(text)}</text>'
+            f'<text x="{_number(x)}" y="{bottom + (12 if slant else 18)}" class="{"n" if slant else "x"}"{machine_differences}>{escape(text)}</text>'
         )
     return parts
 

@@ -49,12 +49,12 @@ def methodology_parts(found: Sequence[Result]) -> dict[str, str]:
         "card": report_card.markdown(card),
         "agreement": methodology.agreement(kept),
         "quiet": methodology.quiet(found),
-        "moods": methodology.moods(found),
+        "moods": methodology.drifts(found),
         "repeated": methodology.repeated(found, known),
-        "sets": methodology.sets(found, load.load_results(injected_slowdowns.FOLDER).found),
+        "sets": methodology.sets(found, load.load_results(injected_slowdowns.FOLDER).results),
         "memory": methodology.memory(found, known),
         "seen": methodology.seen(found, known),
-        "ledger": methodology.ledger(schema),
+        "ledger": methodology.provenance(schema),
     }
 
 

@@ -15,8 +15,8 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report.units import duration, size
 from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import Steady
-from tensorcopy.results.passes import Timing, Visit, left_out, timing
+from tensorcopy.results.noise import DriftModel
+from tensorcopy.results.passes import PassSamples, Timing, left_out, timing
 
 INSTRUCTIONS = "instructions.ByMethod.track_instructions"
 NUMEL = 2**20  # of the memory suites
@@ -37,10 +37,10 @@ def agreement(kept: Mapping[str, Any]) -> str:
 def quiet(results: Sequence[Result]) -> str:
     """How quiet the machine was, how much the cases follow its pace, and which passes are left out."""
     timings = [one for result in results for one in result.timings.values()]
-    visits = [visit for one in timings for visit in one.visits]
-    readings = [reading for visit in visits for reading in visit.control]
-    share = sum(reading <= visit.limit for visit in visits for reading in visit.control) / max(len(readings), 1)
-    powers = sorted({(r.python, case): one.visits[0].power for r in results for case, one in r.timings.items()}.items(), key=str)
+    by_pass = [pass_samples for one in timings for pass_samples in one.by_pass]
+    readings = [reading for pass_samples in by_pass for reading in pass_samples.control]
+    share = sum(reading <= pass_samples.limit for pass_samples in by_pass for reading in pass_samples.control) / max(len(readings), 1)
+    powers = sorted({(r.python, case): one.by_pass[0].power for r in results for case, one in r.timings.items()}.items(), key=str)
     known = [power for _, power in powers if power is not None]
     low, middle, high = quantiles(known, n=4) if len(known) > 1 else (0.0, 0.0, 0.0)
     records = {record["id"]: record for result in results for record in result.passes if _timed(record)}
@@ -62,11 +62,11 @@ def quiet(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def moods(results: Sequence[Result]) -> str:
+def drifts(results: Sequence[Result]) -> str:
     """How the machine's mood went from pass to pass, and how much the cases follow it."""
     told = [_steady(results, one) for one in {result.python: result for result in results}.values()]
-    strays = [100 * (exp(value) - 1) for steady in told for value in steady.moods.values()]
-    powers = [power for steady in told for power in steady.powers.values()]
+    strays = [100 * (exp(value) - 1) for drift in told for value in drift.drifts.values()]
+    powers = [power for drift in told for power in drift.powers.values()]
     if len(strays) < 2 or len(powers) < 2:
         return "No pass's mood is known."
     least, *_, greatest = quantiles(strays, n=20)
@@ -77,10 +77,10 @@ def moods(results: Sequence[Result]) -> str:
     )
 
 
-def _steady(results: Sequence[Result], one: Result) -> Steady:
+def _steady(results: Sequence[Result], one: Result) -> DriftModel:
     """What all results of one machine tell of all that torch can change."""
-    told = [result for result in results if noise.of_one_machine(result, one)]
-    return noise.steady(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
+    told = [result for result in results if noise.same_machine(result, one)]
+    return noise.fit_drift(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
 
 
 def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
@@ -106,7 +106,7 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
 def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
     unchanged = [one for one in variants if not injected_slowdowns.VARIANTS.get(one.machine, 1.0)]
-    beside = [one for one in results for other in unchanged[:1] if noise.of_one_kind(one, other)]
+    beside = [one for one in results for other in unchanged[:1] if noise.same_kind(one, other)]
     named = [*(("`results/`", one) for one in beside if one.sha == unchanged[0].sha), *((f"`{one.machine}`", one) for one in unchanged)]
     lines = [
         "| one set | another | passes | hours apart | cases | difference | of that, drift | in the usual mood | of that, drift |",
@@ -117,12 +117,12 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
         cases = [case for case in one.timings if case in judged[0] & judged[1] and not case.suite.startswith(NOT_TORCHS)]
         hours = abs(mean(_starts(other)) - mean(_starts(one))) / 3600
         cells = [f"{name} | {other_name} | {len(_starts(one))} and {len(_starts(other))} | {hours:.1f} | {len(cases)}"]
-        for steady in (noise.AS_MEASURED, noise.steady([*beside, *variants], cases)):
-            levels = [[median(steady.logs(case, result.timings[case])) for case in cases] for result in (one, other)]
+        for drift in (noise.AS_MEASURED, noise.fit_drift([*beside, *variants], cases)):
+            levels = [[median(drift.logs(case, result.timings[case])) for case in cases] for result in (one, other)]
             changes = [after - before for before, after in zip(*levels)]
             cells.append(f"{_percent(median(map(abs, changes)))} | {_signed(median(changes))}")
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"torch {unchanged[0].ledger['torch']}, Python {unchanged[0].python}."])
+    return "\n".join([*lines, "", f"torch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}."])
 
 
 def memory(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
@@ -170,7 +170,7 @@ def seen(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     return "\n".join(lines)
 
 
-def ledger(schema: Mapping[str, Any]) -> str:
+def provenance(schema: Mapping[str, Any]) -> str:
     """The ledger's fields, from result.schema.json."""
     fields = schema["$defs"]["ledger"]["properties"]
     return "\n".join(["| field | |", "|---|---|", *(f"| `{name}` | {field['description']} |" for name, field in fields.items())])
@@ -180,15 +180,15 @@ def _timed(record: Mapping[str, Any]) -> bool:
     return any(row["control_ns"] and any(row["control_ns"]) for row in record["suites"].values())
 
 
-def _halves(one: Timing) -> tuple[tuple[Visit, ...], tuple[Visit, ...]] | None:
+def _halves(one: Timing) -> tuple[tuple[PassSamples, ...], tuple[PassSamples, ...]] | None:
     """The earlier and the later passes of a case."""
-    kept = [visit for visit in one.visits if not visit.left_out]
+    kept = [pass_samples for pass_samples in one.by_pass if not pass_samples.left_out]
     half = len(kept) // 2
     return (tuple(kept[:half]), tuple(kept[-half:])) if len(kept) >= FEWEST else None
 
 
-def _as_sampled(visits: Sequence[Visit]) -> float:
-    return median(median(visit.samples) for visit in visits)
+def _as_sampled(by_pass: Sequence[PassSamples]) -> float:
+    return median(median(pass_samples.samples) for pass_samples in by_pass)
 
 
 def _hours(result: Result) -> float:
@@ -230,7 +230,7 @@ def _peaks(result: Result, methods: Sequence[str], on_device: bool) -> tuple[str
         return result.sha, of("memory.Host.track_peak", ("device", "cpu")), ""
     measured = of("memory.Device.track_peak", ("device", "cuda"))
     if any(value is not None for value in measured):
-        return result.sha, measured, f"measured on {result.ledger['accelerators']['cuda']}"
+        return result.sha, measured, f"measured on {result.provenance['accelerators']['cuda']}"
     counted = of("memory.Counted.track_peak")
     known = any(value is not None for value in counted)
     return result.sha, counted, "counted by torch's dispatcher; not measured yet" if known else "not measured yet"

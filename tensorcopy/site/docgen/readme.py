@@ -50,7 +50,7 @@ def picture(machine: Machine) -> str:
 
 def _answer(machine: Machine) -> str:
     parts = "; ".join(f"`{code}` {truth}" for code, truth in machine.answer())
-    return f"With torch {machine.newest.version} on {machine.ledger['cpu']}, {parts} (one thread, {_day(machine)})."
+    return f"With torch {machine.newest.version} on {machine.provenance['cpu']}, {parts} (one thread, {_day(machine)})."
 
 
 def _methods(machine: Machine) -> str:
@@ -67,9 +67,9 @@ def _methods(machine: Machine) -> str:
             times = " | ".join(duration(timing.median) if timing else "–" for timing in timings)
             observed = machine.result.methods[method]["observed"]["cpu"]["with_grad"]
             lines.append(f"| `{machine.code(method)}` | {outcome(observed)} | {times} |")
-    note = f"torch {machine.ledger['torch']}, {machine.ledger['cpu']}, float32, one thread, {_day(machine)}."
+    note = f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}, float32, one thread, {_day(machine)}."
     return "\n".join([*lines, "", note])
 
 
 def _day(machine: Machine) -> str:
-    return str(machine.ledger["started"])[:10]
+    return str(machine.provenance["started"])[:10]

@@ -101,7 +101,7 @@ def api(homes: dict[str, str], package: Path) -> str:
     root: Any = loader.load(package.name, submodules=True, try_relative_path=False)
     lines = ["# In Python", "", PRODUCED, "", *INTRODUCTION, ""]
     for name, module in homes.items():
-        lines += [f"## {name}", "", *_object(root.modules[module].members[name]), ""]
+        lines += [f"## {name}", "", *_object(root[f"{module}.{name}"]), ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 

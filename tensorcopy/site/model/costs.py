@@ -22,7 +22,7 @@ class Cost:
 
     timing: Timing | None
     least: bool
-    contender: bool
+    among_fastest: bool
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CostTable:
         def rank(row: int) -> tuple[int, int, float]:
             costs = self.costs[row]
             whole = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
-            return sum(cost.contender for cost in costs) + self.with_grad[row], sum(cost.least for cost in costs), -whole
+            return sum(cost.among_fastest for cost in costs) + self.with_grad[row], sum(cost.least for cost in costs), -whole
 
         return max(range(len(self.methods)), key=rank)
 
@@ -56,13 +56,13 @@ class CostTable:
         """The row with the least time at a size; None where none was measured."""
         return next((row for row, costs in enumerate(self.costs) if costs[column].least), None)
 
-    def contenders(self, column: int) -> list[int]:
+    def among_fastest_rows(self, column: int) -> list[int]:
         """The rows that may be the least at a size."""
-        return [row for row, costs in enumerate(self.costs) if costs[column].contender]
+        return [row for row, costs in enumerate(self.costs) if costs[column].among_fastest]
 
     def beaten(self, row: int) -> int:
         """At how many sizes another is surely faster."""
-        return sum(cost.timing is not None and not cost.contender for cost in self.costs[row])
+        return sum(cost.timing is not None and not cost.among_fastest for cost in self.costs[row])
 
     def truth(self, row: int) -> str:
         """What is true of a method over all sizes, as the end of a sentence."""
@@ -100,7 +100,7 @@ def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()
     """The table of one result; `beside` are results of its series, which know how far passes stray."""
     methods, numels = methods_of(result, group, device), numels_of(result, group, device)
     changes = {
-        numel: recommend.against_least(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
+        numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
     least_possible = tuple(baseline.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
@@ -117,13 +117,13 @@ def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], 
         if case.suite == suite and asked.get("requires_grad") == "True" and asked.get("method") in found:
             sizes.setdefault(asked.get("numel", ""), []).append(case)
     for cases in sizes.values():
-        for case, change in recommend.against_least(result, cases, beside).items():
+        for case, change in recommend.against_fastest(result, cases, beside).items():
             found[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
     return tuple(found.values())
 
 
 def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:
     if case not in changes:
-        return Cost(None, least=False, contender=False)
+        return Cost(None, least=False, among_fastest=False)
     change = changes[case]
-    return Cost(result.timings[case], least=change is None, contender=change is None or change.verdict is not Verdict.SLOWER)
+    return Cost(result.timings[case], least=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)

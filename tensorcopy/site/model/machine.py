@@ -59,8 +59,8 @@ class Machine:
         return tuple(result for one in self.series for result in one.results)
 
     @property
-    def ledger(self) -> dict[str, Any]:
-        return self.result.ledger
+    def provenance(self) -> dict[str, Any]:
+        return self.result.provenance
 
     @property
     def devices(self) -> list[str]:
@@ -73,12 +73,12 @@ class Machine:
 
     def hardware(self, device: str) -> str:
         """Where a tensor on `device` lies, as its maker calls it."""
-        return str(self.ledger["cpu"] if device == "cpu" else self.ledger["accelerators"].get(device, device))
+        return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
 
     @property
     def cases(self) -> list[Case]:
         """Every case that torch can change, in any of the results, those of the newest first."""
-        return list(dict.fromkeys(case for one in self.series for case in one.courses))
+        return list(dict.fromkeys(case for one in self.series for case in one.series_by_case))
 
     def answer(self) -> list[tuple[str, str]]:
         """For copies and for conversions on the CPU: the winner's code, and what is true of it."""
@@ -111,7 +111,7 @@ def _machine(mine: tuple[Series, ...]) -> Machine:
     result, results = _whole(mine[0]), [result for one in mine for result in one.results]
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(result, "copy", device))]
     timings = [timing for result in results for timing in result.timings.values()]
-    quiet = [reading <= visit.limit for timing in timings for visit in timing.visits for reading in visit.control]
+    quiet = [reading <= pass_samples.limit for timing in timings for pass_samples in timing.by_pass for reading in pass_samples.control]
     return Machine(
         series=mine,
         costs=tuple(table for device in devices for group in GROUPS if (table := _costs(mine[0], group, device)).methods),

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 
 from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
-from tensorcopy.analysis.series import Course, Move
+from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case, Result
 
@@ -46,13 +46,13 @@ class Series:
         return self.results[-2] if len(self.results) > 1 else None
 
     @cached_property
-    def courses(self) -> dict[Case, Course]:
+    def series_by_case(self) -> dict[Case, CaseSeries]:
         return series.over(self.results)
 
     @cached_property
-    def moves(self) -> list[Move]:
+    def changes_by_release(self) -> list[ReleaseChange]:
         """What moved together at each release, the newest first."""
-        return series.moves(self.courses)[::-1]
+        return series.changes_by_release(self.series_by_case)[::-1]
 
     @cached_property
     def latest(self) -> Comparison | None:
@@ -64,12 +64,14 @@ class Series:
         return comparisons.between(one, other, self.results)
 
     @cached_property
-    def turns(self) -> dict[str, list[str]]:
+    def machine_changes(self) -> dict[str, list[str]]:
         """By release, what of the machine is not as it was at the release before; none where all is."""
-        return {comparisons.version(other): changed for one, other in pairwise(self.results) if (changed := turned(one, other))}
+        return {
+            comparisons.version(other): changed for one, other in pairwise(self.results) if (changed := machine_differences(one, other))
+        }
 
 
-def turned(one: Result, other: Result) -> list[str]:
+def machine_differences(one: Result, other: Result) -> list[str]:
     """What of the machine, or of what measured there, is not the same for two results of it."""
     names = [name for name in (*SAME_MACHINE, *SAME_TIMER) if name not in TORCHS]
     changed = [name for name in names if _said(one, name) and _said(other, name) and _said(one, name) != _said(other, name)]
@@ -86,7 +88,7 @@ def of_results(found: Sequence[Result], releases: Sequence[Release]) -> list[Ser
     ordered = [sorted(group, key=lambda one: known[one.sha][0]) for group in groups.values()]
     series = [Series(tuple(group), tuple(known[one.sha][1] for one in group)) for group in ordered]
     last = {
-        one.machine: max(str(result.ledger["started"]) for other in series if other.machine == one.machine for result in other.results)
+        one.machine: max(str(result.provenance["started"]) for other in series if other.machine == one.machine for result in other.results)
         for one in series
     }
     series.sort(key=lambda one: (_newest(one, known), one.environment), reverse=True)
@@ -139,5 +141,5 @@ def _newest(series: Series, known: dict[str, tuple[int, Release]]) -> tuple[int,
 
 
 def _said(result: Result, name: str) -> str:
-    value = result.ledger.get(name)
+    value = result.provenance.get(name)
     return "" if value in (None, "") else str(value)

@@ -12,7 +12,7 @@ from tensorcopy.analysis.two_sample import Change, Verdict
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of several cases at once, as "slower", "faster", "same" or "undecided".
+    """What became of several cases at once, as "slower", "faster", "unchanged" or "inconclusive".
 
     ratio : of the case that moved most where something changed, else the median
     counts : how many of the cases had each verdict
@@ -36,7 +36,7 @@ def summary(changes: Sequence[Change]) -> Summary | None:
         ratios = [change.ratio for change in changes if change.verdict is verdict and change.ratio]
         if ratios:
             return Summary(verdict, max(ratios, key=lambda ratio: max(ratio, 1 / ratio)), counts)
-    word = Verdict.SAME if counts[Verdict.SAME] == len(changes) else Verdict.UNDECIDED
+    word = Verdict.UNCHANGED if counts[Verdict.UNCHANGED] == len(changes) else Verdict.INCONCLUSIVE
     known = [change.ratio for change in changes if change.ratio]
     return Summary(word, median(known) if known else None, counts)
 

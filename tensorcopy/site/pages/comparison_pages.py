@@ -18,32 +18,32 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.page import File, Page
 
-ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED)
+ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
 
 
-def pages(book: Book) -> Iterator[Page | File]:
+def pages(content: Content) -> Iterator[Page | File]:
     within = {
         address: found
-        for address, found in book.comparisons.items()
+        for address, found in content.comparisons.items()
         if found.before.environment == found.after.environment and found.before.machine == found.after.machine
     }
-    across = [_counted(address, found) for address, found in book.comparisons.items() if address not in within]
-    grids = [{"series": one, "rows": _grid(book, one)} for one in book.series]
+    across = [_counted(address, found) for address, found in content.comparisons.items() if address not in within]
+    grids = [{"series": one, "rows": _grid(content, one)} for one in content.series]
     yield Page(addresses.COMPARISONS, "comparisons.html", "Compare any two", {"grids": grids, "across": across})
-    its = {result.path: one for one in book.series for result in one.results}
-    for address, found in book.comparisons.items():
-        yield from _pair(book, address, found, its[found.after.path])
+    its = {result.path: one for one in content.series for result in one.results}
+    for address, found in content.comparisons.items():
+        yield from _pair(content, address, found, its[found.after.path])
 
 
-def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
+def _pair(content: Content, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
     data = addresses.data(address, "csv")
     verdicts = [change.verdict for change in found.changes.values()]
-    rows, machine, widest = ordered(found.changes.items()), book.machine_of(found.after), filters.widest(list(found.changes.values()))
+    rows, machine, widest = ordered(found.changes.items()), content.machine_of(found.after), filters.widest(list(found.changes.values()))
     values = {
         "found": found,
         "machine": machine,
@@ -55,11 +55,13 @@ def _pair(book: Book, address: str, found: Comparison, one: Series) -> Iterator[
         "widest": widest,
         "svg": Markup(charts.of_changes(found, widest)),  # noqa: S704 - our own SVG
         "case_page": lambda case: addresses.of_case(found.after.machine, case),
-        "neighbours": _neighbours(book, found, one),
-        "turns": result_series.turned(found.before, found.after) if found.before.machine == found.after.machine else [],
+        "neighbours": _neighbours(content, found, one),
+        "machine_changes": result_series.machine_differences(found.before, found.after)
+        if found.before.machine == found.after.machine
+        else [],
         "notes": [release for release in one.releases if release.sha == found.after.sha],
-        "ledgers": _ledgers(found.before, found.after),
-        "spoken": [_spoken(book, result) for result in (found.before, found.after)],
+        "ledgers": _provenances(found.before, found.after),
+        "spoken": [_spoken(content, result) for result in (found.before, found.after)],
         "csv": data,
     }
     yield Page(address, "compare.html", f"{found.named[0]} → {found.named[1]}", values)
@@ -73,9 +75,9 @@ def _how_sure(row: tuple[Case, Change]) -> tuple[int, float, float]:
     return CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
 
 
-def _spoken(book: Book, result: Result) -> str:
+def _spoken(content: Content, result: Result) -> str:
     """A side as `tensorcopy explain` takes it."""
-    words = [version(result), result.python, result.machine, *([result.build] if len(book.builds) > 1 else [])]
+    words = [version(result), result.python, result.machine, *([result.build] if len(content.builds) > 1 else [])]
     return "@".join(words)
 
 
@@ -99,14 +101,14 @@ def _csv(found: Comparison) -> str:
     return text.getvalue()
 
 
-def _grid(book: Book, one: Series) -> list[tuple[str, list[dict[str, Any] | None]]]:
+def _grid(content: Content, one: Series) -> list[tuple[str, list[dict[str, Any] | None]]]:
     """A row for each release but the last, a cell for each but the first."""
     rows = []
     for before, release in zip(one.results, one.releases[:-1]):
         cells: list[dict[str, Any] | None] = []
         for after in one.results[1:]:
-            address = book.linked(before, after)
-            cells.append(_counted(address, book.comparisons[address]) if address and _earlier(one, before, after) else None)
+            address = content.linked(before, after)
+            cells.append(_counted(address, content.comparisons[address]) if address and _earlier(one, before, after) else None)
         rows.append((release.version, cells))
     return rows
 
@@ -128,22 +130,22 @@ def _counted(address: str, found: Comparison) -> dict[str, Any]:
     }
 
 
-def _neighbours(book: Book, found: Comparison, one: Series) -> list[tuple[str, str]]:
+def _neighbours(content: Content, found: Comparison, one: Series) -> list[tuple[str, str]]:
     """The same comparison a release earlier and later, where there is one."""
     steps = {after.path: (before, after) for before, after in pairwise(one.results)}
     links = []
     if found.before.path in steps:
-        links.append((f"from {version(steps[found.before.path][0])}", book.linked(steps[found.before.path][0], found.after)))
+        links.append((f"from {version(steps[found.before.path][0])}", content.linked(steps[found.before.path][0], found.after)))
     later = next((after for before, after in pairwise(one.results) if before.path == found.after.path), None)
     if later is not None:
-        links.append((f"to {version(later)}", book.linked(found.before, later)))
+        links.append((f"to {version(later)}", content.linked(found.before, later)))
     return [(label, address) for label, address in links if address]
 
 
-def _ledgers(one: Result, other: Result) -> list[tuple[str, str, str]]:
+def _provenances(one: Result, other: Result) -> list[tuple[str, str, str]]:
     """What differs, by name."""
-    names = dict.fromkeys([*one.ledger, *other.ledger])
-    rows = [(name, _text(one.ledger.get(name)), _text(other.ledger.get(name))) for name in names]
+    names = dict.fromkeys([*one.provenance, *other.provenance])
+    rows = [(name, _text(one.provenance.get(name)), _text(other.provenance.get(name))) for name in names]
     return [row for row in rows if row[1] != row[2]]
 
 

@@ -16,8 +16,8 @@ from tensorcopy.results import baseline
 from tensorcopy.results.files import SCHEMA
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages import landing
 
@@ -29,13 +29,13 @@ CHARACTER = 6.6  # units wide, of the badge's letters
 TIMES = "seconds per call"
 
 
-def pages(book: Book) -> Iterator[Page | File]:
+def pages(content: Content) -> Iterator[Page | File]:
     """The page of data and what it leads to."""
     files = [
         (addresses.FEED, "Atom: every confirmed change in every history, slower and faster"),
         (addresses.BADGE, "what to use, as an SVG"),
     ]
-    for machine in book.machines:
+    for machine in content.machines:
         name = f"data/{addresses.part(machine.name)}"
         files += [
             (f"{name}.csv", f"every time on {machine.name}"),
@@ -45,7 +45,7 @@ def pages(book: Book) -> Iterator[Page | File]:
         yield File(
             f"{name}.json", json.dumps(_document(machine.results), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
         )
-    if book.card:
+    if content.card:
         files.append((addresses.CARD_DATA, "the report card"))
     for address, schema, what in (
         (addresses.DATA_SCHEMA, DATA_SCHEMA, "a machine’s JSON"),
@@ -53,9 +53,9 @@ def pages(book: Book) -> Iterator[Page | File]:
     ):
         files.append((address, f"JSON schema of {what}"))
         yield File(address, schema.read_text(encoding="utf-8"))
-    yield File(addresses.FEED, feed(book))
-    yield File(addresses.BADGE, badge(_advice(book)))
-    yield Page(addresses.DATA, "data.html", "Data", {"files": files, "badge": f"{LABEL}: {_advice(book)}"})
+    yield File(addresses.FEED, feed(content))
+    yield File(addresses.BADGE, badge(_advice(content)))
+    yield Page(addresses.DATA, "data.html", "Data", {"files": files, "badge": f"{LABEL}: {_advice(content)}"})
 
 
 def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str:
@@ -79,13 +79,18 @@ def times(results: Sequence[Result], cases: Sequence[Case] | None = None) -> str
     return text.getvalue()
 
 
-def feed(book: Book) -> str:
+def feed(content: Content) -> str:
     """Atom (RFC 4287): an entry for each confirmed move of each series that is torch's, the newest first, dated by its release."""
     ElementTree.register_namespace("", ATOM)
     root = ElementTree.Element(f"{{{ATOM}}}feed")
-    entries = [(move, one) for one in book.series for move in landing.moves(book, one) if move["confirmed"] and not move["turns"]]
+    entries = [
+        (release_change, one)
+        for one in content.series
+        for release_change in landing.changes_by_release(content, one)
+        if release_change["confirmed"] and not release_change["machine_changes"]
+    ]
     entries.sort(key=lambda entry: entry[0]["date"], reverse=True)
-    newest = max([book.day, *(move["date"] for move, _ in entries[:1])])
+    newest = max([content.day, *(release_change["date"] for release_change, _ in entries[:1])])
     _add(root, "id", "urn:tensorcopy:changes")
     _add(root, "title", "tensorcopy: what torch releases changed")
     _add(root, "updated", f"{newest}T00:00:00Z")
@@ -93,16 +98,16 @@ def feed(book: Book) -> str:
     _add(root, "link", rel="alternate", href=addresses.HISTORIES)
     _add(_add(root, "author"), "name", "tensorcopy")
     _add(root, "generator", "tensorcopy", version=__version__)
-    for move, one in entries:
+    for release_change, one in entries:
         entry = _add(root, "entry")
-        _add(entry, "id", ":".join(["urn:tensorcopy", *(addresses.part(part) for part in _name(move, one))]))
-        _add(entry, "title", f"torch {move['release']}: {move['text']}")
-        _add(entry, "updated", f"{move['date']}T00:00:00Z")
-        _add(entry, "link", rel="alternate", href=move["address"])
+        _add(entry, "id", ":".join(["urn:tensorcopy", *(addresses.part(part) for part in _name(release_change, one))]))
+        _add(entry, "title", f"torch {release_change['release']}: {release_change['text']}")
+        _add(entry, "updated", f"{release_change['date']}T00:00:00Z")
+        _add(entry, "link", rel="alternate", href=release_change["address"])
         _add(
             entry,
             "summary",
-            f"{one.machine}, {one.environment}: {move['text']}; most of all {named(move['most'])}, {100 * (move['most_ratio'] - 1):+.1f} %",
+            f"{one.machine}, {one.environment}: {release_change['text']}; most of all {named(release_change['most'])}, {100 * (release_change['most_ratio'] - 1):+.1f} %",
         )
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -121,23 +126,23 @@ def badge(text: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _name(move: dict[str, Any], one: Series) -> list[str]:
+def _name(release_change: dict[str, Any], one: Series) -> list[str]:
     return [
         one.machine,
         one.environment,
-        move["release"],
-        "slower" if move["slower"] else "faster",
-        move["device"],
-        "small" if move["small"] else "large",
+        release_change["release"],
+        "slower" if release_change["slower"] else "faster",
+        release_change["device"],
+        "small" if release_change["small"] else "large",
     ]
 
 
-def _advice(book: Book) -> str:
-    if book.machine is None:
+def _advice(content: Content) -> str:
+    if content.machine is None:
         return "nothing measured yet"
-    device = book.machine.device
-    codes = [book.machine.code(table.methods[row], device) for table, row in book.machine.winners(device) if table.group == "copy"]
-    return f"{codes[0]} on torch {book.machine.newest.version}" if codes else "nothing measured yet"
+    device = content.machine.device
+    codes = [content.machine.code(table.methods[row], device) for table, row in content.machine.winners(device) if table.group == "copy"]
+    return f"{codes[0]} on torch {content.machine.newest.version}" if codes else "nothing measured yet"
 
 
 def _document(results: Sequence[Result]) -> dict[str, Any]:
@@ -161,7 +166,7 @@ def _result(result: Result) -> dict[str, Any]:
         "machine": result.machine,
         "environment": result.environment,
         "torch": version(result),
-        "ledger": result.ledger,
+        "ledger": result.provenance,
         "methods": result.methods,
         "article": result.article,
         "times": rows,

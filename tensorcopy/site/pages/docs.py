@@ -22,20 +22,20 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.i18n import LANGUAGES
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import method_drawings
-from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
 
 ELSEWHERE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 
 
-def pages(book: Book) -> Iterator[Page]:
+def pages(content: Content) -> Iterator[Page]:
     """A page for each file, in the languages that it has. Raises TensorcopyError for a link that leads nowhere."""
-    pictures = method_drawings.of_methods(book.methods)
-    parsed = {name: _parse(text) for name, text in book.docs.items()}
+    pictures = method_drawings.of_methods(content.methods)
+    parsed = {name: _parse(text) for name, text in content.docs.items()}
     anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
-        languages = {one: addresses.of_doc(other) for one in LANGUAGES if (other := _named(stem, one)) in book.docs}
+        languages = {one: addresses.of_doc(other) for one in LANGUAGES if (other := _named(stem, one)) in content.docs}
         address = addresses.of_doc(name)
         _lead(tokens, name, address, anchors)
         yield Page(

@@ -14,37 +14,39 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages import landing
 from tensorcopy.site.pages.data import times
 
 
-def pages(book: Book) -> Iterator[Page | File]:
+def pages(content: Content) -> Iterator[Page | File]:
     values = {
-        "machines": book.machines,
+        "machines": content.machines,
         "moved": lambda machine: sorted(
-            (move for one in machine.series for move in landing.moves(book, one)), key=lambda move: move["date"], reverse=True
+            (release_change for one in machine.series for release_change in landing.changes_by_release(content, one)),
+            key=lambda release_change: release_change["date"],
+            reverse=True,
         ),
         "cases": _cases,
         "picture": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
         "names": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "Over torch releases", values)
-    for machine in book.machines:
+    for machine in content.machines:
         for case in machine.cases:
-            yield from _of_case(book, machine, case)
+            yield from _of_case(content, machine, case)
 
 
-def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
+def _of_case(content: Content, machine: Machine, case: Case) -> Iterator[Page | File]:
     address = addresses.of_case(machine.name, case)
     csv = addresses.data(address, "csv")
-    shown = [one for one in machine.series if case in one.courses]
-    steps = [step for one in shown[:1] for step in one.courses[case].steps]
-    names = [one.courses[case].releases[step.index] for one in shown[:1] for step in one.courses[case].steps]
+    shown = [one for one in machine.series if case in one.series_by_case]
+    steps = [step for one in shown[:1] for step in one.series_by_case[case].steps]
+    names = [one.series_by_case[case].releases[step.index] for one in shown[:1] for step in one.series_by_case[case].steps]
     values = {
         "machine": machine,
         "case": case,
@@ -55,8 +57,8 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
         else "No step is seen.",
         "floored": charts.reaches_floor(machine, case),
         "floor": baseline.timing(machine.result, case) if baseline.multiple(machine.result, case) else None,
-        "svg": Markup(charts.of_case(machine, case, partial(_linked, book, address))),  # noqa: S704 - our own SVG
-        "rows": partial(_rows, book, case),
+        "svg": Markup(charts.of_case(machine, case, partial(_linked, content, address))),  # noqa: S704 - our own SVG
+        "rows": partial(_rows, content, case),
         "csv": csv,
     }
     code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
@@ -64,20 +66,20 @@ def _of_case(book: Book, machine: Machine, case: Case) -> Iterator[Page | File]:
     yield File(csv, times([result for one in shown for result in one.results], [case]))
 
 
-def _linked(book: Book, here: str, one: Result, other: Result) -> str:
+def _linked(content: Content, here: str, one: Result, other: Result) -> str:
     """A link from the page at `here` to the comparison of two results; "" where there is none."""
-    address = book.linked(one, other)
+    address = content.linked(one, other)
     return addresses.relative(here, address) if address else ""
 
 
-def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:
+def _rows(content: Content, case: Case, one: Series) -> list[dict[str, Any]]:
     """A row for each release of a series, the newest first."""
-    course = one.courses[case]
-    steps = {course.releases[step.index]: said(step) for step in course.steps}
+    case_series = one.series_by_case[case]
+    steps = {case_series.releases[step.index]: said(step) for step in case_series.steps}
     rows = []
     for index, (release, result) in enumerate(zip(one.releases, one.results)):
         before = one.results[index - 1] if index else None
-        address = book.linked(before, result) if before else ""
+        address = content.linked(before, result) if before else ""
         rows.append(
             {
                 "release": release.version,
@@ -86,8 +88,8 @@ def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:
                 "multiple": baseline.multiple(result, case),
                 "bandwidth": baseline.bandwidth(result, case),
                 "address": address,
-                "change": book.comparisons[address].changes.get(case) if address else None,
-                "turns": one.turns.get(release.version, []),
+                "change": content.comparisons[address].changes.get(case) if address else None,
+                "machine_changes": one.machine_changes.get(release.version, []),
                 "step": steps.get(release.version, ""),
             }
         )
@@ -97,9 +99,9 @@ def _rows(book: Book, case: Case, one: Series) -> list[dict[str, Any]]:
 def _cases(machine: Machine) -> list[dict[str, Any]]:
     rows = []
     for case in machine.cases:
-        one = next((one for one in machine.series if case in one.courses), None)
+        one = next((one for one in machine.series if case in one.series_by_case), None)
         if one is not None:
-            course = one.courses[case]
+            case_series = one.series_by_case[case]
             rows.append(
                 {
                     "case": case,
@@ -107,8 +109,8 @@ def _cases(machine: Machine) -> list[dict[str, Any]]:
                     "address": addresses.of_case(machine.name, case),
                     "timing": one.newest.timings.get(case),
                     "multiple": baseline.multiple(one.newest, case),
-                    "steps": course.steps,
-                    "last": course.releases[course.steps[-1].index] if course.steps else "",
+                    "steps": case_series.steps,
+                    "last": case_series.releases[case_series.steps[-1].index] if case_series.steps else "",
                 }
             )
     return rows

@@ -8,16 +8,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.series import DISPATCHER, Move
+from tensorcopy.analysis.series import DISPATCHER, ReleaseChange
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.case_history import sentence
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import coded, percent
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.model.summary import by_method
 from tensorcopy.site.page import Page
 from tensorcopy.site.translate import LANGUAGES, Speaker, speaker
@@ -26,20 +26,20 @@ CHANGES = 6  # of the last, so that the page stays short
 FOUND = 0.1  # the slowdown that most people would want to be told of
 
 
-def pages(book: Book) -> Iterator[Page]:
+def pages(content: Content) -> Iterator[Page]:
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
     for language, address in languages.items():
         say = speaker(language)
-        values: dict[str, Any] = {"machine": book.machine, "machines": book.machines}
-        if book.machine:
+        values: dict[str, Any] = {"machine": content.machine, "machines": content.machines}
+        if content.machine:
             values |= {
-                "answer": _answer(book.machine, say),
-                "news": _news(book.machine, say),
-                "latest": _latest(book.machine.series[0]),
-                "changes": _changes(book, book.machine, say),
-                "tiles": _tiles(book, book.machine, say),
-                "card": _card(book, say),
-                "codes": partial(_codes, book.machine, say("and")),
+                "answer": _answer(content.machine, say),
+                "news": _news(content.machine, say),
+                "latest": _latest(content.machine.series[0]),
+                "changes": _changes(content, content.machine, say),
+                "tiles": _tiles(content, content.machine, say),
+                "card": _card(content, say),
+                "codes": partial(_codes, content.machine, say("and")),
             }
         yield Page(address, "landing.html", str(say("question")), values, language, languages)
 
@@ -77,72 +77,74 @@ def _latest(one: Series) -> dict[str, Any] | None:
     return {"versions": versions, "devices": devices, "rows": rows, "address": addresses.of_pair(one.before, one.newest)}
 
 
-def _changes(book: Book, machine: Machine, say: Speaker) -> list[dict[str, Any]]:
+def _changes(content: Content, machine: Machine, say: Speaker) -> list[dict[str, Any]]:
     """The last moves of the machine's first series that are torch's."""
     told = [
         {
-            "date": move["date"],
-            "release": move["release"],
-            "address": move["address"],
+            "date": release_change["date"],
+            "release": release_change["release"],
+            "address": release_change["address"],
             "text": say(
-                "moved_slower" if move["slower"] else "moved_faster",
-                some=move["cases"],
-                of=move["of"],
-                kind=say("cases_small" if move["small"] else "cases_large", device=move["device"], numel=count(DISPATCHER)),
-                ratio=percent(move["ratio"]),
+                "moved_slower" if release_change["slower"] else "moved_faster",
+                some=release_change["cases"],
+                of=release_change["of"],
+                kind=say(
+                    "cases_small" if release_change["small"] else "cases_large", device=release_change["device"], numel=count(DISPATCHER)
+                ),
+                ratio=percent(release_change["ratio"]),
             ),
         }
-        for move in moves(book, machine.series[0])
-        if not move["turns"]
+        for release_change in changes_by_release(content, machine.series[0])
+        if not release_change["machine_changes"]
     ]
     return told[:CHANGES]
 
 
-def moves(book: Book, one: Series) -> list[dict[str, Any]]:
+def changes_by_release(content: Content, one: Series) -> list[dict[str, Any]]:
     """What moved together in a series, the newest first, with where its evidence lies."""
     place = {release.version: index for index, release in enumerate(one.releases)}
     found = []
-    for move in one.moves:
-        index = place[move.release]
-        case, step = move.most
+    for release_change in one.changes_by_release:
+        index = place[release_change.release]
+        case, step = release_change.most
         found.append(
             {
                 "date": one.releases[index].date.isoformat(),
-                "release": move.release,
+                "release": release_change.release,
                 "environment": one.environment,
-                "address": book.linked(one.results[index - 1], one.results[index]) or addresses.HISTORIES,
-                "slower": move.verdict == "slower",
-                "cases": len(move.cases),
-                "of": move.of,
-                "device": move.device,
-                "small": move.small,
-                "ratio": move.ratio,
-                "text": sentence(move),
+                "address": content.linked(one.results[index - 1], one.results[index]) or addresses.HISTORIES,
+                "slower": release_change.verdict == "slower",
+                "cases": len(release_change.cases),
+                "of": release_change.of,
+                "device": release_change.device,
+                "small": release_change.small,
+                "ratio": release_change.ratio,
+                "text": sentence(release_change),
                 "most": case,
                 "most_ratio": step.ratio,
                 "most_address": addresses.of_case(one.machine, case),
-                "turns": one.turns.get(move.release, []),
-                "confirmed": index < len(one.releases) - 1 or _confirmed(one, move),
+                "machine_changes": one.machine_changes.get(release_change.release, []),
+                "confirmed": index < len(one.releases) - 1 or _confirmed(one, release_change),
             }
         )
     return found
 
 
-def _confirmed(one: Series, move: Move) -> bool:
+def _confirmed(one: Series, release_change: ReleaseChange) -> bool:
     """Whether the judge sees with the newest release, for any of the cases, what the history sees: no later one could contradict it yet."""
     return one.latest is not None and any(
-        one.latest.changes[case].verdict.value == move.verdict for case in move.cases if case in one.latest.changes
+        one.latest.changes[case].verdict.value == release_change.verdict for case in release_change.cases if case in one.latest.changes
     )
 
 
-def _tiles(book: Book, machine: Machine, say: Speaker) -> list[tuple[Markup, object]]:
+def _tiles(content: Content, machine: Machine, say: Speaker) -> list[tuple[Markup, object]]:
     few, many = machine.passes_of(machine.result)
     tiles: list[tuple[Markup, object]] = [
-        (say("measured"), str(machine.ledger["started"])[:10]),
+        (say("measured"), str(machine.provenance["started"])[:10]),
         (say("releases"), len({release.version for one in machine.series for release in one.releases})),
         (say("passes"), few if few == many else f"{few}–{many}"),
     ]
-    for row in (book.card or {}).get("two_sides", ()):
+    for row in (content.card or {}).get("two_sides", ()):
         if not row["change"]:
             tiles.append((say("false_alarms"), say("of_many", some=row["slower"] + row["faster"], of=f"{row['comparisons']:,}")))
         elif row["change"] == FOUND:
@@ -153,9 +155,9 @@ def _tiles(book: Book, machine: Machine, say: Speaker) -> list[tuple[Markup, obj
     return tiles
 
 
-def _card(book: Book, say: Speaker) -> Markup:
+def _card(content: Content, say: Speaker) -> Markup:
     """On what the card's two tiles stand."""
-    return say("card_note", **{name: book.card[name] for name in ("passes", "torch", "cpu")}) if book.card else Markup("")
+    return say("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
 
 
 def _codes(machine: Machine, joint: Markup, table: CostTable, rows: list[int]) -> Markup:

@@ -7,25 +7,25 @@ from typing import Any
 
 from tensorcopy.report import report_card
 from tensorcopy.site import addresses
-from tensorcopy.site.model.site_data import Book
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import File, Page
 
 
-def pages(book: Book) -> Iterator[Page | File]:
-    yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": book.machines, "ledgers": _ledgers(book)})
+def pages(content: Content) -> Iterator[Page | File]:
+    yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": content.machines, "ledgers": _provenances(content)})
     yield Page(
         addresses.REPORT_CARD,
         "report-card.html",
         "How often the judge is right",
-        {"card": report_card.tables(book.card) if book.card else []},
+        {"card": report_card.tables(content.card) if content.card else []},
     )
-    if book.card:
-        yield File(addresses.CARD_DATA, report_card.document(book.card))
+    if content.card:
+        yield File(addresses.CARD_DATA, report_card.document(content.card))
 
 
-def _ledgers(book: Book) -> list[tuple[str, list[str]]]:
-    names = dict.fromkeys(name for machine in book.machines for name in machine.ledger)
-    return [(name, [_text(machine.ledger.get(name)) for machine in book.machines]) for name in names]
+def _provenances(content: Content) -> list[tuple[str, list[str]]]:
+    names = dict.fromkeys(name for machine in content.machines for name in machine.provenance)
+    return [(name, [_text(machine.provenance.get(name)) for machine in content.machines]) for name in names]
 
 
 def _text(value: Any) -> str:

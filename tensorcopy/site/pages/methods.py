@@ -14,10 +14,10 @@ from tensorcopy.report.units import size
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import in_order
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -26,13 +26,13 @@ COUNTS = ("allocated", "peak", "allocations")
 QUESTION = ("detach_clone_numpy", "detach_numpy_copy")  # what the article asks about, and what it asks whether it is cheaper
 
 
-def pages(book: Book) -> Iterator[Page | File]:
-    machine = book.machine
+def pages(content: Content) -> Iterator[Page | File]:
+    machine = content.machine
     yield _semantics(machine)
     yield from _memory(machine)
     if machine:
-        for name in book.methods:
-            yield _method(book, next(one for one in book.machines if name in one.methods), name)
+        for name in content.methods:
+            yield _method(content, next(one for one in content.machines if name in one.methods), name)
 
 
 def _semantics(machine: Machine | None) -> Page:
@@ -99,7 +99,7 @@ def _full(seen: dict[str, Any], other: dict[str, Any]) -> str:
     return texts[0] if texts[0] != texts[1] else f"{texts[0]} ({differing})"
 
 
-def _method(book: Book, machine: Machine, name: str) -> Page:
+def _method(content: Content, machine: Machine, name: str) -> Page:
     row = machine.methods[name]
     seen = _said(machine.result, name, "with_grad")
     lead = (
@@ -127,7 +127,7 @@ def _method(book: Book, machine: Machine, name: str) -> Page:
         "name": name,
         "code": row["code"],
         "lead": lead,
-        "costs": [(one, cases) for one in book.machines if (cases := _costs(one, name))],
+        "costs": [(one, cases) for one in content.machines if (cases := _costs(one, name))],
         "releases": releases[::-1],
     }
     return Page(addresses.of_method(name), "method.html", row["code"], values)

@@ -9,23 +9,23 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
+from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.site_data import Book
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.data import times
 from tensorcopy.worker.devices import ACCELERATORS
 
 
-def pages(book: Book) -> Iterator[Page | File]:
-    yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": book.machines})
-    for one in book.series:
+def pages(content: Content) -> Iterator[Page | File]:
+    yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": content.machines})
+    for one in content.series:
         for index in range(len(one.results)):
-            yield from _of_result(book, one, index)
+            yield from _of_result(content, one, index)
 
 
-def _of_result(book: Book, one: Series, index: int) -> Iterator[Page | File]:
-    result, machine = one.results[index], book.machine_of(one.results[index])
+def _of_result(content: Content, one: Series, index: int) -> Iterator[Page | File]:
+    result, machine = one.results[index], content.machine_of(one.results[index])
     address = addresses.of_sizes(result)
     csv = addresses.data(address, "csv")
     tables = [

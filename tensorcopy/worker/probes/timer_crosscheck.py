@@ -36,7 +36,7 @@ DISAGREES = 0.08  # a case whose ratio is farther from 1
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedCase:
     """A timed case as asv knows it, and what is timed.
 
     arguments : of `benchmarks.cases.tensor`
@@ -50,7 +50,7 @@ class Case:
     each_waited_for: bool
 
 
-def found(root: Path, device: str) -> list[Case]:
+def found(root: Path, device: str) -> list[TimedCase]:
     """Every timed case of a method on `device`, of the suites under `root`, as asv's runner discovers them."""
     sys.path.insert(0, str(root.parent))
     from asv_runner.discovery import disc_benchmarks
@@ -65,11 +65,11 @@ def found(root: Path, device: str) -> list[Case]:
             if arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST or "threads" in arguments:
                 continue
             code = method.code if device == "cpu" else method.code_on_accelerator
-            cases.append(Case(benchmark.name, index, code, arguments, benchmark.name.startswith("copies.Latency")))
+            cases.append(TimedCase(benchmark.name, index, code, arguments, benchmark.name.startswith("copies.Latency")))
     return cases
 
 
-def ratio(root: Path, case: Case, device: str, reference: str, processes: int) -> float | None:
+def ratio(root: Path, case: TimedCase, device: str, reference: str, processes: int) -> float | None:
     """asv's time over the reference's: the median over every turn in every process; None for a case that is skipped.
 
     reference : "Timer", or "events" for what a CUDA device says of itself
@@ -81,7 +81,7 @@ def ratio(root: Path, case: Case, device: str, reference: str, processes: int) -
     return median(turns) if turns else None
 
 
-def _turns(root: Path, case: Case, device: str, reference: str) -> Iterator[float]:
+def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator[float]:
     """The ratio of one turn after the other."""
     from asv_runner.benchmarks.mark import SkipNotImplemented
     from asv_runner.discovery import get_benchmark_from_name
@@ -222,7 +222,7 @@ def main(arguments: Sequence[str]) -> None:
         _tell(case, reference, value)
 
 
-def _tell(case: Case, reference: str, value: float | None) -> None:
+def _tell(case: TimedCase, reference: str, value: float | None) -> None:
     row = {"suite": case.suite, "code": case.code, "arguments": case.arguments, "reference": reference, "ratio": value}
     print(json.dumps(row), flush=True)
 

@@ -17,7 +17,7 @@ from tensorcopy.site.model.result_series import Series
 
 
 @dataclass(frozen=True)
-class Book:
+class Content:
     """What was measured, and what is known of it.
 
     card : the report card (`report_card`); None where there is none
@@ -33,7 +33,7 @@ class Book:
     @classmethod
     def of_results(
         cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
-    ) -> Book:
+    ) -> Content:
         return cls(tuple(machines(found, releases)), card, docs, day)
 
     @property
