@@ -1,23 +1,28 @@
-"""The one error a user of tensorcopy sees."""
+"""The one error that users of tensorcopy see."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class TensorcopyError(Exception):
-    """What was wrong, what was got, what is allowed and what to do next, in one line.
+    """An error in one line: what is wrong, what was got, what is allowed and what to do next.
 
     The command line prints it and exits with 2.
     """
 
     def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
         super().__init__(f"{what}: got {got}; allowed: {allowed}; next: {next}")
+        self.what, self.got, self.allowed, self.next = what, got, allowed, next
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
 
+    def document(self) -> dict[str, str]:
+        """Return the four parts as plain values, for another process to read as JSON."""
+        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next}
 
-class Relayed(TensorcopyError):
-    """A TensorcopyError of another process, as the line it was printed as."""
-
-    def __init__(self, line: str) -> None:
-        Exception.__init__(self, line)
+    @staticmethod
+    def of_document(document: Mapping[str, str]) -> TensorcopyError:
+        """Return the error that another process has written with `document`."""
+        return TensorcopyError(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
