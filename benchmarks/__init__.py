@@ -1,1 +1,1 @@
-"""What is measured, one suite a page. `cases.py` makes the tensors; every suite's body is one act."""
+"""The suites, one per file. `cases.py` makes the tensors and times the code."""

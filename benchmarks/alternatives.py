@@ -1,4 +1,4 @@
-"""The other ways people ask about, beside the eight."""
+"""Other ways to copy, besides the article's eight methods."""
 
 from tensorcopy.worker.registry.methods import ALTERNATIVES
 
@@ -6,7 +6,7 @@ from .cases import Suite, case
 
 
 class BySize(Suite):
-    """Some share instead of copying, and look fast for it: see what each promises."""
+    """Some share storage instead of copying, and are fast for that reason."""
 
     params = [list(ALTERNATIVES), [2**0, 2**10, 2**20]]
     param_names = ["method", "numel"]

@@ -1,4 +1,7 @@
-"""The article's own grid: numel = 2^0 … 2^14 on the CPU, without requires_grad. Ask for it by name: `asv run --bench article`."""
+"""The article's sizes: numel = 2^0 … 2^14 on the CPU, without requires_grad.
+
+Run it by name: `asv run --bench article`.
+"""
 
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 
@@ -8,7 +11,7 @@ GRID = [2**k for k in range(15)]
 
 
 class Copies(Suite):
-    """Its second picture: five copies."""
+    """The article's second figure: five copies."""
 
     params = [list(COPIES), GRID]
     param_names = ["method", "numel"]
@@ -18,7 +21,7 @@ class Copies(Suite):
 
 
 class Conversions(Suite):
-    """Its first picture: three conversions."""
+    """The article's first figure: three conversions."""
 
     params = [list(CONVERSIONS), GRID]
     param_names = ["method", "numel"]

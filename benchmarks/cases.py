@@ -1,10 +1,11 @@
-"""A case: a method, a tensor, and the loop that is timed.
+"""Cases: a method, a tensor, and the loop that is timed.
 
-asv times one call at a time as soon as a suite has a `setup`, which reads a quarter too much for a call of a microsecond. So there is
-no `setup`: a suite's body asks for its case, which is made on the first call, and the case repeats the act in a loop of its own, compiled
-from the method's code as a reader would type it, on a tensor that is made anew for every sample: where it happens to lie moves a copy of
-512 KiB by a tenth. `clock` is what asv reads around the body: the seconds per act that were sampled so far.
-Whatever the body does besides, such as making the tensor, a CUDA context or waiting for a quiet core, takes no time on it.
+With a `setup`, asv times single calls, which adds 25 % to a call of a microsecond. Therefore suites have no `setup`: a suite's body looks
+up its case, which is made on the first call, and the case repeats the method's code in its own loop. The loop is compiled from the code as
+a reader would type it. Every sample uses a new tensor, because the address of a tensor changes the time of a copy of 512 KiB by 10 %.
+
+asv reads `clock` before and after the body: the sum of the sampled seconds per call. Everything else in the body, such as making the tensor
+or a CUDA context, or waiting for a quiet core, takes no time on this clock.
 """
 
 from functools import cache
@@ -22,38 +23,41 @@ from tensorcopy.worker.registry.methods import NAMES, exists
 
 from .control import Watch
 
-LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are then under 2 %
-STRETCH_SECONDS = 0.0005  # of a part of it; a neighbour's bursts last a millisecond or two
+LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are less than 2 % of it
+STRETCH_SECONDS = 0.0005  # of a part of a sample; bursts of other load last a millisecond or two
 STRETCHES = 10
-FIRST, FIRST_HERE = 10, 3  # acts that may find memory nobody has touched: of a process, and after a tensor has been made anew
-EXTRA = "TENSORCOPY_EXTRA"  # the environment's variable with a share of acts to do and not to count: a slowdown that is known
-MOVED = 2**20  # elements at most of a tensor that is made anew; what is larger lies everywhere
-NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatcher below 2^14, memcpy at 2^20, page faults at 2^24
+FIRST, FIRST_HERE = 10, 3  # calls that may cause page faults: first in a process, and after a new tensor was made
+EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make without counting them: an injected slowdown
+MOVED = 2**20  # elements; larger tensors get varying addresses anyway
+NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatch dominates below 2^14, memcpy at 2^20, page faults at 2^24
 ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
 DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
 LAYOUTS = ["contiguous", "transposed", "strided", "channels_last"]
 
-_spent = [0.0]  # seconds per act, summed over the samples of this process, which times one case
+_spent = [0.0]  # seconds per call, summed over the samples of this process, which times one case
 timed = []  # that case
 
 
 def clock() -> float:
-    """Seconds per act sampled so far."""
+    """Return the sum of the seconds per call of all samples so far."""
     return _spent[0]
 
 
 class Suite:
-    """How every suite is timed: five samples in each of two processes."""
+    """The attributes that asv reads: five samples in each of two processes."""
 
-    version = "3"  # by hand: raised when the numbers cease to be comparable
+    version = "3"  # set by hand: raised when new numbers are not comparable to old ones
     timer = staticmethod(clock)
     number = 1
     rounds = 2
     repeat = 5
-    warmup_time = 0  # the loop has warmed up
+    warmup_time = 0  # the loop warms up itself
 
     def time(self, case, *parameters):
-        """Take a sample of `case`, noted with its control as that of these parameters; they are the body's own."""
+        """Take a sample of `case`, and record its control reading in the journal.
+
+        parameters : of the suite's body, which identify the case
+        """
         index = list(product(*self.params)).index(parameters) if parameters else 0
         suite = f"{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
         timed[:] = [case]
@@ -67,19 +71,25 @@ def _watch():
 
 
 def skip(reason):
-    """Leave this parameter set out, by name: asv records it as not applicable."""
+    """Skip this case with a reason: asv records it as not applicable."""
     raise SkipNotImplemented(reason)
 
 
 def skip_if_absent():
-    """asv asks for every release on every Python; the plugin answers for those that cannot be with a reason in the environment."""
+    """Skip where the plugin reports that this release has no wheel for this Python.
+
+    asv requests every release on every Python; the plugin sets the reason in an environment variable.
+    """
     if "TENSORCOPY_ABSENT" in environ:
         skip(environ["TENSORCOPY_ABSENT"])
 
 
 @cache
 def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1, each_waited_for=False):
-    """The loop over `method` on one tensor, ready to be timed; skips what this machine or this torch does not have."""
+    """Return the loop of `method` on one tensor, ready to be timed.
+
+    Skips methods and devices that this torch or this machine does not have.
+    """
     skip_if_absent()
     if not devices.is_available(device):
         skip(f"no {device} here")
@@ -95,12 +105,15 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
         each_waited_for=each_waited_for,
         threads=threads,
         moves=numel <= MOVED,
-        world=method.names,
+        namespace=method.names,
     )
 
 
 def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):
-    """A leaf of `numel` elements. Layouts other than "contiguous" need a multiple of 2^10."""
+    """Return a leaf of `numel` elements.
+
+    Layouts other than "contiguous" need a multiple of 2^10 elements.
+    """
     if layout == "contiguous":
         x = torch.ones(numel)
     else:
@@ -110,17 +123,17 @@ def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_g
             x = x.transpose(-1, -2)
         elif layout == "channels_last":
             x = x.contiguous(memory_format=torch.channels_last)
-    x = x.to(device=device, dtype=getattr(torch, dtype))  # keeps the strides of a dense tensor, and only of such
+    x = x.to(device=device, dtype=getattr(torch, dtype))  # keeps the strides of dense tensors only
     if layout == "strided":
         x = x.repeat_interleave(2, dim=-1)[..., ::2]
     return x.requires_grad_() if requires_grad else x
 
 
 LOOP = """
-def seconds(acts, {names}):
+def seconds(calls, {names}):
     wait()
     start = perf_counter()
-    for _ in repeat(None, acts):
+    for _ in repeat(None, calls):
         {code}
     wait()
     return perf_counter() - start
@@ -128,59 +141,63 @@ def seconds(acts, {names}):
 
 
 class Loop:
-    """An act that is ready to be timed: a call does it for `LOOP_SECONDS` and returns its seconds per act.
+    """A loop over code, ready to be timed: calling it returns seconds per call.
 
-    On the CPU that is the median of ten stretches, so that a burst of somebody else's work which slows down a few of them does not count.
-    An act longer than a stretch has fewer, one longer than a loop has one. On a device it is one stretch: it has a queue to fill, and
-    two waits to pay. The act has run for a loop before, warm-up of the device included.
+    A sample takes `LOOP_SECONDS`. On the CPU it is the median of ten parts, so that a burst of other load in a few of them has no effect.
+    Slower code has fewer parts, and code that takes longer than a sample has one. On a device a sample is one part, because each part fills
+    the queue and waits twice. The loop has warmed up the code and the device.
 
-    names : what the act is done with, where it lies now
+    names : the current values that the code uses, by name
     """
 
-    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True, slowed=True, world=NAMES):
-        """`place` makes what `code`, an expression or statement, is done with: values by name, each time elsewhere in memory.
+    def __init__(self, code, place, *, device="cpu", each_waited_for=False, threads=1, moves=True, slowed=True, namespace=NAMES):
+        """Compile the loop of `code`, an expression or statement, and calibrate it.
 
-        each_waited_for : whether the device is waited for after each act (latency), not only after the loop (throughput)
-        moves : whether `move` does anything
-        slowed : whether a slowdown that is known is torch's, and so slows this act
-        world : what the code may name besides
+        place : returns the values that the code uses, by name, each time at another address
+        each_waited_for : whether the device is waited for after each call (latency), not only after the loop (throughput)
+        moves : whether `move` has an effect
+        slowed : whether an injected slowdown applies: to torch's code, not to baselines
+        namespace : other names that the code may use
         """
         skip_if_absent()
         torch.set_num_threads(threads)
         self.device, self.threads, self.moves = device, threads, moves
-        self._place, self._left, self.names = place, [], place()
-        world = {**world, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
+        self._place, self._kept_alive, self.names = place, [], place()
+        namespace = {**namespace, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
         text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)
-        exec(text, world)  # noqa: S102 - a method's own text
-        self._seconds = world["seconds"]
+        exec(text, namespace)  # noqa: S102 - a method's code
+        self._seconds = namespace["seconds"]
 
-        least = STRETCH_SECONDS if device == "cpu" else LOOP_SECONDS
-        self._acts = 1
-        self._first(FIRST)
-        # twice: a process that is put aside for a moment must not end up with a short stretch
-        while (taken := min(self._stretch(), self._stretch())) < least:
-            self._acts *= 2
-        self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / taken)))
-        self._counted = self._acts
+        minimum = STRETCH_SECONDS if device == "cpu" else LOOP_SECONDS
+        self._calls = 1
+        self._warm_up(FIRST)
+        # the minimum of two, so that a process that was suspended during one of them does not get a part that is too short
+        while (elapsed := min(self._stretch(), self._stretch())) < minimum:
+            self._calls *= 2
+        self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / elapsed)))
+        self._counted = self._calls
         if slowed and EXTRA in environ:
-            self._counted = 20 * ceil(self._acts / 20)  # so that a twentieth is a whole number
-            self._acts = round(self._counted * (1 + float(environ[EXTRA])))
+            self._counted = 20 * ceil(self._calls / 20)  # so that 5 % of it is an integer
+            self._calls = round(self._counted * (1 + float(environ[EXTRA])))
         self()
 
     def __call__(self):
         return median(self._stretch() for _ in range(self._stretches)) / self._counted
 
     def move(self):
-        """Have the next samples elsewhere in memory; what lay here stays, so that this place is not found again."""
-        if self.moves:
-            self._left.append(self.names)
-            self.names = self._place()
-            self._first(FIRST_HERE)
+        """Take the next samples at another address.
 
-    def _first(self, acts):
-        """Acts that find nothing in the caches, and pages that the kernel has yet to give; none of them is timed."""
-        for _ in range(ceil(acts / self._acts)):
+        The old values are kept alive, so that their address is not reused.
+        """
+        if self.moves:
+            self._kept_alive.append(self.names)
+            self.names = self._place()
+            self._warm_up(FIRST_HERE)
+
+    def _warm_up(self, calls):
+        """Run calls with cache misses and page faults, which are not timed."""
+        for _ in range(ceil(calls / self._calls)):
             self._stretch()
 
     def _stretch(self):
-        return self._seconds(self._acts, **self.names)
+        return self._seconds(self._calls, **self.names)

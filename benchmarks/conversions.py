@@ -1,4 +1,7 @@
-"""Three ways of making an independent ndarray of a tensor. From another device than the CPU the way leads through `.cpu()`."""
+"""Three ways to make an independent ndarray from a tensor.
+
+From an accelerator they go through `.cpu()`.
+"""
 
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.registry.methods import CONVERSIONS
@@ -7,7 +10,7 @@ from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case, skip
 
 
 class BySize(Suite):
-    """numpy's copy against torch's."""
+    """Copying with numpy compared with copying with torch."""
 
     params = [list(CONVERSIONS), NUMELS]
     param_names = ["method", "numel"]
@@ -17,7 +20,7 @@ class BySize(Suite):
 
 
 class ByGrad(Suite):
-    """Where `clone` comes before `detach`, the clone enters the graph first."""
+    """With `clone` before `detach`, the clone is recorded in the graph."""
 
     params = [list(CONVERSIONS), [2**4, 2**17], [False, True]]
     param_names = ["method", "numel", "requires_grad"]
@@ -27,7 +30,7 @@ class ByGrad(Suite):
 
 
 class ByLayout(Suite):
-    """`ndarray.copy()` lays its result out in C order, `clone` as the tensor lies: not the same work."""
+    """`ndarray.copy()` returns C order, `clone` keeps strides: different work."""
 
     params = [list(CONVERSIONS), [2**17], LAYOUTS]
     param_names = ["method", "numel", "layout"]
@@ -37,7 +40,7 @@ class ByLayout(Suite):
 
 
 class ByDtype(Suite):
-    """bfloat16 is left out: numpy has no such type."""
+    """bfloat16 is skipped: numpy has no such type."""
 
     params = [list(CONVERSIONS), [2**17], DTYPES]
     param_names = ["method", "numel", "dtype"]
@@ -49,7 +52,7 @@ class ByDtype(Suite):
 
 
 class Latency(Suite):
-    """Through `.cpu()`, which waits for the device by itself: there is no throughput to be had beside it."""
+    """`.cpu()` waits for the device, so throughput and latency are the same."""
 
     params = [list(CONVERSIONS), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]

@@ -1,4 +1,4 @@
-"""Five ways of copying a tensor: what each costs, and where size, graph, layout, dtype and device make the difference."""
+"""Five ways to copy a tensor, by size, graph, layout, dtype and device."""
 
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.registry.methods import COPIES
@@ -7,7 +7,7 @@ from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case
 
 
 class BySize(Suite):
-    """Up to 2^14 elements the dispatcher decides, at 2^20 the memory, at 2^24 the page faults."""
+    """Dispatch dominates up to 2^14 elements, memory at 2^20, page faults at 2^24."""
 
     params = [list(COPIES), NUMELS]
     param_names = ["method", "numel"]
@@ -17,7 +17,7 @@ class BySize(Suite):
 
 
 class ByGrad(Suite):
-    """`empty_like().copy_()` stays in the graph and pays for it."""
+    """`empty_like().copy_()` stays in the graph, which costs time."""
 
     params = [list(COPIES), [2**4, 2**17], [False, True]]
     param_names = ["method", "numel", "requires_grad"]
@@ -27,7 +27,7 @@ class ByGrad(Suite):
 
 
 class ByLayout(Suite):
-    """Dense tensors are copied as they lie; a strided one is gathered."""
+    """Dense tensors are copied in memory order; a strided one is gathered."""
 
     params = [list(COPIES), [2**17], LAYOUTS]
     param_names = ["method", "numel", "layout"]
@@ -37,7 +37,7 @@ class ByLayout(Suite):
 
 
 class ByDtype(Suite):
-    """The bytes decide, not their meaning."""
+    """The time depends on the number of bytes, not on their meaning."""
 
     params = [list(COPIES), [2**17], DTYPES]
     param_names = ["method", "numel", "dtype"]
@@ -47,7 +47,10 @@ class ByDtype(Suite):
 
 
 class Throughput(Suite):
-    """One copy after the other: the device is waited for around a loop of copies. The CPU, which has no queue, is in BySize."""
+    """Many copies in a row, with one wait for the device before and one after.
+
+    The CPU, which has no queue, is in BySize.
+    """
 
     params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
@@ -57,7 +60,7 @@ class Throughput(Suite):
 
 
 class Latency(Suite):
-    """One copy and its end: the device is waited for after each."""
+    """One copy at a time: the device is waited for after each."""
 
     params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]

@@ -1,4 +1,4 @@
-"""What the same bytes cost this machine at least, and an act that no torch can change."""
+"""Memcpy baselines for the copied bytes, and a control independent of torch."""
 
 from functools import cache
 
@@ -10,14 +10,14 @@ from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip
 
-BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # of every case on the CPU
+BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # the sizes of all cases on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees
 KEPT = "out[...] = x"
 
 
 @cache
 def memcpy(memory, nbytes):
-    """Of a dense tensor's bytes, in whichever order they lie."""
+    """Return the loop that copies the bytes of a dense tensor with numpy."""
 
     def place():
         x = np.ones(nbytes, "uint8")
@@ -28,7 +28,7 @@ def memcpy(memory, nbytes):
 
 @cache
 def gather(memory, numel):
-    """Of every second element: as the strided tensors of the suites lie."""
+    """Return the loop that copies every second element, as in strided tensors."""
 
     def place():
         x = np.ones(2 * numel, "float32")[::2]
@@ -42,7 +42,7 @@ def transfer(way, numel, device):
     if not devices.is_available(device):
         skip(f"no {device} here")
     if way == "device to host, pinned" and device == "mps":
-        skip("memory that is shared with the GPU is not pinned")
+        skip("memory shared with the GPU is not pinned")
     out = {
         "device to device": lambda: torch.empty(numel, device=device),
         "device to host, pageable": lambda: torch.empty(numel),
@@ -61,7 +61,7 @@ def control():
 
 
 class ByBytes(Suite):
-    """memcpy into memory that is allocated anew and into memory that was there."""
+    """memcpy into newly allocated memory (fresh) and into existing memory (kept)."""
 
     params = [["fresh", "kept"], BYTES]
     param_names = ["memory", "nbytes"]
@@ -71,7 +71,7 @@ class ByBytes(Suite):
 
 
 class Strided(Suite):
-    """A tensor that is not dense is not copied in one piece."""
+    """A gather, for tensors that are not dense."""
 
     params = [["fresh", "kept"], [2**17]]
     param_names = ["memory", "numel"]
@@ -81,7 +81,10 @@ class Strided(Suite):
 
 
 class OnDevice(Suite):
-    """The device's own copy, into memory that was there: throughput on the device, latency to the host."""
+    """The device's copy into existing memory.
+
+    Throughput for copies on the device, latency for copies to the host.
+    """
 
     params = [["device to device", "device to host, pageable", "device to host, pinned"], ON_DEVICE, list(ACCELERATORS)]
     param_names = ["way", "numel", "device"]
@@ -91,7 +94,7 @@ class OnDevice(Suite):
 
 
 class Control(Suite):
-    """A sum in the interpreter: when it moves, the machine moved."""
+    """A sum in the interpreter: if its time changes, the machine changed."""
 
     params = []
 

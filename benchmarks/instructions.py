@@ -1,4 +1,4 @@
-"""How many instructions a call of a small tensor takes on the CPU: a line of history that needs no statistics."""
+"""Instructions per call for a small tensor on the CPU."""
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.probes import instruction_count
@@ -8,7 +8,7 @@ from .cases import skip, skip_if_absent
 
 
 class ByMethod:
-    """Counted once for all methods, under valgrind; where it is missing every case is skipped by that name."""
+    """Counted once for all methods; skipped where valgrind is missing."""
 
     version = "1"
     params = [list(METHODS), [instruction_count.NUMEL], [False, True]]
@@ -27,7 +27,7 @@ class ByMethod:
         if isinstance(counts, str):
             skip(counts)
         if (method, requires_grad) not in counts:
-            skip(f"{method} is not in this torch, or not for a tensor that requires grad")
+            skip(f"{method} is not in this torch, or raises for a tensor that requires grad")
         return counts[method, requires_grad]
 
     track_instructions.unit = "instructions"

@@ -1,4 +1,7 @@
-"""What a method allocates: bytes in all, the peak above the input, and how many times. Counted, so one pass is enough."""
+"""Allocations of a method: bytes in total, the peak above the input, the number.
+
+They are counted, so one pass is enough.
+"""
 
 from functools import cache
 
@@ -13,7 +16,7 @@ NUMELS = [2**20]  # 4 MiB of float32
 
 
 @cache
-def allocations(ask, method, numel, device):
+def allocations(measure, method, numel, device):
     skip_if_absent()
     method = METHODS[method]
     if not exists(method):
@@ -21,48 +24,48 @@ def allocations(ask, method, numel, device):
     if not devices.is_available(device):
         skip(f"no {device} here")
     try:
-        return ask(method.on[device], tensor(numel, device))
+        return measure(method.on[device], tensor(numel, device))
     except NotImplementedError as reason:
         return skip(str(reason))
 
 
 class _Allocations:
-    """What both kinds of memory are asked for."""
+    """The measurements of both kinds of memory."""
 
     version = "1"
     param_names = ["method", "numel", "device"]
 
     def track_allocated(self, method, numel, device):
-        return allocations(self.ask, method, numel, device).nbytes
+        return allocations(self.measure, method, numel, device).nbytes
 
     def track_peak(self, method, numel, device):
-        return allocations(self.ask, method, numel, device).peak
+        return allocations(self.measure, method, numel, device).peak
 
     def track_allocations(self, method, numel, device):
-        return allocations(self.ask, method, numel, device).count
+        return allocations(self.measure, method, numel, device).count
 
     track_allocated.unit = track_peak.unit = "bytes"
     track_allocations.unit = "allocations"
 
 
 class Host(_Allocations):
-    """In the host's memory, for a tensor on any device: torch's allocator and numpy's."""
+    """Host memory, by torch's and numpy's allocators, for tensors on any device."""
 
-    ask = staticmethod(allocation_probe.on_host)
+    measure = staticmethod(allocation_probe.on_host)
     params = [list(METHODS), NUMELS, list(DEVICES)]
 
 
 class Device(_Allocations):
-    """In the device's memory, by its caching allocator's own statistics."""
+    """Device memory, by the statistics of its caching allocator."""
 
-    ask = staticmethod(allocation_probe.on_device)
+    measure = staticmethod(allocation_probe.on_device)
     params = [list(METHODS), NUMELS, list(ACCELERATORS)]
 
 
 class Counted:
-    """In a CUDA device's memory as torch's dispatcher counts it, without a device: what the code asks for, not what an allocator gives.
+    """CUDA memory that the code requests, counted by torch's dispatcher.
 
-    Counted for all methods at once: the import takes seconds.
+    It needs no device. It is counted for all methods at once, because importing the counter takes seconds.
     """
 
     version = "1"
@@ -81,7 +84,7 @@ class Counted:
 
 
 def _peak(method, numel):
-    """In bytes, or why there is none."""
+    """Return the peak in bytes, or the reason for skipping."""
     if not exists(method):
         return f"{method.code} exists from torch {method.since} on"
     try:

@@ -1,14 +1,19 @@
-"""Operations of the reader's own (tensorcopy.toml, docs/own-operation.md), at the sizes of the copies. Without any there is no suite."""
+"""The reader's own operations, at the sizes of the copies.
+
+tensorcopy.toml and packages declare them (docs/own-operation.md). Without a declaration there is no suite.
+"""
 
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry.methods import OWN
+from tensorcopy.worker.registry.own import own_operations
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
+
+OWN = own_operations()
 
 if OWN:
 
     class BySize(Suite):
-        """As copies and conversions by size."""
+        """The same sizes as copies and conversions."""
 
         params = [list(OWN), NUMELS]
         param_names = ["method", "numel"]
@@ -17,7 +22,7 @@ if OWN:
             self.time(case(OWN[method], numel), method, numel)
 
     class ByGrad(Suite):
-        """Of a plain tensor, and of a leaf that requires grad."""
+        """For a tensor without grad, and for a leaf that requires grad."""
 
         params = [list(OWN), [2**4, 2**17], [False, True]]
         param_names = ["method", "numel", "requires_grad"]
@@ -26,7 +31,7 @@ if OWN:
             self.time(case(OWN[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
 
     class Throughput(Suite):
-        """On an accelerator, which is waited for around a loop."""
+        """On an accelerator, with one wait before the loop and one after."""
 
         params = [list(OWN), ON_DEVICE, list(ACCELERATORS)]
         param_names = ["method", "numel", "device"]

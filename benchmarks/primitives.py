@@ -1,4 +1,4 @@
-"""detach, clone, cpu and numpy alone: what the copies are made of."""
+"""detach, clone, cpu and numpy: the operations that the copies consist of."""
 
 from tensorcopy.worker.registry.methods import PRIMITIVES
 
@@ -6,7 +6,7 @@ from .cases import Suite, case
 
 
 class BySize(Suite):
-    """Only `clone` moves bytes: the others cost the same at every size."""
+    """Only `clone` copies bytes: the others take the same time at every size."""
 
     params = [list(PRIMITIVES), [2**0, 2**10, 2**20]]
     param_names = ["method", "numel"]

@@ -1,4 +1,4 @@
-"""What more threads do for a large copy. Every other suite has one."""
+"""Large copies with several threads; all other suites use one."""
 
 from tensorcopy.worker.registry.methods import COPIES
 
@@ -6,7 +6,7 @@ from .cases import Suite, case
 
 
 class ByThreads(Suite):
-    """64 MiB: memory bandwidth and page faults are shared, so it pays less than one thinks."""
+    """64 MiB: threads share memory bandwidth and page faults, which limits the gain."""
 
     params = [list(COPIES), [2**24], [1, 2, 4, 8]]
     param_names = ["method", "numel", "threads"]

@@ -16,7 +16,7 @@ API = {  # public names, and the module where each lives
     "CONVERSIONS": "worker.registry.methods",
     "PRIMITIVES": "worker.registry.methods",
     "ALTERNATIVES": "worker.registry.methods",
-    "Method": "worker.registry.methods",
+    "Method": "worker.registry.method",
     "observed": "worker.registry.semantics",
     "Semantics": "worker.registry.semantics",
     "Outcome": "worker.registry.semantics",
@@ -24,7 +24,7 @@ API = {  # public names, and the module where each lives
     "Checked": "worker.probes.conformance",
     "advise": "report.local.advise",
     "Advice": "report.local.advise",
-    "Choice": "report.local.advise",
+    "MatchingMethod": "report.local.advise",
     "plot": "report.local.sweep",
 }
 

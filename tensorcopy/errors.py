@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class TensorcopyError(Exception):
-    """An error in one line: what is wrong, what was got, what is allowed and what to do next.
+    """An error in one line: what is wrong, got, allowed, and to do next.
 
     The command line prints it and exits with 2.
     """
@@ -24,5 +24,5 @@ class TensorcopyError(Exception):
 
     @staticmethod
     def of_document(document: Mapping[str, str]) -> TensorcopyError:
-        """Return the error that another process has written with `document`."""
+        """Return the error whose parts another process wrote with `document`."""
         return TensorcopyError(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])

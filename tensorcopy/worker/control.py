@@ -1,21 +1,24 @@
-"""When the machine was quiet, told by a control: an act that no torch can change, measured beside every sample. Pure, for both halves.
+"""The limit below which a control reading counts as quiet.
 
-A machine that is shared has neighbours who slow every act down for seconds, by half or by double. The control tells when: its readings
-gather at a least value while the core is quiet, and lie far above it while it is not.
+The control is a fixed piece of pure Python, timed beside every sample; no torch release can change it. On a shared machine, other processes
+slow everything down for seconds at a time, by 50 % or 100 %. Control readings cluster at a minimum while the core is quiet, and are far
+above it otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-QUIET = 1.25  # times the usual least reading: a sample beside such a one is as one beside the least, to 0.3 % in the median
-FEWEST = 20  # readings from which a limit is known
+QUIET = 1.25  # times the usual minimum: samples whose control reads less agree with those at the minimum, to 0.3 % in the median
+FEWEST = 20  # readings needed for a limit
 
 
 def limit(readings: Iterable[float]) -> float:
-    """The greatest reading that still counts as quiet, of readings of one machine and Python; infinite where they are too few.
+    """Return the largest control reading that counts as quiet.
 
-    A quarter above their lowest hundredth: the least of all may be a freak.
+    readings : of one machine and Python; the limit is infinite where there are fewer than `FEWEST`
+
+    The limit is 25 % above the first percentile: the minimum may be an outlier.
     """
     ordered = sorted(readings)
     return ordered[len(ordered) // 100] * QUIET if len(ordered) >= FEWEST else float("inf")

@@ -1,6 +1,6 @@
-"""The devices a tensor can lie on: is it there, wait for it, what is it called.
+"""Devices: availability, synchronization and names.
 
-Nothing here touches a device before it is asked to: a forked process may use CUDA only while its parent has not.
+Importing this module touches no device: a forked process may use CUDA only if its parent has not.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
-ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is ROCm's name too
+ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)
 
 
 @cache
 def is_available(device: str) -> bool:
-    """Whether this torch can really use `device`, one of `DEVICES`: it says so, and adds two numbers there.
+    """Return whether this torch can use `device`, one of `DEVICES`.
 
-    An old torch sees a new GPU and has no kernels for it; a hosted Mac shows an MPS device that has no memory; MPS before 2.4 cannot be
-    waited for. Such a device is not there.
+    torch must report it as available and add two numbers on it: an old torch reports a new GPU without having kernels for it, a hosted Mac
+    reports an MPS device without memory, and MPS cannot be synchronized before torch 2.4.
     """
     import torch
 
@@ -35,39 +35,42 @@ def is_available(device: str) -> bool:
             return False
         torch.ones(1, device=device).add_(1)
         wait(device)
-    except (AttributeError, AssertionError, NotImplementedError, RuntimeError):  # in whichever way this torch says no
+    except (AttributeError, AssertionError, NotImplementedError, RuntimeError):  # torch releases differ in what they raise
         return False
     return True
 
 
 def available() -> list[str]:
-    """Those of `DEVICES` that this torch can use, the CPU first."""
+    """Return those of `DEVICES` that this torch can use, the CPU first."""
     return [device for device in DEVICES if is_available(device)]
 
 
-def demand(device: str) -> None:
-    """Raises TensorcopyError where this torch cannot use `device`."""
-    there = available()
-    if device not in there:
+def require(device: str) -> None:
+    """Raise TensorcopyError where this torch cannot use `device`."""
+    names = available()
+    if device not in names:
         raise TensorcopyError(
-            f"there is no {device} here", got=device, allowed=", ".join(there), next="a torch that is built for it, and its driver"
+            f"there is no {device} here", got=device, allowed=", ".join(names), next="install a torch that is built for it, and its driver"
         )
 
 
 def waiter(device: str) -> Callable[[], object]:
-    """A call that returns once `device` has finished its queued work. The CPU has no queue."""
+    """Return a function that waits until `device` has finished its queued work.
+
+    The CPU has no queue.
+    """
     import torch
 
-    return float if device == "cpu" else getattr(torch, device).synchronize  # float() does nothing, at once
+    return float if device == "cpu" else getattr(torch, device).synchronize  # float() is the cheapest call that does nothing
 
 
 def wait(device: str) -> None:
-    """Return once `device` has finished its queued work."""
+    """Wait until `device` has finished its queued work."""
     waiter(device)()
 
 
 def model(device: str) -> str:
-    """The maker's name of `device`, such as "NVIDIA H200"; "" where nobody tells."""
+    """Return the product name of `device`, such as "NVIDIA H200"."""
     import torch
 
     if device == "cpu":
@@ -78,7 +81,7 @@ def model(device: str) -> str:
 
 
 def cpu_model() -> str:
-    """The processor's name as the operating system gives it."""
+    """Return the processor's name as the operating system reports it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -86,14 +89,14 @@ def cpu_model() -> str:
     except OSError:
         pass  # not Linux
     if platform.system() == "Darwin":
-        done = subprocess.run(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
-        if done.stdout.strip():
-            return done.stdout.strip()  # "Apple M3"; processor() says "arm"
+        completed = subprocess.run(["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
+        if completed.stdout.strip():
+            return completed.stdout.strip()  # "Apple M3"; platform.processor() returns "arm"
     return platform.processor() or platform.machine()
 
 
 def cores() -> int:
-    """How many processors this process may run on."""
+    """Return the number of processors that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,15 +1,14 @@
-"""The ledger: what was really there when something was measured.
+"""Provenance: the versions, hardware and settings of a measurement.
 
-`python -m tensorcopy.worker.provenance` prints it as JSON from inside an environment, and with `--observe` also what every method is observed
-to do there and whether the article's statements hold. Whoever asked compares it with what was wanted.
+`python -m tensorcopy.worker.run_probe tensorcopy.worker.provenance` prints it as JSON from inside an environment. With `--observe` it adds
+the observed semantics of every method, and how many of the article's statements hold. `releases/environments.py` checks it against the
+release.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -23,9 +22,11 @@ from tensorcopy import __version__
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import article_claims
 from tensorcopy.worker.registry import semantics
-from tensorcopy.worker.registry.methods import GROUPS, Method, exists, promised
+from tensorcopy.worker.registry.method import Method, exists, promised
+from tensorcopy.worker.registry.own import groups
+from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
-# what a copy's time hangs on besides code: kernels, allocator, threads
+# environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",
     "GLIBC_TUNABLES",
@@ -34,13 +35,16 @@ SETTINGS = (
     "MKL_NUM_THREADS",
     "OMP_NUM_THREADS",
     "PYTORCH_CUDA_ALLOC_CONF",
-    "TENSORCOPY_EXTRA",  # a slowdown that the report card knows of
+    "TENSORCOPY_EXTRA",  # a slowdown injected to test the detector
     "THP_MEM_ALLOC_ENABLE",
 )
 
 
-def ledger() -> dict[str, Any]:
-    """Versions, builds, processor, accelerators and settings of this process; plain values, as ledger.schema.json describes them."""
+def collect() -> dict[str, Any]:
+    """Return versions, builds, processor, accelerators and settings of this process.
+
+    They are plain values, as result.schema.json describes them under "ledger".
+    """
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
@@ -52,7 +56,7 @@ def ledger() -> dict[str, Any]:
         "tensorcopy": __version__,
         "os": platform.system(),
         "arch": platform.machine(),
-        "libc": " ".join(platform.libc_ver()),  # its allocator is the CPU's
+        "libc": " ".join(platform.libc_ver()),  # whose malloc serves torch on the CPU
         "cpu": devices.cpu_model(),
         "cores": devices.cores(),
         "cpu_capability": _cpu_capability(),
@@ -67,7 +71,10 @@ def ledger() -> dict[str, Any]:
 
 
 def build() -> str:
-    """The kind of wheel: "cuda", "rocm", "xpu" or "cpu"; wheels of two kinds do not belong in one series."""
+    """Return the kind of torch wheel: "cuda", "rocm", "xpu" or "cpu".
+
+    Wheels of two kinds are not in one series.
+    """
     if torch.version.cuda:
         return "cuda"
     if getattr(torch.version, "hip", None):
@@ -76,29 +83,35 @@ def build() -> str:
 
 
 def observations() -> dict[str, Any]:
-    """Every method's code and, per device, what it does here; and how many of the article's statements hold."""
-    there = devices.available()
-    return {"methods": observed_on(there), "article": {device: _article(device) for device in there}}
+    """Return the observed semantics of every method, and the article's statements.
+
+    Both are by device: "methods" as `observed_on` returns them, "article" with the number of statements that hold.
+    """
+    available = devices.available()
+    return {"methods": observed_on(available), "article": {device: _article(device) for device in available}}
 
 
-def observed_on(there: Sequence[str]) -> dict[str, Any]:
-    """Every method by its name: its group and code, and what it does on these devices; {} where this torch does not have it."""
+def observed_on(devices: Sequence[str]) -> dict[str, Any]:
+    """Return each method's group, code and observed semantics on `devices`, by name.
+
+    "observed" is empty for a method that this torch does not have.
+    """
     return {
         method.name: {
             "group": group,
             "code": method.code,
             "code_on_accelerator": method.code_on_accelerator,
             "since": method.since,
-            "observed": {device: _observed(method, device) for device in there} if exists(method) else {},
+            "observed": {device: _observed(method, device) for device in devices} if exists(method) else {},
         }
-        for group, rows in GROUPS.items()
-        for method in rows.values()
+        for group, methods in groups().items()
+        for method in methods.values()
     }
 
 
 def _observed(method: Method, device: str) -> dict[str, Any]:
-    seen, promise = semantics.observed(method, device), promised(method, device)
-    return {**asdict(seen), "as_promised": None if promise is None else seen == promise}
+    observation, promise = semantics.observed(method, device), promised(method, device)
+    return {**asdict(observation), "as_promised": None if promise is None else observation == promise}
 
 
 def _article(device: str) -> dict[str, Any]:
@@ -106,7 +119,11 @@ def _article(device: str) -> dict[str, Any]:
     return {
         "statements": len(statements),
         "hold": sum(statement.holds for statement in statements),
-        "fail": [f"{one.section}: {one.expression} is {one.got!r}, printed {one.printed!r}" for one in statements if not one.holds],
+        "fail": [
+            f"{statement.section}: {statement.expression} is {statement.got!r}, printed {statement.printed!r}"
+            for statement in statements
+            if not statement.holds
+        ],
     }
 
 
@@ -118,8 +135,8 @@ def _installed(package: str) -> str:
 
 
 def _cpu_capability() -> str:
-    ask = getattr(torch.backends.cpu, "get_cpu_capability", None) if hasattr(torch.backends, "cpu") else None  # from 2.1 on
-    return str(ask()) if ask else ""
+    get_capability = getattr(torch.backends.cpu, "get_cpu_capability", None) if hasattr(torch.backends, "cpu") else None  # from 2.1 on
+    return str(get_capability()) if get_capability else ""
 
 
 def _governor() -> str:
@@ -127,15 +144,15 @@ def _governor() -> str:
 
 
 def _cpu_quota() -> float | None:
-    """How many processors' time a container may use; None where nothing limits it."""
+    """Return the CPU limit of the container, in processors; None without a limit."""
     quota, _, period = _first_line(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
     return int(quota) / int(period) if quota.isdigit() else None
 
 
 def _hugepages() -> str:
-    """The kernel's choice of "always", "madvise" or "never"."""
-    _, _, chosen = _first_line(Path("/sys/kernel/mm/transparent_hugepage/enabled")).partition("[")
-    return chosen.partition("]")[0]
+    """Return the kernel's setting: "always", "madvise" or "never"."""
+    _, _, selected = _first_line(Path("/sys/kernel/mm/transparent_hugepage/enabled")).partition("[")
+    return selected.partition("]")[0]
 
 
 def _driver() -> str:
@@ -143,12 +160,13 @@ def _driver() -> str:
 
 
 def _first_line(path: Path) -> str:
-    """What the kernel says in a file; "" where it has none."""
+    """Return the first line of a kernel file; "" where it does not exist."""
     try:
         return path.read_text(encoding="utf-8").split("\n")[0].strip()
     except OSError:
         return ""
 
 
-if __name__ == "__main__":
-    print(json.dumps({"ledger": ledger(), **(observations() if "--observe" in sys.argv[1:] else {})}))
+def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Return the provenance, and with `--observe` the observations."""
+    return {"ledger": collect(), **(observations() if "--observe" in arguments else {})}

@@ -1,4 +1,4 @@
-"""`torch.utils.benchmark.Timer` as plot and advise use it: one thread, as many calls as take a sample's time."""
+"""`torch.utils.benchmark.Timer` for plot and advise, on one thread."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ try:
 except ModuleNotFoundError as missing:
     if missing.name not in ("distutils", "pkg_resources", "setuptools"):
         raise
-    # up to 2.2 the Timer imports what compiles C++, and that setuptools, which need not be there; for Python it uses neither
+    # up to 2.2 the Timer imports torch's C++ compiler module, which imports setuptools: it may be missing, and timing Python needs neither
     sys.modules["torch.utils.cpp_extension"] = ModuleType("torch.utils.cpp_extension")
     from torch.utils.benchmark import Timer
 
-LARGEST = 2**30  # elements
+LARGEST = 2**30  # elements of a tensor that is timed
 
-__all__ = ["LARGEST", "Timer", "allow", "calls", "of"]
+__all__ = ["LARGEST", "Timer", "calls_in", "check_numel", "make_timer"]
 
 
-def of(code: str, names: Mapping[str, Any]) -> Timer:
-    """A timer of `code`, an expression of these names."""
+def make_timer(code: str, names: Mapping[str, Any]) -> Timer:
+    """Return a timer of `code`, an expression of `names`."""
     return Timer(code, globals=dict(names), num_threads=1)
 
 
-def calls(timer: Timer, seconds: float) -> int:
-    """How many calls take so long, at least one; by then everything is warm."""
+def calls_in(timer: Timer, seconds: float) -> int:
+    """Return how many calls take `seconds`, at least one. Warms up, too."""
     number = 1
-    while (taken := min(timer.timeit(number).median, timer.timeit(number).median) * number) < seconds / 4:
+    while (elapsed := min(timer.timeit(number).median, timer.timeit(number).median) * number) < seconds / 4:
         number *= 4
-    return max(1, int(number * seconds / taken))
+    return max(1, int(number * seconds / elapsed))
 
 
-def allow(numel: int, next: str) -> None:
-    """Raises TensorcopyError where no tensor that is timed has so many elements."""
+def check_numel(numel: int, next: str) -> None:
+    """Raise TensorcopyError unless `numel` is between 1 and `LARGEST`."""
     if not 1 <= numel <= LARGEST:
-        raise TensorcopyError("no number of elements", got=str(numel), allowed=f"1 to 2**{LARGEST.bit_length() - 1}", next=next)
+        raise TensorcopyError(
+            "the number of elements is out of range", got=str(numel), allowed=f"1 to 2**{LARGEST.bit_length() - 1}", next=next
+        )

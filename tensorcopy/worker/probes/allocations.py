@@ -1,8 +1,8 @@
-"""What a method allocates, in bytes: on the host, on a device, and on a device that is not there.
+"""Count the bytes a method allocates: on the host, on a device, on a fake device.
 
-A process's size (RSS) is too blunt below a megabyte, so each allocator is asked by itself: torch's host allocator by its profiler, numpy's
-by tracemalloc, a device's by its own statistics. Where there is no GPU, torch's dispatcher still knows what a GPU would have to hold:
-tensors without storage pretend to lie there, and every new storage is counted.
+The size of a process (RSS) is too coarse below a megabyte, so each allocator is read separately: torch's host allocator through its
+profiler, numpy's through tracemalloc, a device's through its own statistics. Without a GPU, torch's dispatcher shows what a GPU would
+allocate: FakeTensorMode runs the method on tensors without data, and every new storage is counted.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import torch
 
 from tensorcopy.worker import devices
 
-COUNTED_SINCE = (2, 5)  # earlier torch looks for a driver before it pretends
+COUNTED_SINCE = (2, 5)  # earlier torch looks for a driver, even for fake tensors
 
 
 @dataclass(frozen=True)
 class Allocations:
-    """What one call of a method asks an allocator for. The input was there before and is not part of it.
+    """The allocations of one call of a method, without its input.
 
-    nbytes : allocated in all, in bytes
-    peak : the most that was held at once, in bytes
-    count : how many allocations
+    nbytes : bytes allocated in total
+    peak : bytes held at once, at most
+    count : number of allocations
     """
 
     nbytes: int
@@ -36,10 +36,11 @@ class Allocations:
 
 
 def on_host(method: Callable[[Any], Any], x: Any) -> Allocations:
-    """What `method(x)` allocates in the host's memory, also where it raises in the end because x lies on a device that numpy cannot read.
+    """Return the allocations of `method(x)` in host memory.
 
-    torch's part is its profiler's, by operator: what an operator frees again by itself does not show. numpy's part is what is alive
-    when the call returns. Warmed up by a call before.
+    torch's profiler reports the net change per operator: memory that an operator allocates and frees again is not counted. For numpy, the
+    memory still allocated when the call returns is counted. Where the method raises because numpy cannot read a tensor on x's device, the
+    allocations up to then are counted. The method is called once before, to warm up.
     """
     _result(method, x)
     with torch.autograd.profiler.profile(profile_memory=True) as profiler:
@@ -52,7 +53,9 @@ def on_host(method: Callable[[Any], Any], x: Any) -> Allocations:
 
 
 def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
-    """What `method(x)` allocates on x's device, by that device's caching allocator: in its blocks of 512 bytes and more.
+    """Return the allocations of `method(x)` on x's device, by its caching allocator.
+
+    Sizes are rounded up to the allocator's blocks of at least 512 bytes.
 
     Raises NotImplementedError for a device whose allocator keeps no statistics.
     """
@@ -76,9 +79,9 @@ def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
 
 
 def counted(method: Callable[[Any], Any], numel: int) -> Allocations:
-    """What `method` would allocate on a CUDA device for `numel` float32: counted by torch's dispatcher, without a device.
+    """Return what `method` would allocate on a CUDA device for `numel` float32.
 
-    Raises NotImplementedError where this torch cannot pretend.
+    torch's dispatcher counts it with fake tensors, without a device. Raises NotImplementedError where this torch cannot.
     """
     if tuple(int(part) for part in torch.__version__.split(".")[:2]) < COUNTED_SINCE:
         raise NotImplementedError("counting without a device works from torch {}.{} on".format(*COUNTED_SINCE))
@@ -86,16 +89,16 @@ def counted(method: Callable[[Any], Any], numel: int) -> Allocations:
 
     with FakeTensorMode():
         x = torch.empty(numel, device="cuda")
-        with _counter(x) as seen:
+        with _counter(x) as counter:
             try:
-                _result(method, x)  # numpy() refuses tensors without storage; they have left the device by then
+                _result(method, x)  # numpy() rejects fake tensors, after the device's allocations
             except RuntimeError as error:
                 raise NotImplementedError(str(error).split("\n")[0]) from error  # this operator looks for a driver
-    return _allocations(seen.changes)
+    return _allocations(counter.changes)
 
 
 def _result(method: Callable[[Any], Any], x: Any) -> Any:
-    """What the method returns, or None where no ndarray can be made of a tensor that lies elsewhere."""
+    """Return the method's result; None where numpy cannot read x's device."""
     try:
         return method(x)
     except (TypeError, RuntimeError) as error:
@@ -109,8 +112,8 @@ def _allocations(changes: list[int]) -> Allocations:
     for change in changes:
         held += change
         peak = max(peak, held)
-    grown = [change for change in changes if change > 0]
-    return Allocations(sum(grown), peak, len(grown))
+    allocated = [change for change in changes if change > 0]
+    return Allocations(sum(allocated), peak, len(allocated))
 
 
 def _of_numpy(method: Callable[[Any], Any], x: Any) -> Allocations:
@@ -126,11 +129,14 @@ def _of_numpy(method: Callable[[Any], Any], x: Any) -> Allocations:
 
 
 def _counter(x: Any) -> Any:
-    """A dispatch mode that notes in `changes` every storage that comes on x's device, and when it is gone."""
+    """Return a dispatch mode that records storages on x's device as they come and go.
+
+    Its `changes` are bytes: positive when a storage is allocated, negative when it is freed.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 
-    class Counter(TorchDispatchMode):  # type: ignore[misc]  # torch's classes are not looked into
+    class Counter(TorchDispatchMode):  # type: ignore[misc]  # mypy skips torch
         def __init__(self) -> None:
             super().__init__()
             self.changes: list[int] = []
@@ -140,17 +146,17 @@ def _counter(x: Any) -> Any:
             result = function(*args, **(kwargs or {}))
             for tensor in tree_flatten(result)[0]:
                 if isinstance(tensor, torch.Tensor) and tensor.device.type == x.device.type:
-                    self._note(tensor.untyped_storage())
+                    self._record(tensor.untyped_storage())
             return result
 
-        def _note(self, storage: Any) -> None:
+        def _record(self, storage: Any) -> None:
             key, nbytes = storage._cdata, storage.nbytes()
             if key not in self._alive:
                 self._alive.add(key)
                 self.changes.append(nbytes)
-                weakref.finalize(storage, self._gone, key, nbytes)
+                weakref.finalize(storage, self._free, key, nbytes)
 
-        def _gone(self, key: int, nbytes: int) -> None:
+        def _free(self, key: int, nbytes: int) -> None:
             self._alive.discard(key)
             self.changes.append(-nbytes)
 

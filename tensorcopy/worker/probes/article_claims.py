@@ -1,7 +1,7 @@
-"""The article that started this, as statements that are checked on every torch release.
+"""The article's printed values, checked on every torch release.
 
-Each function runs one example of the article and yields (expression, what it gives here, what the article prints). The article was
-written for CUDA; `device` is where its DEVICE lies. What only holds across two devices is yielded only where there are two.
+Each function runs one section of the article and yields (expression, value here, value the article prints). `device` replaces the article's
+DEVICE, which is CUDA. Statements about two devices are yielded only where `device` is not the CPU.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Row = tuple[str, Any, Any]
 
 
 class Statement(NamedTuple):
-    """One printed value: where it stands in the article, the expression, what it gives here, what the article prints."""
+    """A value that the article prints, with its section and the value here."""
 
     section: str
     expression: str
@@ -29,9 +29,9 @@ class Statement(NamedTuple):
 
 
 def statements(device: str) -> list[Statement]:
-    """Every statement of the article, evaluated with its DEVICE on `device`."""
+    """Return every statement of the article, evaluated on `device`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that a non-leaf has no .grad: that None is one of the statements
+        warnings.simplefilter("ignore")  # torch warns on reading .grad of a non-leaf; that it is None is a statement
         return [Statement(section.__name__, *row) for section in SECTIONS for row in section(device)]
 
 
@@ -43,16 +43,16 @@ def _value(tensor: Any) -> Any:
     return None if tensor is None else tensor.item()
 
 
-def _error(act: Callable[[], Any]) -> str:
+def _error(function: Callable[[], Any]) -> str:
     try:
-        act()
+        function()
     except (TypeError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
     return "no error"
 
 
 def graph(device: str) -> Iterator[Row]:
-    """y = x*w + b: the gradient reaches the leaves that ask for it."""
+    """y = x*w + b: the gradient reaches the leaves that require it."""
     x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
     y = x * w + b
     y.backward()
@@ -67,7 +67,7 @@ def graph(device: str) -> Iterator[Row]:
 
 
 def detach(device: str) -> Iterator[Row]:
-    """z = w.detach(): out of the graph, the same values."""
+    """z = w.detach(): not in the graph, shared values."""
     w = _leaf(1.0, device)
     y = _leaf(2.0, device, False) * w
     z = w.detach()
@@ -82,7 +82,7 @@ def detach(device: str) -> Iterator[Row]:
 
 
 def clone(device: str) -> Iterator[Row]:
-    """v = w.clone(): in the graph, values of its own."""
+    """v = w.clone(): in the graph, copied values."""
     x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
     v = w.clone()
     y = x * v + b
@@ -113,7 +113,7 @@ def retain_grad(device: str) -> Iterator[Row]:
 
 
 def cpu(device: str) -> Iterator[Row]:
-    """z = y.cpu(): the gradient crosses devices, the values are not shared."""
+    """z = y.cpu(): gradients flow across devices, values are copied."""
     x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
     y = x * w + b
     y.retain_grad()
@@ -132,7 +132,7 @@ def cpu(device: str) -> Iterator[Row]:
         yield f"{name}.is_leaf", tensor.is_leaf, is_leaf
         yield f"{name}.requires_grad", tensor.requires_grad, True
     if device == "cpu":
-        return  # there .cpu() returns the very tensor: nothing of the rest applies
+        return  # on the CPU, .cpu() returns the tensor itself: the rest does not apply
     yield "z is y", z is y, False
     yield "y.grad.device == y.device", y.grad is not None and y.grad.device == y.device, True
     yield "v * y", _error(lambda: v * y).split(",")[0], "RuntimeError: Expected all tensors to be on the same device"
@@ -145,16 +145,16 @@ def cpu(device: str) -> Iterator[Row]:
 
 
 def numpy(device: str) -> Iterator[Row]:
-    """x.numpy(): shares; refuses a tensor in the graph, or on another device."""
+    """x.numpy(): shares storage; raises in the graph and on other devices."""
     x = _leaf(2.0, "cpu", False)
     z = x.numpy()
     z[0] = 7.0
     yield "x after z[0] = 7.0", x.item(), 7.0
     yield "z after z[0] = 7.0", float(z[0]), 7.0
     w = _leaf(1.0, "cpu")
-    refused = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-    yield "w.numpy()", _error(w.numpy), refused
-    yield "w.clone().numpy()", _error(lambda: w.clone().numpy()), refused
+    needs_detach = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    yield "w.numpy()", _error(w.numpy), needs_detach
+    yield "w.clone().numpy()", _error(lambda: w.clone().numpy()), needs_detach
     yield "x.clone().numpy()", _error(lambda: x.clone().numpy()), "no error"
     shared = w.detach().numpy()
     shared[0] = 5.0
@@ -167,17 +167,17 @@ def numpy(device: str) -> Iterator[Row]:
         ndarray[0] = 9.0
         yield f"w after {code}[0] = 9.0", w.item(), 5.0
     if device != "cpu":
-        there = _leaf(2.0, device, False)
-        away = (
-            f"TypeError: can't convert {there.device} device type tensor to numpy. "
+        on_device = _leaf(2.0, device, False)
+        needs_cpu = (
+            f"TypeError: can't convert {on_device.device} device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."
         )
-        yield "x.numpy()", _error(there.numpy), away
-        yield "x.detach().clone().numpy()", _error(lambda: there.detach().clone().numpy()), away
+        yield "x.numpy()", _error(on_device.numpy), needs_cpu
+        yield "x.detach().clone().numpy()", _error(lambda: on_device.detach().clone().numpy()), needs_cpu
 
 
 def detach_clone(device: str) -> Iterator[Row]:
-    """s = w.detach().clone(): neither the values nor the graph."""
+    """s = w.detach().clone(): shares neither values nor graph."""
     w = _leaf(1.0, device)
     z = w.detach()
     s = z.clone()
@@ -192,7 +192,7 @@ def detach_clone(device: str) -> Iterator[Row]:
 
 
 def clone_detach(device: str) -> Iterator[Row]:
-    """z = w.clone().detach(): what is learned behind z does not reach w."""
+    """z = w.clone().detach(): gradients behind z do not reach w."""
     x, w, b = _leaf(2.0, device, False), _leaf(4.0, device), _leaf(3.0, device)
     v = w.clone()
     z = v.detach()
@@ -221,16 +221,16 @@ def clone_detach(device: str) -> Iterator[Row]:
 
 
 def new_tensor(device: str) -> Iterator[Row]:
-    """tensor.new_tensor(x) is x.clone().detach(), and with requires_grad=True the same with .requires_grad_(True)."""
+    """tensor.new_tensor(x) equals x.clone().detach(), also with requires_grad=True."""
     x = _leaf(2.0, device)
-    made = x.new_tensor(x)
-    yield "x.new_tensor(x)", (made.item(), made.is_leaf, made.requires_grad), (2.0, True, False)
-    made = x.new_tensor(x, requires_grad=True)
-    yield "x.new_tensor(x, requires_grad=True)", (made.item(), made.is_leaf, made.requires_grad), (2.0, True, True)
+    copy = x.new_tensor(x)
+    yield "x.new_tensor(x)", (copy.item(), copy.is_leaf, copy.requires_grad), (2.0, True, False)
+    copy = x.new_tensor(x, requires_grad=True)
+    yield "x.new_tensor(x, requires_grad=True)", (copy.item(), copy.is_leaf, copy.requires_grad), (2.0, True, True)
 
 
 def shared_weights(device: str) -> Iterator[Row]:
-    """Network A learns w; network B uses z = w.detach(), sees what A learned, and changes nothing of it."""
+    """Network A trains w; network B reads z = w.detach() and never changes w."""
     x, w, b = _leaf(2.0, device, False), _leaf(4.0, device), _leaf(3.0, device)
     z = w.detach()
     y = x * w + b

@@ -1,34 +1,34 @@
-"""Promise against observation, of every method, with the torch that is installed.
+"""Compare promised with observed semantics, for every method and device.
 
-`python -m tensorcopy.worker.probes.conformance [DEVICE …]` prints it as JSON; without a device, of every device that is there.
+`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.conformance [DEVICE …]` prints the result as JSON, for `tensorcopy check`.
 """
 
 from __future__ import annotations
 
-import json
 import platform
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy
 import torch
 
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import devices
 from tensorcopy.worker.registry import semantics
-from tensorcopy.worker.registry.methods import GROUPS, exists, promised
+from tensorcopy.worker.registry.method import code_on, exists, promised
+from tensorcopy.worker.registry.own import groups
 from tensorcopy.worker.registry.semantics import Outcome
+from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One method on one device, of a plain tensor or of a leaf that requires grad.
+    """One method on one device, for a tensor without grad or a leaf that requires it.
 
-    promised : None where nobody has looked yet, as on most accelerators
+    of : "plain" or "with_grad"
+    promised : None where nothing is promised, as on most accelerators
     """
 
     method: str
@@ -41,33 +41,33 @@ class Checked:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the promise is kept; None where there is none."""
+        """Whether the promise is kept; None without a promise."""
         return None if self.promised is None else self.promised == self.observed
 
 
 def check(on: Iterable[str] = ()) -> list[Checked]:
-    """Every method that this torch has, on these devices; on every one that is there by default. Takes a second or two.
+    """Check every method that this torch has, on these devices.
 
-    Raises TensorcopyError for a device that is not there.
+    on : devices; all available ones by default
+
+    Takes a second or two. Raises TensorcopyError for a device that is not available.
     """
-    wanted = list(on) or devices.available()
-    for device in wanted:
-        devices.demand(device)
-    found = []
-    for device in wanted:
-        for group, rows in GROUPS.items():
-            for method in filter(exists, rows.values()):
-                code = method.code if device == "cpu" else method.code_on_accelerator
-                seen, promise = semantics.observed(method, device), promised(method, device)
+    selected = list(on) or devices.available()
+    for device in selected:
+        devices.require(device)
+    rows = []
+    for device in selected:
+        for group, methods in groups().items():
+            for method in filter(exists, methods.values()):
+                observation, promise = semantics.observed(method, device), promised(method, device)
                 for of in (PLAIN, WITH_GRAD):
-                    found.append(
-                        Checked(method.name, group, code, device, of, getattr(promise, of) if promise else None, getattr(seen, of))
-                    )
-    return found
+                    expected = getattr(promise, of) if promise else None
+                    rows.append(Checked(method.name, group, code_on(method, device), device, of, expected, getattr(observation, of)))
+    return rows
 
 
 def document(rows: Iterable[Checked]) -> dict[str, Any]:
-    """As plain values: what was there, and for each row what was promised and observed."""
+    """Return the versions and the rows as plain values."""
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
@@ -77,8 +77,6 @@ def document(rows: Iterable[Checked]) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    try:
-        print(json.dumps(document(check(sys.argv[1:]))))
-    except TensorcopyError as error:
-        sys.exit(str(error))
+def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Check on the devices that are the arguments, or on all available ones."""
+    return document(check(arguments))

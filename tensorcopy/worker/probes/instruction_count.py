@@ -1,9 +1,9 @@
-"""How many instructions a call takes: counted by valgrind's callgrind, the same on a noisy machine as on a quiet one.
+"""Count the instructions of a call with valgrind's callgrind.
 
-`python -m tensorcopy.worker.probes.instruction_count` is the worker: under callgrind it runs every method on a small tensor, and has the counter on only
-around its loops, by torch's own toggles. Nothing is counted while torch is imported, which takes half a minute there. Two runs differ by
-about 1 % at most, since finding memory takes more instructions in one place than in another; of several counts of a loop the median
-counts. The process has but one thread that runs meanwhile.
+The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.worker.probes.instruction_count` under
+callgrind. That process runs every method on a small tensor, in one thread, and counts only inside its loops, switched by torch's callgrind
+toggles; importing torch, which takes half a minute under callgrind, is not counted. Two runs differ by at most about 1 %, because the
+number of instructions in malloc depends on the state of the heap; the median of several counts of each loop is used.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
-WARM_UP, CALLS = 100, 100  # Python 3.11 specializes its bytecode within some dozens of calls
-TIMES = 3  # of which one may go wrong: malloc tidies up now and then
-NUMEL = 16  # dispatch, not memory
+WARM_UP, CALLS = 100, 100  # Python 3.11 specializes bytecode within some dozens of calls
+TIMES = 3  # one count may be an outlier: malloc consolidates the heap now and then
+NUMEL = 16  # small: dispatch is counted, not memory traffic
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no")
 TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
-EMPTY = ("pass", "False")  # the section of the loop alone
+EMPTY = ("pass", "False")  # the section of the empty loop
 
 LOOP = """
 def loop(x, calls):
@@ -38,47 +38,54 @@ def loop(x, calls):
 
 
 def missing() -> str:
-    """Why nothing can be counted here; "" where it can."""
+    """Return why counting is not possible here; "" where it is."""
     if not sys.platform.startswith("linux"):
         return "valgrind counts on Linux only"
     if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
-        return "no valgrind here: apt install valgrind, or as your system has it"
+        return "no valgrind here: apt install valgrind, or your system's package"
     return ""
 
 
 def count() -> dict[tuple[str, bool], float]:
-    """Instructions per call by method and requires_grad, on the CPU, for `NUMEL` float32; without the loop around it.
+    """Return instructions per call on the CPU, by method and requires_grad.
 
-    Takes about a minute. Raises TensorcopyError where valgrind is missing or fails.
+    The tensor has `NUMEL` float32; the cost of the loop is subtracted. Takes about a minute. Raises TensorcopyError where valgrind is
+    missing or fails.
     """
     reason = missing()
     if reason:
         raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
+    names, totals = _run_callgrind()
+    sections: dict[tuple[str, str], list[int]] = {}
+    for name, total in zip(names, totals):
+        sections.setdefault(name, []).append(total)
+    empty = median(sections.pop(EMPTY))
+    return {(name, grad == "True"): (median(counts) - empty) / CALLS for (name, grad), counts in sections.items()}
+
+
+def _run_callgrind() -> tuple[list[tuple[str, str]], list[int]]:
+    """Return the name and the instructions of each section. Raises TensorcopyError."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
-        done = subprocess.run(
+        completed = subprocess.run(
             [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"],
-            # the same order of every dict and set in every run, and no GPU whose driver valgrind would step through
+            # the same order of sets in every run, and no GPU driver for valgrind to run
             env={**os.environ, "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": ""},
             capture_output=True,
             text=True,
             check=False,
         )
-        names = [line.split() for line in done.stdout.splitlines()]
-        # one file for each section, numbered from 1; the last is what was left at the end: nothing
-        totals = [int(found[1]) for number in range(1, len(names) + 1) if (found := _total(out, number))]
-    if done.returncode != 0 or not names or len(totals) != len(names):
+        names = [(words[0], words[-1]) for line in completed.stdout.splitlines() if (words := line.split())]
+        # callgrind writes one file per section, numbered from 1, and an empty one at exit
+        totals = [int(match[1]) for number in range(1, len(names) + 1) if (match := _total(out, number))]
+    if completed.returncode != 0 or not names or len(totals) != len(names):
         raise TensorcopyError(
             "instructions were not counted",
-            got=(done.stderr.strip().splitlines() or ["nothing"])[-1],
+            got=(completed.stderr.strip().splitlines() or ["nothing"])[-1],
             allowed="a count for each method",
-            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.probes.instruction_count shows it whole",
+            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.probes.instruction_count shows the full error",
         )
-    sections: dict[tuple[str, str], list[int]] = {}
-    for (name, grad), total in zip(names, totals):
-        sections.setdefault((name, grad), []).append(total)
-    empty = median(sections.pop(EMPTY))
-    return {(name, grad == "True"): (median(counted) - empty) / CALLS for (name, grad), counted in sections.items()}
+    return names, totals
 
 
 def _total(out: Path, number: int) -> re.Match[str] | None:
@@ -87,16 +94,19 @@ def _total(out: Path, number: int) -> re.Match[str] | None:
 
 
 def _work() -> None:
-    """Every method's loop, each a section of its own for callgrind; prints what each section was, the empty loop first."""
+    """Run every method's loop in a section of its own, the empty loop first.
+
+    Prints the name of each section. This function runs under callgrind.
+    """
     import torch
 
     from tensorcopy.worker.registry.methods import METHODS, NAMES, exists
 
-    warnings.simplefilter("ignore")  # formatting one would be counted
+    warnings.simplefilter("ignore")  # formatting a warning would be counted
     torch.set_num_threads(1)
     gc.disable()
-    control = ["callgrind_control", "--instr=on", str(os.getpid())]
-    subprocess.run(control, check=True, stdout=subprocess.DEVNULL)
+    switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
+    subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
     _section(EMPTY, EMPTY[0], {}, None)
     for name, method in METHODS.items():
         for requires_grad in (False, True):
@@ -104,23 +114,23 @@ def _work() -> None:
             try:
                 method(x)
             except (NotImplementedError, RuntimeError, TypeError, BufferError, AttributeError):
-                continue  # not with a gradient, or not in this torch
+                continue  # raises for a tensor that requires grad, or is not in this torch
             if exists(method):
                 _section((name, str(requires_grad)), method.code, NAMES, x)
     sys.stdout.flush()
-    os._exit(0)  # what happens at exit is nobody's cost
+    os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
 def _section(name: tuple[str, str], code: str, names: Any, x: Any) -> None:
-    """Count a loop `TIMES` times, and print whose each count is."""
+    """Count a loop `TIMES` times, and print the section's name for each count."""
     import torch
 
-    world = dict(names)
-    exec(LOOP.format(code=code), world)  # noqa: S102 - a method's own text
-    world["loop"](x, WARM_UP)
+    namespace = dict(names)
+    exec(LOOP.format(code=code), namespace)  # noqa: S102 - a method's code
+    namespace["loop"](x, WARM_UP)
     for _ in range(TIMES):
         torch._C._valgrind_toggle()
-        world["loop"](x, CALLS)
+        namespace["loop"](x, CALLS)
         torch._C._valgrind_toggle_and_dump_stats()
         print(*name)
 

@@ -1,104 +1,104 @@
-"""Every method that can be had for one tensor, seen and timed here and now: what advice for this machine is made of. Needs torch and numpy.
+"""Observe and time every method that suits one request, on this machine.
 
-`python -m tensorcopy.worker.probes.quick_bench '{"to": "ndarray", "device": "cpu", "numel": 131072, "requires_grad": true}'` prints it as JSON, after a line
-of JSON for each round. The clock is `torch.utils.benchmark.Timer`, on one thread; it waits for the device. Rounds are interleaved, each in
-random order and on a tensor that lies elsewhere.
+`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.quick_bench '{"to": "ndarray", "device": "cpu", "numel": 131072,
+"requires_grad": true}'` prints the result as JSON, for `tensorcopy advise`. The clock is `torch.utils.benchmark.Timer` on one thread, which
+waits for the device. Rounds are interleaved: each times all methods in random order, on a tensor at another address.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from random import SystemRandom
 from typing import Any
 
 import torch
 
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import devices, provenance, timers
-from tensorcopy.worker.registry.methods import METHODS, OWN, Method
+from tensorcopy.worker.registry.method import code_on
+from tensorcopy.worker.registry.own import BASELINE, find_method
+from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 from tensorcopy.worker.timers import Timer
 
 ROUNDS = 9
-SAMPLE = 0.006  # seconds at least
-FLOOR = "floor"
+SAMPLE = 0.006  # seconds that a sample takes at least
+MOVED = 2**20  # elements; allocators already return larger tensors at varying addresses
 
 
-def tried(
-    *, to: str, device: str, numel: int, requires_grad: bool, tell: Callable[[float, str], None] = lambda share, doing: None
+def benchmark(
+    *, to: str, device: str, numel: int, requires_grad: bool, report_progress: ReportProgress = ignore_progress
 ) -> dict[str, Any]:
-    """What every method is observed to do on `device`, and the seconds per call of those that give what is wanted, round by round.
+    """Observe every method on `device`, and time those that return `to`.
 
     to : "tensor" or "ndarray"
-    tell : hears the share that is done (0 to 1) and what is being done
+    report_progress : called with the share that is done (0 to 1) and the current step
 
-    Returns plain values: "torch", "python", "on", "day", "methods" as `provenance` has them, "rounds" and "floor" in seconds.
-    Raises TensorcopyError for what is not to be had.
+    Returns plain values: "torch", "python", "on", "day", "methods" as `provenance.observed_on` returns them, "rounds" with each method's
+    seconds per call by round, and "baseline" with those of the memcpy baseline. Raises TensorcopyError for a device or size that cannot be
+    used.
     """
-    devices.demand(device)
-    timers.allow(numel, "--numel 2**17")
-    rows = provenance.observed_on([device])
+    devices.require(device)
+    timers.check_numel(numel, "--numel 2**17")
+    methods = provenance.observed_on([device])
     kind = "with_grad" if requires_grad else "plain"
-    fit = [name for name, row in rows.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
+    names = [name for name, row in methods.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # formatting a warning is not copying
-        rounds = _rounds(fit, to, device, numel, requires_grad, tell)
+        warnings.simplefilter("ignore")  # formatting a warning is not part of copying
+        rounds = _rounds(names, to, device, numel, requires_grad, report_progress)
     return {
         "torch": torch.__version__,
         "python": platform.python_version(),
         "on": devices.model(device),
         "day": datetime.now(timezone.utc).date().isoformat(),
-        "methods": rows,
-        "floor": rounds.pop(FLOOR),
+        "methods": methods,
+        "baseline": rounds.pop(BASELINE),
         "rounds": rounds,
     }
 
 
 def _rounds(
-    fit: list[str], to: str, device: str, numel: int, requires_grad: bool, tell: Callable[[float, str], None]
+    names: list[str], to: str, device: str, numel: int, requires_grad: bool, report_progress: ReportProgress
 ) -> dict[str, list[float]]:
-    methods = {name: METHODS[name] if name in METHODS else OWN[name] for name in fit}
-    rounds: dict[str, list[float]] = {name: [] for name in (*methods, FLOOR)}
-    numbers: dict[str, int] = {}
-    random, left = SystemRandom(), []
-    for turn in range(ROUNDS):
-        tell(turn / ROUNDS, f"round {turn + 1} of {ROUNDS}")
+    """Return seconds per call, by method and round; the baseline is one of the names."""
+    rounds: dict[str, list[float]] = {name: [] for name in (*names, BASELINE)}
+    calls: dict[str, int] = {}
+    random, kept_alive = SystemRandom(), []  # tensors kept alive, so that the next one gets another address
+    for number in range(ROUNDS):
+        report_progress(number / ROUNDS, f"round {number + 1} of {ROUNDS}")
         x = torch.ones(numel, device=device).requires_grad_(requires_grad)
-        left.append(x if numel <= 2**20 else None)  # what is larger lies everywhere
+        if numel <= MOVED:
+            kept_alive.append(x)
         order = list(rounds)
         random.shuffle(order)
         for name in order:
-            timer = _floor(x.detach(), to, device) if name == FLOOR else _act(methods[name], x, device)
-            if name not in numbers:
-                numbers[name] = timers.calls(timer, SAMPLE)
-            timer.timeit(1 + numbers[name] // 10)  # here nothing is in the caches
-            rounds[name].append(timer.timeit(numbers[name]).median)
+            timer = _baseline_timer(x.detach(), to, device) if name == BASELINE else _timer(name, x, device)
+            if name not in calls:
+                calls[name] = timers.calls_in(timer, SAMPLE)
+            timer.timeit(1 + calls[name] // 10)  # warm up: this tensor is not in the caches yet
+            rounds[name].append(timer.timeit(calls[name]).median)
     return rounds
 
 
-def _act(method: Method, x: torch.Tensor, device: str) -> Timer:
-    return timers.of(method.code if device == "cpu" else method.code_on_accelerator, {**method.names, "x": x})
+def _timer(name: str, x: torch.Tensor, device: str) -> Timer:
+    method = find_method(name)
+    return timers.make_timer(code_on(method, device), {**method.names, "x": x})
 
 
-def _floor(x: torch.Tensor, to: str, device: str) -> Timer:
-    """The same bytes, copied by the machine alone: by numpy into fresh memory on the CPU, by the device itself elsewhere."""
+def _baseline_timer(x: torch.Tensor, to: str, device: str) -> Timer:
+    """Return a timer of the memcpy baseline, which copies the same bytes.
+
+    On the CPU numpy copies into newly allocated memory; an accelerator copies into existing memory.
+    """
     if device == "cpu":
-        return timers.of("x.copy()", {"x": x.numpy()})
-    out = torch.empty_like(x) if to == "tensor" else torch.empty(len(x))  # an ndarray lies on the host
-    return timers.of("out.copy_(x)", {"x": x, "out": out})
+        return timers.make_timer("x.copy()", {"x": x.numpy()})
+    out = torch.empty_like(x) if to == "tensor" else torch.empty(len(x))  # an ndarray is in host memory
+    return timers.make_timer("out.copy_(x)", {"x": x, "out": out})
 
 
-if __name__ == "__main__":
-
-    def told(share: float, doing: str) -> None:
-        print(json.dumps({"share": share, "doing": doing}), flush=True)
-
-    try:
-        asked: dict[str, Any] = json.loads(sys.argv[1])
-        print(json.dumps(tried(**asked, tell=told)))
-    except TensorcopyError as error:
-        sys.exit(str(error))
+def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Run `benchmark` with the JSON object in the first argument."""
+    request: dict[str, Any] = json.loads(arguments[0])
+    return benchmark(**request, report_progress=report_progress)

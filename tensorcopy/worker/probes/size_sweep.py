@@ -1,16 +1,16 @@
-"""Time over numel, measured here and now: methods that do the same, beside the floor. Needs torch and numpy, and nothing of asv.
+"""Time methods over numel, beside the memcpy baseline, on this machine.
 
-`python -m tensorcopy.worker.probes.size_sweep` prints them as JSON, after a line of JSON for each step. The clock is `torch.utils.benchmark.Timer`, on one
-thread; it waits for the device. Rounds are interleaved, each in random order, so that whatever the machine does besides hits all alike.
+`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.size_sweep '{"what": "copies"}'` prints the result as JSON, for `tensorcopy
+plot`. The clock is `torch.utils.benchmark.Timer` on one thread, which waits for the device. Rounds are interleaved: each times all methods
+in random order, so that other load on the machine affects all methods alike.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from random import SystemRandom
@@ -23,19 +23,23 @@ import torch
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import devices, timers
 from tensorcopy.worker.registry import operations
-from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES, OWN, Method, exists
+from tensorcopy.worker.registry.method import Method, code_on, exists
+from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
+from tensorcopy.worker.registry.own import BASELINE, own_operations
+from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 from tensorcopy.worker.timers import Timer
 
-GROUPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
+SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
 ROUNDS = 7
-SAMPLE = 0.008  # seconds at least
-FLOOR = "floor"
+SAMPLE = 0.008  # seconds that a sample takes at least
+
+Key = tuple[str, int]  # a method's name and the number of elements
 
 
 @dataclass(frozen=True)
 class Point:
-    """Seconds per call at one size: the median of the rounds, and what the middle half of them lies between."""
+    """Seconds per call at one size: the median and the quartiles of the rounds."""
 
     numel: int
     median: float
@@ -45,7 +49,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """One method, or the floor: the same bytes copied into memory that was there, by numpy on the CPU, by the device itself elsewhere."""
+    """The times of one method, or of the memcpy baseline."""
 
     name: str
     code: str
@@ -53,8 +57,11 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Curves:
-    """What was measured, on what."""
+class Sweep:
+    """The curves of a sweep, and what they were measured on.
+
+    baseline : a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself elsewhere
+    """
 
     what: str
     device: str
@@ -64,43 +71,37 @@ class Curves:
     on: str
     day: str
     curves: tuple[Curve, ...]
-    floor: Curve
+    baseline: Curve
 
 
-def measured(
+def measure(
     what: str,
     *,
     device: str = "cpu",
     most: int = MOST,
     requires_grad: bool = False,
-    tell: Callable[[float, str], None] = lambda share, doing: None,
-) -> Curves:
-    """Time every copy or every conversion at numel = 1, 2, 4, … `most`, and operations that are declared to stand beside them.
+    report_progress: ReportProgress = ignore_progress,
+) -> Sweep:
+    """Time copies or conversions at numel = 1, 2, 4, … `most`.
 
-    Before that each result is compared with what it is a copy of.
+    what : "copies" or "conversions"; own operations declared to be drawn beside them are included
+    report_progress : called with the share that is done (0 to 1) and the current step
 
-    tell : hears the share that is done (0 to 1) and what is being done
-
-    Raises TensorcopyError for what is not to be had, and for a copy that is none.
+    Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
+    method whose result is not a copy.
     """
-    if what not in GROUPS:
-        raise TensorcopyError("there is no such picture", got=repr(what), allowed=" or ".join(GROUPS), next="tensorcopy plot copies")
-    devices.demand(device)
-    timers.allow(most, "--max 2**14")
+    if what not in SWEEPS:
+        raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")
+    devices.require(device)
+    timers.check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    own = [OWN[row.name] for row in operations.declared() if row.beside == what]
-    methods = [method for method in (*GROUPS[what].values(), *own) if exists(method)]
-    acts: dict[tuple[str, int], Timer] = {}
+    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what]
+    methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # formatting a warning is not copying
-        for numel in numels:
-            x = torch.ones(numel, device=device).requires_grad_(requires_grad)
-            for method in methods:
-                _equal(method, x, device)
-                acts[method.name, numel] = timers.of(_code(method, device), {**method.names, "x": x})
-            acts[FLOOR, numel] = _floor(x.detach(), what, device)
-        times = _times(acts, tell)
-    return Curves(
+        warnings.simplefilter("ignore")  # formatting a warning is not part of copying
+        timer_by_key = _timers(methods, numels, what, device, requires_grad)
+        times = _times(timer_by_key, report_progress)
+    return Sweep(
         what=what,
         device=device,
         requires_grad=requires_grad,
@@ -108,61 +109,73 @@ def measured(
         python=platform.python_version(),
         on=devices.model(device),
         day=datetime.now(timezone.utc).date().isoformat(),
-        curves=tuple(Curve(method.name, _code(method, device), _points(times, method.name, numels)) for method in methods),
-        floor=Curve(FLOOR, acts[FLOOR, 1]._task_spec.stmt, _points(times, FLOOR, numels)),
+        curves=tuple(Curve(method.name, code_on(method, device), _points(times, method.name, numels)) for method in methods),
+        baseline=Curve(BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, _points(times, BASELINE, numels)),
     )
 
 
-def _times(acts: Mapping[tuple[str, int], Timer], tell: Callable[[float, str], None]) -> dict[tuple[str, int], list[float]]:
-    numbers: dict[tuple[str, int], int] = {}
-    times: dict[tuple[str, int], list[float]] = {key: [] for key in acts}
-    for done, (key, timer) in enumerate(acts.items()):
-        tell(done / len(acts) / 4, f"{key[0]}, numel {key[1]}")
-        numbers[key] = timers.calls(timer, SAMPLE)
-    order, random = list(acts), SystemRandom()
-    for turn in range(ROUNDS):
-        tell(0.25 + 0.75 * turn / ROUNDS, f"round {turn + 1} of {ROUNDS}")
+def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device: str, requires_grad: bool) -> dict[Key, Timer]:
+    """Return a timer for every method and the baseline at every size.
+
+    Raises TensorcopyError for a method whose result is not a copy.
+    """
+    timer_by_key: dict[Key, Timer] = {}
+    for numel in numels:
+        x = torch.ones(numel, device=device).requires_grad_(requires_grad)
+        for method in methods:
+            _check_copy(method, x, device)
+            timer_by_key[method.name, numel] = timers.make_timer(code_on(method, device), {**method.names, "x": x})
+        timer_by_key[BASELINE, numel] = _baseline_timer(x.detach(), what, device)
+    return timer_by_key
+
+
+def _times(timer_by_key: Mapping[Key, Timer], report_progress: ReportProgress) -> dict[Key, list[float]]:
+    """Return the seconds per call of every round.
+
+    Calibration is reported as the first quarter of the work.
+    """
+    calls: dict[Key, int] = {}
+    times: dict[Key, list[float]] = {key: [] for key in timer_by_key}
+    for done, (key, timer) in enumerate(timer_by_key.items()):
+        report_progress(done / len(timer_by_key) / 4, f"{key[0]}, numel {key[1]}")
+        calls[key] = timers.calls_in(timer, SAMPLE)
+    order, random = list(timer_by_key), SystemRandom()
+    for number in range(ROUNDS):
+        report_progress(0.25 + 0.75 * number / ROUNDS, f"round {number + 1} of {ROUNDS}")
         random.shuffle(order)
         for key in order:
-            times[key].append(acts[key].timeit(numbers[key]).median)
+            times[key].append(timer_by_key[key].timeit(calls[key]).median)
     return times
 
 
-def _points(times: Mapping[tuple[str, int], Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
-    found = []
+def _points(times: Mapping[Key, Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
+    points = []
     for numel in numels:
         low, middle, high = quantiles(times[name, numel], n=4, method="inclusive")
-        found.append(Point(numel, middle, low, high))
-    return tuple(found)
+        points.append(Point(numel, middle, low, high))
+    return tuple(points)
 
 
-def _code(method: Method, device: str) -> str:
-    return method.code if device == "cpu" else method.code_on_accelerator
-
-
-def _floor(x: torch.Tensor, what: str, device: str) -> Timer:
+def _baseline_timer(x: torch.Tensor, what: str, device: str) -> Timer:
     if device == "cpu":
-        return timers.of("np.copyto(out, x)", {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")})
-    out = torch.empty_like(x) if what == "copies" else torch.empty(len(x))  # a conversion ends on the host
-    return timers.of("out.copy_(x)", {"x": x, "out": out})
+        return timers.make_timer("np.copyto(out, x)", {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")})
+    out = torch.empty_like(x) if what == "copies" else torch.empty(len(x))  # a conversion ends in host memory
+    return timers.make_timer("out.copy_(x)", {"x": x, "out": out})
 
 
-def _equal(method: Method, x: torch.Tensor, device: str) -> None:
+def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:
     y = method.on[device](x)
     values = y if isinstance(y, np.ndarray) else y.detach().cpu().numpy()
     if not np.array_equal(values, x.detach().cpu().numpy()):
         raise TensorcopyError(
-            f"{_code(method, device)} gives no copy of numel {len(x)}", got="other values", allowed="x's own", next="tensorcopy check"
+            f"{code_on(method, device)} does not copy {len(x)} elements",
+            got="other values than x has",
+            allowed="the values of x",
+            next="tensorcopy check",
         )
 
 
-if __name__ == "__main__":
-
-    def told(share: float, doing: str) -> None:
-        print(json.dumps({"share": share, "doing": doing}), flush=True)
-
-    try:
-        asked: dict[str, Any] = json.loads(sys.argv[1])
-        print(json.dumps(asdict(measured(**asked, tell=told))))
-    except TensorcopyError as error:
-        sys.exit(str(error))
+def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Run `measure` with the JSON object in the first argument."""
+    request: dict[str, Any] = json.loads(arguments[0])
+    return asdict(measure(**request, report_progress=report_progress))

@@ -1,7 +1,7 @@
-"""Whether asv's figures agree with the best independent harness: torch's own benchmark Timer, and on CUDA the device's events.
+"""Compare asv's times with torch's benchmark Timer and with CUDA events.
 
-`python -m tensorcopy.worker.probes.timer_crosscheck` runs inside a release's environment. Every case is timed through asv's runner and by the reference, by
-turns, on the same tensor, in processes of their own as asv's are; a line of JSON tells each case's ratio.
+`python -m tensorcopy.worker.probes.timer_crosscheck` runs inside a release's environment. Every case is timed by asv's runner and by the
+reference in alternating order, on the same tensor, in a forked process as in asv. Each case's ratio is printed as a line of JSON.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ import torch
 from tensorcopy.worker import devices
 from tensorcopy.worker.registry.methods import METHODS, NAMES
 
-LARGEST = 2**20  # elements; beyond, page faults decide, which no harness holds still
-SECONDS = 0.005  # of a reference's measurement, as of a sample
+LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
+SECONDS = 0.005  # of a measurement by the reference, as of a sample of asv
 PROCESSES, TURNS = 3, 5
-TRIES = 40  # turns that may be lost to a machine that changes its pace meanwhile
-STEADY = 1.1  # greatest over least reading of the control around a turn that counts
-MORE = 6  # processes for a case that seems to disagree
-CONFIRMATIONS = 2  # such measurements, before it does
-COLD = 2.0  # times the reference, beyond which a case's very first sample has something in it that the others have not
-DISAGREES = 0.08  # a case whose ratio is farther from 1
+TRIES = 40  # turns, including those discarded because the machine's speed changed
+STEADY = 1.1  # maximum over minimum control reading around a turn that counts
+MORE = 6  # processes to repeat a case that disagrees
+CONFIRMATIONS = 2  # repetitions that must disagree, too
+COLD = 2.0  # times the reference; a slower first sample includes the cost of a cold start
+DISAGREES = 0.08  # distance of a ratio from 1 from which a case disagrees
 
 
 @dataclass(frozen=True)
 class TimedCase:
-    """A timed case as asv knows it, and what is timed.
+    """A case that asv times, with the code that it times.
 
+    index : of its parameters in asv's suite
     arguments : of `benchmarks.cases.tensor`
     each_waited_for : whether the device is waited for after each call
     """
@@ -50,8 +51,8 @@ class TimedCase:
     each_waited_for: bool
 
 
-def found(root: Path, device: str) -> list[TimedCase]:
-    """Every timed case of a method on `device`, of the suites under `root`, as asv's runner discovers them."""
+def timed_cases(root: Path, device: str) -> list[TimedCase]:
+    """Return the timed cases on `device` that asv discovers under `root`."""
     sys.path.insert(0, str(root.parent))
     from asv_runner.discovery import disc_benchmarks
 
@@ -70,19 +71,21 @@ def found(root: Path, device: str) -> list[TimedCase]:
 
 
 def ratio(root: Path, case: TimedCase, device: str, reference: str, processes: int) -> float | None:
-    """asv's time over the reference's: the median over every turn in every process; None for a case that is skipped.
+    """Return asv's time over the reference's; None for a case that is skipped.
 
-    reference : "Timer", or "events" for what a CUDA device says of itself
+    The ratio is the median over all turns in all processes.
+
+    reference : "Timer", or "events" for CUDA's own timing
     Raises RuntimeError where a process fails.
     """
-    turns: list[float] = []
+    ratios: list[float] = []
     for _ in range(processes):
-        turns += _in_a_process(lambda: list(_turns(root, case, device, reference)))
-    return median(turns) if turns else None
+        ratios += _in_a_process(lambda: list(_turns(root, case, device, reference)))
+    return median(ratios) if ratios else None
 
 
 def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator[float]:
-    """The ratio of one turn after the other."""
+    """Yield the ratio of each turn."""
     from asv_runner.benchmarks.mark import SkipNotImplemented
     from asv_runner.discovery import get_benchmark_from_name
 
@@ -107,39 +110,42 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
         first = through_asv()
     except SkipNotImplemented:
         return
-    # the very tensor, for all turns: a copy into memory right behind it takes numpy up to a fifth more than one elsewhere
-    ours = {"device": device, **case.arguments}
-    names["x"] = cases.timed[0].names["x"] if cases.timed else cases.tensor(**ours)  # type: ignore[no-untyped-call]
+    # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
+    arguments = {"device": device, **case.arguments}
+    names["x"] = cases.timed[0].names["x"] if cases.timed else cases.tensor(**arguments)  # type: ignore[no-untyped-call]
     for timed in cases.timed:
         timed.moves = False
     expected = by_reference()
-    if first > COLD * expected:  # a cold start in the sample, of which later ones know nothing
+    if first > COLD * expected:  # only the first sample includes a cold start
         yield from [first / expected] * TURNS
         return
     yield from turns(through_asv, by_reference, control.read)
 
 
-def turns(one: Callable[[], float], other: Callable[[], float], control: Callable[[], float]) -> Iterator[float]:
-    """`one` over `other`, `TURNS` times, each first by turns; what the control saw the machine change its pace in is taken again."""
-    taken = 0
+def turns(measured: Callable[[], float], reference: Callable[[], float], control: Callable[[], float]) -> Iterator[float]:
+    """Yield `measured` over `reference` `TURNS` times, alternating which runs first.
+
+    A turn during which the control shows that the machine's speed changed is repeated.
+    """
+    yielded = 0
     for attempt in range(TRIES):
-        order = (one, other) if attempt % 2 else (other, one)
+        order = (measured, reference) if attempt % 2 else (reference, measured)
         readings = [control()]
         times = {}
-        for act in order:
-            times[act] = act()
+        for function in order:
+            times[function] = function()
             readings.append(control())
-        if max(readings) <= min(readings) * STEADY or attempt >= TRIES - TURNS + taken:
-            yield times[one] / times[other]
-            taken += 1
-        if taken == TURNS:
+        if max(readings) <= min(readings) * STEADY or attempt >= TRIES - TURNS + yielded:
+            yield times[measured] / times[reference]
+            yielded += 1
+        if yielded == TURNS:
             return
 
 
 def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> float:
-    """Seconds per call by `torch.utils.benchmark.Timer.blocked_autorange`, on a clock that waits for the device before it is read.
+    """Return seconds per call by torch's `Timer.blocked_autorange`.
 
-    The median of its blocks, as a sample is the median of its stretches.
+    The clock waits for the device before it is read. The result is the median of the blocks, as a sample of asv is the median of its parts.
     """
     from torch.utils.benchmark import Timer
 
@@ -151,25 +157,26 @@ def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> fl
 
 
 def _by_events(code: str, names: dict[str, Any]) -> float:
-    """Seconds per call between two events in the device's own queue. CUDA's clock, not the host's."""
-    world = dict(names)
-    exec(f"def loop(calls):\n    for _ in range(calls):\n        {code}", world)  # noqa: S102 - a method's own text
+    """Return seconds per call between two events in the CUDA queue, by CUDA's clock."""
+    namespace = dict(names)
+    exec(f"def loop(calls):\n    for _ in range(calls):\n        {code}", namespace)  # noqa: S102 - a method's code
     calls = max(1, int(SECONDS / by_timer(code, names, names["wait"])))
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
-    world["loop"](calls)
+    namespace["loop"](calls)
     end.record()
     end.synchronize()
     return float(start.elapsed_time(end)) / 1e3 / calls
 
 
-def _in_a_process(act: Callable[[], list[Any]]) -> list[Any]:
-    """What `act` gives in a forked process, as asv forks for every case: this one never touches a device.
+def _in_a_process(function: Callable[[], list[Any]]) -> list[Any]:
+    """Return `function()`, called in a forked process, as asv forks for every case.
 
-    In this one where nothing can be forked, or must not be, as with Apple's GPU.
+    This process then never touches a device. Outside Linux the function is called in this process: macOS and Apple's GPU do not support
+    forking.
     """
     if not sys.platform.startswith("linux"):
-        return act()
+        return function()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -177,7 +184,7 @@ def _in_a_process(act: Callable[[], list[Any]]) -> list[Any]:
         try:
             os.close(reading)
             with os.fdopen(writing, "w") as pipe:
-                json.dump(act(), pipe)
+                json.dump(function(), pipe)
             status = 0
         finally:
             os._exit(status)
@@ -186,43 +193,41 @@ def _in_a_process(act: Callable[[], list[Any]]) -> list[Any]:
         text = pipe.read()
     _, status = os.waitpid(child, 0)
     if status != 0 or not text:
-        raise RuntimeError(f"a timing process ended with {status}")
+        raise RuntimeError(f"a timing process exited with status {status}")
     return list(json.loads(text))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`ROOT DEVICE REGEX`: a line of JSON for each case whose suite the expression finds; the first says how many there are.
+    """Print a line of JSON for each case whose suite matches REGEX.
 
-    A case that is skipped here has no ratio.
+    arguments : ROOT DEVICE REGEX
+
+    The first line has the number of cases. A case that is skipped on this machine has the ratio null.
     """
     warnings.simplefilter("ignore")
     import torch.utils.benchmark
 
-    root, device, wanted = Path(arguments[0]), arguments[1], re.compile(arguments[2])
-    cases = [case for case in found(root, device) if wanted.search(case.suite)]
+    root, device, suites = Path(arguments[0]), arguments[1], re.compile(arguments[2])
+    cases = [case for case in timed_cases(root, device) if suites.search(case.suite)]
     references = ["Timer", "events"] if device == "cuda" else ["Timer"]
-    print(
-        json.dumps(
-            {"cases": len(cases) * len(references), "torch": torch.__version__, "on": _in_a_process(lambda: [devices.model(device)])[0]}
-        ),
-        flush=True,
-    )
-    doubtful = []
+    (model,) = _in_a_process(lambda: [devices.model(device)])
+    print(json.dumps({"cases": len(cases) * len(references), "torch": torch.__version__, "on": model}), flush=True)
+    disagreeing = []
     for reference, case in product(references, cases):
         value = ratio(root, case, device, reference, PROCESSES)
         if value is not None and abs(value - 1) > DISAGREES:
-            doubtful.append((reference, case))  # measured again when all else is done: a neighbour has gone by then, an error has not
+            disagreeing.append((reference, case))  # repeated at the end, when a disturbance is over and a real error is not
         else:
-            _tell(case, reference, value)
-    for reference, case in doubtful:
+            _print_ratio(case, reference, value)
+    for reference, case in disagreeing:
         for _ in range(CONFIRMATIONS):
             value = ratio(root, case, device, reference, MORE)
             if value is None or abs(value - 1) <= DISAGREES:
                 break
-        _tell(case, reference, value)
+        _print_ratio(case, reference, value)
 
 
-def _tell(case: TimedCase, reference: str, value: float | None) -> None:
+def _print_ratio(case: TimedCase, reference: str, value: float | None) -> None:
     row = {"suite": case.suite, "code": case.code, "arguments": case.arguments, "reference": reference, "ratio": value}
     print(json.dumps(row), flush=True)
 

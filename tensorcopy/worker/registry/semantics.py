@@ -1,7 +1,7 @@
-"""What a method promises, and what it is observed to do.
+"""The semantics of a method: storage, graph, device, dtype, layout, warnings.
 
-A promise is written down once in `methods.py`; an observation is made here by running the method on a small tensor and looking.
-The two have the same fields, so that a test, a page and a person can lay them side by side.
+`methods.py` states what each method promises; `observed` runs it on a small tensor and reports what it does. Both have the same fields, so
+that tests, pages and readers can compare them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, Protocol
 
 
 class RunsOnDevices(Protocol):
-    """Has a function of a tensor for each device."""
+    """A method: a function of a tensor for each device."""
 
     on: Mapping[str, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call gives. Read as a sentence about the result `y` of a method on `x`; a field is None where it says nothing.
+    """The result `y` of a method called on `x`; None in fields that do not apply.
 
     gives : "tensor", "ndarray" or "error"
-    shares_storage : whether a later write to x shows in y
-    keeps_graph : whether a gradient of y reaches x
-    is_leaf, requires_grad : as y has them
-    device, dtype : "same" as those of x, or which
-    layout : "same" where the strides of a transposed x are kept, or "contiguous"
-    warns : category and text; no DeprecationWarning
-    raises : type and text; `{device}` stands for the tensor's device
+    shares_storage : whether a later write to x changes y
+    keeps_graph : whether gradients flow from y to x
+    is_leaf, requires_grad : of y
+    device, dtype : "same" where they equal those of x, else their names
+    layout : "same" where y has the strides of a transposed x, or "contiguous"
+    warns : category and text of its warnings, except DeprecationWarning
+    raises : type and text of its error; `{device}` stands for the tensor's device
     """
 
     gives: str = "tensor"
@@ -47,26 +47,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Semantics:
-    """What a method gives for a tensor that does not require grad, and for a leaf that does."""
+    """The outcomes for a tensor without grad, and for a leaf that requires grad."""
 
     plain: Outcome
     with_grad: Outcome
 
 
 def raises(text: str) -> Outcome:
-    """The outcome of a call that fails with `text`, written "Type: message"."""
+    """Return the outcome of a call that raises `text`, as "Type: message"."""
     return Outcome("error", None, None, None, None, None, None, None, raises=text)
 
 
 def array(**fields: Any) -> Outcome:
-    """The outcome of a call that gives an ndarray: there is no graph it could be part of."""
+    """Return the outcome of a call that returns an ndarray, which has no graph."""
     return Outcome(**{"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None, "device": "cpu", **fields})
 
 
 def observed(method: RunsOnDevices, device: str) -> Semantics:
-    """What `method` really does on `device` ("cpu", "cuda", "mps", "xpu"), with the torch that is installed.
+    """Run `method` on `device`, and return what it does with the installed torch.
 
-    Raises nothing of the method's own: an error is an outcome.
+    device : one of `devices.DEVICES`
+
+    An error that the method raises is an outcome, and is not raised.
     """
     return Semantics(
         plain=_outcome(method, device, requires_grad=False),
@@ -77,16 +79,16 @@ def observed(method: RunsOnDevices, device: str) -> Semantics:
 def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outcome:
     import torch
 
-    # transposed, so that a method that lays its result out anew is seen to
+    # transposed, so that a method that changes the layout is detected
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
-    with _every_warning() as caught:
+    with _record_warnings() as caught:
         try:
             y = method.on[device](x)
-        except Exception as error:  # whatever a method raises is what is being asked
+        except Exception as error:  # any error is an outcome
             return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
-    # a DeprecationWarning is numpy 2 speaking to torch's developers, not torch to its users
-    told = [one for one in caught if not issubclass(one.category, DeprecationWarning)]
-    warns = "; ".join(f"{one.category.__name__}: {_first_line(one.message)}" for one in told)
+    # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
+    shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
+    warns = "; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown)
     if not isinstance(y, torch.Tensor):
         return array(
             shares_storage=_shares_storage(x, y),
@@ -101,14 +103,14 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
         device="same" if y.device == x.device else y.device.type,
         dtype="same" if y.dtype == x.dtype else str(y.dtype),
         layout=_layout(x, y.stride()),
-        shares_storage=_shares_storage(x, y),  # last: it writes
+        shares_storage=_shares_storage(x, y),  # last, as it writes to x
         warns=warns,
     )
 
 
 @contextmanager
-def _every_warning() -> Iterator[list[warnings.WarningMessage]]:
-    """What is warned of inside, also what torch says but once in a process: it may have said it for another device."""
+def _record_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Record all warnings, including those that torch emits once per process."""
     import torch
 
     before = torch.is_warn_always_enabled()
@@ -122,25 +124,25 @@ def _every_warning() -> Iterator[list[warnings.WarningMessage]]:
 
 
 def _layout(x: Any, strides: tuple[int, ...]) -> str:
-    """How a result with `strides`, in elements, lies beside x."""
+    """Return the layout of a result with `strides`, in elements, relative to x."""
     if strides == x.stride():
         return "same"
     return "contiguous" if strides == x.contiguous().stride() else str(strides)
 
 
 def _keeps_graph(x: Any, y: Any) -> bool:
-    """Whether y.sum()'s gradient arrives at x."""
+    """Return whether the gradient of y.sum() reaches x."""
     if not y.requires_grad:
         return False
     x.grad = None
     y.sum().backward()
-    arrived = x.grad is not None and bool((x.grad == 1).all())
+    reached = x.grad is not None and bool((x.grad == 1).all())
     x.grad = None
-    return arrived
+    return reached
 
 
 def _shares_storage(x: Any, y: Any) -> bool:
-    """Whether a write to x shows in y. Both are changed."""
+    """Return whether a write to x changes y; writes to x."""
     import torch
 
     with torch.no_grad():
@@ -149,5 +151,8 @@ def _shares_storage(x: Any, y: Any) -> bool:
 
 
 def _first_line(message: Any) -> str:
-    """The text without what changes from build to build: where in torch's sources it was triggered."""
+    """Return the first line, without the source line of torch that triggered it.
+
+    That line differs between builds.
+    """
     return str(message).strip().split("\n")[0].split(" (Triggered internally")[0].strip()

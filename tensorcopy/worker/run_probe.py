@@ -1,0 +1,57 @@
+"""Run one probe inside a release's environment, and print its result as JSON.
+
+`python -m tensorcopy.worker.run_probe MODULE ARGUMENTS…` imports the module and calls its `main(arguments, report_progress)`, which returns
+plain values: the last line. Progress reports are lines before it, such as `{"share": 0.5, "doing": "round 3 of 7"}`. A TensorcopyError is
+printed as `{"error": {...}}`, with exit status 2. `releases/interpreters.py` reads these lines in another process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+from tensorcopy.errors import TensorcopyError
+
+ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
+
+
+def ignore_progress(share: float, doing: str) -> None:
+    """Report nothing."""
+
+
+def print_progress(share: float, doing: str) -> None:
+    """Print a progress report as a line of JSON."""
+    print(json.dumps({"share": share, "doing": doing}), flush=True)
+
+
+def main(module: str, arguments: Sequence[str]) -> int:
+    """Run the probe, print its result or its error, and return the exit status."""
+    try:
+        _import_torch()
+        result = importlib.import_module(module).main(arguments, print_progress)
+    except TensorcopyError as error:
+        print(json.dumps({"error": error.document()}), flush=True)
+        return 2
+    print(json.dumps(result), flush=True)
+    return 0
+
+
+def _import_torch() -> None:
+    """Raise TensorcopyError where torch is not installed."""
+    try:
+        importlib.import_module("torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise TensorcopyError(
+            "there is no torch",
+            got=f"{sys.executable} without it",
+            allowed="torch 1.9 or newer",
+            next="pip install torch, or --interpreter PYTHON",
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
