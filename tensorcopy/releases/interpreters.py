@@ -1,4 +1,4 @@
-"""A Python that has torch, asked through the torch half: a module of it is run there and prints JSON."""
+"""Run a probe of the worker in any Python that has torch, and return its result."""
 
 from __future__ import annotations
 
@@ -8,30 +8,108 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import Relayed, TensorcopyError
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import run_probe as probe_program
 from tensorcopy.worker.registry import operations
+from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 CHECKOUT = operations.CHECKOUT
 
 
 def executable(python: str) -> Path:
-    """The interpreter of this name: "same" is the running one, others are programs or paths. Raises TensorcopyError where there is none."""
-    found = sys.executable if python == "same" else shutil.which(python)
-    if found is None:
+    """Return the path of an interpreter.
+
+    python : "same" for the running one, a program on the PATH, or a path
+
+    Raises TensorcopyError where it does not exist.
+    """
+    path = sys.executable if python == "same" else shutil.which(python)
+    if path is None:
         raise TensorcopyError(
-            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="look at the name again"
+            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="correct the name or the path"
         )
-    return Path(found)
+    return Path(path)
+
+
+def run_probe(
+    python: Path,
+    module: str,
+    *arguments: str,
+    variables: Mapping[str, str] | None = None,
+    report_progress: ReportProgress = ignore_progress,
+) -> dict[str, Any]:
+    """Run a probe in another interpreter, and return its result.
+
+    python : the interpreter
+    module : such as "tensorcopy.worker.probes.size_sweep"; its `main` gets the arguments
+    variables : the environment variables of the process; this process's by default
+    report_progress : called with the share that is done (0 to 1) and the current step
+
+    Raises the TensorcopyError of the probe, and one for an interpreter that cannot run it.
+    """
+    command = [str(python), "-m", probe_program.__name__, module, *arguments]
+    inherited = os.environ if variables is None else variables
+    with (
+        _package() as folder,
+        tempfile.TemporaryFile("w+") as errors,  # a file, since an unread pipe would fill up and block the process
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**inherited, **operations.variables(), "PYTHONPATH": _path(folder, python)},
+            cwd=folder,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        result = _last_document(process.stdout, report_progress)
+        process.wait()
+        errors.seek(0)
+        stderr = errors.read().strip()
+    if "error" in result:
+        raise TensorcopyError.of_document(result["error"])
+    if process.returncode != 0 or not result:
+        raise _failure(command, stderr)
+    return result
+
+
+def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
+    """Return the error for a probe that ended without a result."""
+    return TensorcopyError(
+        f"{command[0]} cannot import torch and tensorcopy's registry",
+        got=stderr.splitlines()[-1] if stderr else "no output",
+        allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
+        next=f"{' '.join(command[:4])} shows the full error",
+    )
+
+
+def _last_document(lines: Iterable[str], report_progress: ReportProgress) -> dict[str, Any]:
+    """Return the last line as JSON, reporting the progress lines before it.
+
+    Empty where the last line is not a JSON object: an own operation may print, too.
+    """
+    document: Any = None
+    for line in lines:
+        try:
+            document = json.loads(line)
+        except ValueError:
+            document = None
+        if isinstance(document, dict) and document.keys() == {"share", "doing"}:
+            report_progress(document["share"], document["doing"])
+    return document if isinstance(document, dict) else {}
 
 
 @contextmanager
 def _package() -> Iterator[Path]:
-    """A folder where a Python finds this package, and nothing that lies beside it in an installation: that is for another Python."""
+    """Yield a folder that contains this package and no other.
+
+    An installed package is copied: the packages installed beside it are for this Python, not for the other one.
+    """
     if (CHECKOUT / "asv.conf.json").exists():
         yield CHECKOUT
         return
@@ -40,61 +118,10 @@ def _package() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _path(here: Path, python: Path) -> str:
-    """PYTHONPATH with this package; the caller's own is for the running Python, not for another."""
-    own = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
-    return os.pathsep.join(filter(None, [str(here), own]))
+def _path(folder: Path, python: Path) -> str:
+    """Return a PYTHONPATH with this package.
 
-
-def asked(
-    python: Path,
-    module: str,
-    *arguments: str,
-    variables: Mapping[str, str] | None = None,
-    tell: Callable[[float, str], None] = lambda share, doing: None,
-) -> dict[str, Any]:
-    """What `python -m MODULE` prints at its end, a JSON object. Raises TensorcopyError where it fails.
-
-    variables : of the process; by default ours, with this package to be found
-    tell : hears what it prints before: the share that is done (0 to 1), and what is being done
+    The caller's PYTHONPATH is kept for the running Python only; it does not fit another one.
     """
-    last = ""
-    with (
-        _package() as here,
-        tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up
-        subprocess.Popen(
-            [str(python), "-m", module, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env={**(os.environ if variables is None else variables), **operations.variables(), "PYTHONPATH": _path(here, python)},
-            cwd=here,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        for line in process.stdout:
-            last = line
-            if line.startswith('{"share": '):
-                step = json.loads(line)
-                tell(step["share"], step["doing"])
-        process.wait()
-        errors.seek(0)
-        said = errors.read().strip().splitlines() or ["nothing"]
-    if process.returncode != 0:
-        if "; allowed: " in said[-1] and "; next: " in said[-1]:
-            raise Relayed(said[-1].removeprefix("tensorcopy.errors.TensorcopyError: "))
-        if said[-1].endswith("No module named 'torch'"):
-            raise TensorcopyError(
-                "there is no torch",
-                got=f"{python} without it",
-                allowed="torch 1.9 or newer",
-                next="pip install torch, or --interpreter PYTHON",
-            )
-        raise TensorcopyError(
-            f"{python} cannot import torch and tensorcopy's registry",
-            got=said[-1],
-            allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
-            next=f"{python} -m {module} shows it whole",
-        )
-    found: dict[str, Any] = json.loads(last)
-    return found
+    callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
+    return os.pathsep.join(filter(None, [str(folder), callers]))

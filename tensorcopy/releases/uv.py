@@ -1,6 +1,6 @@
-"""uv: which Pythons are here, a virtual environment, packages into it, and what an index says of a package.
+"""Run uv: find Pythons, make virtual environments, query the package index.
 
-Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings and are left to it.
+Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 """
 
 from __future__ import annotations
@@ -8,54 +8,55 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tensorcopy.worker import toml
 
 
 class UvFailed(Exception):
-    """uv exited with an error; the text is its last words."""
+    """uv exited with an error; the text is the end of its output."""
 
 
 @cache
 def find_python(minor: str) -> Path | None:
-    """The interpreter of Python `minor`, such as "3.11", that uv finds on this machine outside virtual environments, or None."""
+    """Return the interpreter of Python `minor`, such as "3.11", or None.
+
+    uv looks on this machine, outside virtual environments.
+    """
     try:
-        found = _run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}")
+        path = _run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}")
     except UvFailed:
         return None
-    return Path(found.strip())
+    return Path(path.strip())
 
 
 def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
-    """A fresh virtual environment at `path` with `requirements` in it; what was there is removed. Raises UvFailed."""
+    """Make a virtual environment with `requirements`, replacing any at `path`.
+
+    Raises UvFailed.
+    """
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
     _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements)
 
 
 def interpreter(environment: Path) -> Path:
-    """The Python of a virtual environment."""
+    """Return the Python of a virtual environment."""
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def site_packages(environment: Path) -> Path:
-    """Where a virtual environment keeps its packages."""
+    """Return the site-packages folder of a virtual environment."""
     if os.name == "nt":
         return environment / "Lib" / "site-packages"
     return next((environment / "lib").glob("python*/site-packages"))
 
 
 def packages(environment: Path) -> list[str]:
-    """The names of what is installed in a virtual environment, as far as it is there."""
+    """Return the names of the packages in a virtual environment, even a partial one."""
     return sorted({path.name.split("-")[0] for path in environment.glob("**/site-packages/*.dist-info")})
 
 
@@ -66,12 +67,14 @@ def forget(names: list[str]) -> None:
 
 
 def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
-    """What the index says of one version of a package, as uv's lock file has it: its wheels with file name and upload time.
+    """Return the package index's entry for one version of a package.
+
+    It is an entry of uv's lock file: the wheels with file name and upload time.
 
     Raises UvFailed where there is no such version for Python `python` ("3.11").
     """
     entry = _locked(package, version, f">={python}")
-    for second in range(int(python.split(".")[1]) - 1, 5, -1):  # a lock lists no wheel for a Python before its own first
+    for second in range(int(python.split(".")[1]) - 1, 5, -1):  # a lock file omits wheels for Pythons before its first
         try:
             entry = _locked(package, version, f">=3.{second}")
         except UvFailed:
@@ -80,18 +83,22 @@ def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
 
 
 def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False) -> str | None:
-    """The lowest or the highest version that the index has for a requirement such as "torch>2.14.1" on Python `python`; None where it has
-    none. Raises UvFailed where it cannot be asked.
+    """Return the version that the index has for a requirement, or None.
+
+    requirement : such as "torch>2.14.1", on Python `python`
+    lowest : whether the lowest or the highest matching version is returned
+
+    Raises UvFailed where the index cannot be reached.
     """
     options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "allow" if prereleases else "disallow"]
     try:
-        said = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python, "-",
-                    given=requirement)  # fmt: skip
+        compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python, "-",
+                        stdin=requirement)  # fmt: skip
     except UvFailed as error:
         if "No solution found" in str(error):
             return None
         raise
-    return said.strip().partition("==")[2]
+    return compiled.strip().partition("==")[2]
 
 
 def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
@@ -102,16 +109,16 @@ def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
             encoding="utf-8",
         )
         _run("lock", "--quiet", "--project", directory)
-        lock = tomllib.loads((project / "uv.lock").read_text(encoding="utf-8"))
+        lock = toml.load(project / "uv.lock")
     return next(entry for entry in lock["package"] if entry["name"] == package)
 
 
-def _run(*arguments: str, given: str = "") -> str:
+def _run(*arguments: str, stdin: str = "") -> str:
     environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
-    done = subprocess.run([_program(), *arguments], input=given, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode != 0:
-        raise UvFailed(_last_words(done.stderr))
-    return done.stdout
+    completed = subprocess.run([_program(), *arguments], input=stdin, capture_output=True, text=True, env=environment, check=False)
+    if completed.returncode != 0:
+        raise UvFailed(_end_of(completed.stderr))
+    return completed.stdout
 
 
 @cache
@@ -121,15 +128,15 @@ def _program() -> str:
 
         return str(find_uv_bin())
     except (ImportError, FileNotFoundError):
-        pass  # not installed as a package: the one on the PATH does as well
-    found = shutil.which("uv")
-    if found is None:
+        pass  # not installed as a package: use the program on the PATH
+    path = shutil.which("uv")
+    if path is None:
         raise TensorcopyError(
             "the program uv is missing", got="nothing on the PATH", allowed="uv, any recent version", next="pip install uv"
         )
-    return found
+    return path
 
 
-def _last_words(stderr: str) -> str:
+def _end_of(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return " ".join(lines)[-400:] or "uv said nothing"
+    return " ".join(lines)[-400:] or "no output"
