@@ -1,39 +1,42 @@
-"""asv's result files as JSON: read, checked, stamped and put in their place as a whole.
+"""asv's result files as JSON: read, validated, stamped, and replaced as a whole.
 
-A file is asv's own JSON, version 2, with four keys more at its top level, which asv ignores; result.schema.json describes them, and what
-it does not describe is neither written nor read:
+A file is asv's own JSON, version 2, with four more keys at its top level, which asv ignores. result.schema.json describes them; a file that
+does not match it is neither written nor read:
 
-provenance : what was there when it was last measured (`provenance`), with asv's version and the start as ISO 8601 in UTC
-passes : which samples came from which pass, and what the control read beside each (`passes`)
-methods : every method's code, and what it was observed to do there
-article : how many of the article's statements held there
+"ledger" : the provenance of the last pass, with asv's version and the start as ISO 8601 in UTC
+"passes" : which samples came from which pass, and the control beside each (`passes`)
+"methods" : every method's code, and what it was observed to do
+"article" : how many of the article's statements held
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import passes
 
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
-
 SCHEMA = Path(__file__).with_name("result.schema.json")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
+LONGEST = 300  # characters of a validator's message, which may list every key of the file
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises TensorcopyError, naming the file, for one that is cut off or something else."""
+    """Return a file's JSON object.
+
+    Raises TensorcopyError, naming the file, for one that is cut off or not a JSON object.
+    """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, str(error)) from error
     if not isinstance(document, dict):
         raise damaged(path, type(document).__name__)
@@ -41,7 +44,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def machine(directory: Path) -> dict[str, Any]:
-    """A machine's own file. Raises TensorcopyError where it is damaged or another machine's."""
+    """Return a folder's machine.json.
+
+    Raises TensorcopyError where it is damaged or another machine's.
+    """
     path = directory / "machine.json"
     document = read(path)
     if document.get("machine") != directory.name:
@@ -49,12 +55,58 @@ def machine(directory: Path) -> dict[str, Any]:
     return document
 
 
-def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str, Any] | None = None, journal: Iterable[str] = ()) -> None:
-    """Write the ledger, the observations and a pass's record into a result file that asv has written.
+def documents(directory: Path) -> tuple[dict[Path, dict[str, Any]], list[TensorcopyError], list[TensorcopyError]]:
+    """Return every readable result file, the problems, and the unpublishable ones.
 
-    before : the file's text before this run; asv has dropped what it does not know
+    Files of a machine without a valid machine.json are not read. asv cannot publish past an unpublishable problem.
+    """
+    problems: list[TensorcopyError] = []
+    unpublishable: list[TensorcopyError] = []
+    paths: list[Path] = []
+    for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
+        try:
+            machine(folder)
+            paths += sorted(path for path in folder.glob("*.json") if path.name not in NOT_RESULTS)
+        except TensorcopyError as error:
+            problems.append(error)
+            unpublishable += [error] if (folder / "machine.json").exists() else []  # asv skips a folder without one
+    by_path = {}
+    for path in paths:
+        try:
+            by_path[path] = read(path)
+        except TensorcopyError as error:
+            problems.append(error)
+    return by_path, problems, unpublishable
+
+
+def deleted(directory: Path) -> list[TensorcopyError]:
+    """Return an error for each deleted result that git tracks.
+
+    Raw results are only ever added.
+    """
+    git = shutil.which("git")
+    if git is None or not directory.is_dir():
+        return []
+    done = subprocess.run(
+        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, check=False
+    )  # fails outside a checkout, where nothing is tracked
+    return [
+        TensorcopyError(
+            f"the result file {displayed(directory / name)} is gone",
+            got="a deleted file",
+            allowed="results are only ever added",
+            next=f"git checkout {displayed(directory / name)}",
+        )
+        for name in filter(None, done.stdout.split("\0"))
+    ]
+
+
+def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str, Any] | None = None, journal: Iterable[str] = ()) -> None:
+    """Write provenance, observations and a pass's record into asv's result file.
+
+    before : the file's text before this run; asv has dropped the keys that are not its own
     record : the pass without its suites
-    journal : what the control read, see `passes.added`
+    journal : the control's readings, see `passes.added`
 
     Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
     """
@@ -62,39 +114,52 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
     if earlier:
         _keep_measured(document, earlier)
     if record is not None:
-        then, now = samples_of(earlier), samples_of(document)
-        records = passes.kept(earlier.get("passes", ()), then, now)
+        old, new = samples_of(earlier), samples_of(document)
+        records = passes.still_valid(earlier.get("passes", ()), old, new)
         versions = {suite: dict(zip(document["result_columns"], values))["version"] for suite, values in document["results"].items()}
-        document["passes"] = [*records, {**record, "suites": passes.added(then, now, versions, journal)}]
+        document["passes"] = [*records, {**record, "suites": passes.added(old, new, versions, journal)}]
     document["version"] = document.pop("version")  # last, as asv writes it
     write(path, document)
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator  # who reads no results needs none
+def _validator() -> Callable[[dict[str, Any]], object]:
+    from fastjsonschema import compile  # imported only where results are read
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    validate: Callable[[dict[str, Any]], object] = compile(
+        json.loads(SCHEMA.read_text(encoding="utf-8")), use_formats=False, use_default=False
+    )
+    return validate
 
 
 def fault(document: dict[str, Any]) -> str:
-    """Where a document is not as result.schema.json describes it, and what is wrong there; "" where it is."""
-    from jsonschema.exceptions import best_match
+    """Return where and how a document violates result.schema.json, "" if valid.
 
-    error = best_match(_validator().iter_errors(document))
-    return "" if error is None else f"{'/'.join(str(part) for part in error.absolute_path) or 'top level'}: {error.message}"
+    Such as "passes[0].started must be integer: got 'two'".
+    """
+    from fastjsonschema import JsonSchemaValueException
+
+    try:
+        _validator()(document)
+    except JsonSchemaValueException as error:
+        value = f": got {error.value!r:.60}" if isinstance(error.value, (str, int, float, type(None))) else ""
+        return f"{error.message.removeprefix('data.').removeprefix('data ')[:LONGEST]}{value}"
+    return ""
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
-    """Put a result file in its place as a whole: it is there as it was, or as it will be. Raises TensorcopyError for what is not one."""
-    wrong = fault(document)
-    if wrong:
-        raise damaged(path, wrong)
-    put(path, json.dumps(document, separators=(",", ":")))
+    """Replace a result file as a whole: an interrupted write leaves the old one.
+
+    Raises TensorcopyError for a document that violates the schema.
+    """
+    violation = fault(document)
+    if violation:
+        raise damaged(path, violation)
+    replace(path, json.dumps(document, separators=(",", ":")))
 
 
-def put(path: Path, text: str) -> None:
-    """Write a file as a whole."""
+def replace(path: Path, text: str) -> None:
+    """Write a file as a whole: an interrupted write leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.new")  # on the same file system, so that the rename is one act
     draft.write_text(text, encoding="utf-8")
@@ -102,61 +167,74 @@ def put(path: Path, text: str) -> None:
 
 
 def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
-    """Every suite's samples by case, of the suite's version that the document has."""
+    """Return every suite's samples by case."""
     rows = {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
     return {suite: row["samples"] for suite, row in rows.items() if row.get("samples")}
 
 
 def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """Restore the cases that `document` lost since `before`.
+
+    Where the suite's version or parameters have changed, its old numbers are dropped.
+    """
     columns = document["result_columns"]
     by_case = [column for column in columns if column in ("result", "samples") or column.startswith("stats_")]
     for suite, values in document["results"].items():
-        now = dict(zip_longest(columns, values))
-        then = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
-        if not then["result"] or (now["params"], now["version"]) != (then["params"], then["version"]):
+        new = dict(zip_longest(columns, values))
+        old = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
+        if not old["result"] or (new["params"], new["version"]) != (old["params"], old["version"]):
             continue
-        count = len(then["result"])
-        results = now["result"] or [None] * count
-        lost = [index for index in range(count) if number(results[index]) is None and number(then["result"][index]) is not None]
+        count = len(old["result"])
+        results = new["result"] or [None] * count
+        lost = [index for index in range(count) if number(results[index]) is None and number(old["result"][index]) is not None]
         for column in by_case if lost else ():
-            cells = now[column] or [None] * count
-            now[column] = [(then[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
-        document["results"][suite] = [now[column] for column in columns]
+            cells = new[column] or [None] * count
+            new[column] = [(old[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
+        document["results"][suite] = [new[column] for column in columns]
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    """The passes of a result file, see `passes`. Raises TensorcopyError for a damaged one."""
-    found = read(path).get("passes", [])
-    return list(found)
+    """Return the pass records of a result file, see `passes`.
+
+    Raises TensorcopyError for a damaged one.
+    """
+    return list(read(path).get("passes", []))
 
 
 def suites(directory: Path) -> dict[str, Any]:
-    """Every suite as asv describes it in benchmarks.json. Raises TensorcopyError for a damaged one; none where there is none."""
+    """Return every suite as benchmarks.json describes it, {} without that file.
+
+    Raises TensorcopyError for a damaged one.
+    """
     path = directory / "benchmarks.json"
     return {suite: row for suite, row in read(path).items() if suite != "version"} if path.exists() else {}
 
 
-def holds_nothing(path: Path) -> bool:
-    """Whether a result file has no number in it: everything was skipped."""
+def is_empty(path: Path) -> bool:
+    """Return whether every case of a result file was skipped or failed."""
     return not any(number(value) is not None for row in read(path)["results"].values() for value in row[0] or ())
 
 
 def number(value: Any) -> float | None:
-    """asv's NaN is a skipped case, its null a failed one, its infinity an interval that too few samples give."""
+    """Return a finite number, None for anything else.
+
+    asv writes NaN for a skipped case, null for a failed one, and infinity for an interval of too few samples.
+    """
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
-def name(path: Path) -> Path:
-    """A file's path as a person finds it: from the folder of results on."""
-    return path.relative_to(path.parents[1] if path.name == "benchmarks.json" else path.parents[2])
+def displayed(path: Path) -> Path:
+    """Return a file's path from the folder of results on, as errors show it."""
+    depth = 2 if path.name == "benchmarks.json" else 3  # results/benchmarks.json, results/machine/file.json
+    full = path if len(path.parts) >= depth and ".." not in path.parts else path.resolve()  # a link in a full path keeps its name
+    return Path(*full.parts[-depth:])
 
 
 def damaged(path: Path, got: str) -> TensorcopyError:
-    """What is said of a file that cannot be read."""
-    called = name(path)
+    """Return the error for a file that cannot be read."""
     return TensorcopyError(
-        f"the result file {called} cannot be read",
+        f"the result file {displayed(path)} cannot be read",
         got=got,
-        allowed="what asv has written, whole",
-        next=f"git checkout {called}, or measure again",
+        allowed="a complete file as asv writes it",
+        next=f"git checkout {displayed(path)}, or measure again",
     )

@@ -1,6 +1,6 @@
-"""Which result a name stands for: RELEASE, RELEASE@WORD, FOLDER:RELEASE or FOLDER.
+"""The result that a name selects: RELEASE, RELEASE@WORD, FOLDER:RELEASE or FOLDER.
 
-WORD is a Python ("3.9"), a machine or a build of which there are results; there may be several. A folder alone stands for its newest release.
+WORD is a Python ("3.9"), a machine or a build that has results; a name may have several. A folder alone selects its newest release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class _Name:
-    """A parsed name: the folder, the release ("" for the newest) and the words after "@"."""
+    """A parsed name.
+
+    release : "" for the newest; words : those after "@"
+    """
 
     folder: Path
     release: str
@@ -34,28 +37,32 @@ class _Name:
 
 
 def newest(results: Sequence[Result], release: str = "", machine: str = "", python: str = "") -> Result:
-    """Return the result of the newest release on the machine that measured last, on its newest Python.
+    """Return the newest release's result on the machine that measured last.
+
+    Of several Pythons the newest is taken.
 
     release, machine, python : restrict the choice where given
     Raises TensorcopyError where no result matches.
     """
     order = {row.sha: index for index, row in enumerate(release_table.load())}
     sha = release_table.find(release).sha if release else ""
-    known = [result for result in results if result.sha in order]
-    matching = [r for r in known if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
+    released = [result for result in results if result.sha in order]
+    matching = [r for r in released if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
     if not matching:
-        raise _no_such_result(known, " ".join(filter(None, [release, machine, python])))
+        raise _no_such_result(released, " ".join(filter(None, [release, machine, python])))
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
     return max(on_machine, key=lambda result: (order[result.sha], release_table.minor(result.python)))
 
 
 def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
-    """Return the two results that `before` and `after` name, on one machine wherever both were measured on one.
+    """Return the results that `before` and `after` select.
 
-    folder : of the results, where a name has none
-    machine : measure of both, where given
-    Raises TensorcopyError for a name that matches nothing, and where no machine has measured both.
+    Both are of one machine if any machine has measured both.
+
+    folder : of the results, for a name without a folder
+    machine : restricts both sides where given
+    Raises TensorcopyError for a name that matches nothing, and where no machine has measured both and no name selects a machine.
     """
     names = _parse(before, folder), _parse(after, folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
@@ -70,15 +77,15 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
             allowed="two results of one machine, or machines that are named",
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
-    one = newest(first)
-    other = newest([result for result in second if result.machine == one.machine] if shared else second)
-    return Pair(one, other, tuple(result for results in loaded.values() for result in results.results))
+    first_result = newest(first)
+    second_result = newest([result for result in second if result.machine == first_result.machine] if shared else second)
+    return Pair(first_result, second_result, tuple(result for results in loaded.values() for result in results.results))
 
 
 def _parse(text: str, folder: Path) -> _Name:
-    place, colon, rest = text.rpartition(":")
+    before_colon, colon, after_colon = text.rpartition(":")
     if colon or Path(text).is_dir():
-        folder, text = Path(place if colon else text), rest if colon else ""
+        folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
     release, *words = text.split("@")
@@ -89,7 +96,7 @@ def _loaded(folder: Path) -> Results:
     results = load_results(folder)
     if results.unpublishable or not results.results:
         if results.problems:
-            raise results.problems[0]
+            raise (results.unpublishable or results.problems)[0]
         raise TensorcopyError(
             "nothing to compare", got=f"no results in {folder}", allowed="a folder as asv writes it", next="tensorcopy measure"
         )
@@ -97,25 +104,33 @@ def _loaded(folder: Path) -> Results:
 
 
 def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
-    """The results of known releases that a name allows. Raises TensorcopyError where there is none."""
-    known = {row.sha for row in release_table.load()}
-    matching = [result for result in results.results if result.sha in known and machine in ("", result.machine)]
+    """Return the results of released versions that a name selects.
+
+    Raises TensorcopyError where there is none.
+    """
+    released_shas = {row.sha for row in release_table.load()}
+    released = [result for result in results.results if result.sha in released_shas]
+    matching = [result for result in released if machine in ("", result.machine)]
     for word in name.words:
-        there = sorted({value for result in matching for value in (result.python, result.build, result.machine)})
-        if not re.fullmatch(r"3\.\d+", word) and word not in there:
-            allowed = sorted({value for result in results.results for value in (result.python, result.build, result.machine)})
+        if not re.fullmatch(r"3\.\d+", word) and not any(word in _words(result) for result in matching):
+            allowed = sorted({value for result in results.results for value in _words(result)})
             raise TensorcopyError(
                 "unknown side",
                 got=repr("@".join([name.release, *name.words])),
                 allowed=f"@ and one of {', '.join(allowed)}",
                 next=f"{name.release}@{allowed[0]}",
             )
-        matching = [result for result in matching if word in (result.python, result.build, result.machine)]
+        matching = [result for result in matching if word in _words(result)]
     sha = release_table.find(name.release).sha if name.release else ""
     matching = [result for result in matching if sha in ("", result.sha)]
     if not matching:
-        raise _no_such_result([r for r in results.results if r.sha in known], " ".join(filter(None, [name.release, *name.words, machine])))
+        raise _no_such_result(released, " ".join(filter(None, [name.release, *name.words, machine])))
     return matching
+
+
+def _words(result: Result) -> tuple[str, str, str]:
+    """Return the words that select a result after "@"."""
+    return result.python, result.build, result.machine
 
 
 def _names_machine(name: _Name, loaded: dict[Path, Results]) -> bool:
@@ -126,11 +141,11 @@ def _machines(results: Sequence[Result]) -> str:
     return ", ".join(sorted({result.machine for result in results}))
 
 
-def _no_such_result(known: Sequence[Result], got: str) -> TensorcopyError:
-    there = sorted({f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in known})
+def _no_such_result(released: Sequence[Result], got: str) -> TensorcopyError:
+    available = sorted({f"torch {result.provenance['torch']} on {result.machine}, Python {result.python}" for result in released})
     return TensorcopyError(
         "no such result",
         got=got or "no results",
-        allowed="; ".join(there) or "results/ of a checkout",
+        allowed="; ".join(available) or "results/ of a checkout",
         next="tensorcopy releases lists what was measured",
     )

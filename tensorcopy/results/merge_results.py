@@ -1,0 +1,241 @@
+"""Merge two result files of one release, machine and environment.
+
+`merge` merges folders of them.
+
+Merging is commutative, associative and idempotent. Passes are identified by their id and ordered by their start. The samples of a case are
+those of its passes, one pass after another, and asv's statistics are computed from them anew. Where both files have a different value of
+which there can be only one, the file measured last wins. Of two versions of a suite the higher wins. Of two counts of one case (bytes,
+instructions) the smaller wins: a disturbance only adds to a count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import files, passes
+
+Document = dict[str, Any]
+Row = dict[str, Any]  # of a suite: a value for each of asv's columns
+Summary = Callable[[list[float]], tuple[float, dict[str, Any]]]  # asv's result and statistics columns of a case's samples
+ByPass = dict[str, tuple[list[float], list[int]]]  # by pass id, "" for samples without a record: samples and control in nanoseconds
+
+IDENTITY = ("commit_hash", "env_name", "python", "requirements", "env_vars")
+
+
+class _File:
+    """One of the two files: its suites' rows by column, and its pass records by id."""
+
+    def __init__(self, document: Document) -> None:
+        self.rows: dict[str, Row] = {suite: dict(zip(document["result_columns"], row)) for suite, row in document["results"].items()}
+        self.records: dict[str, Document] = {record["id"]: record for record in document["passes"]}
+        self.document = document
+
+    def by_pass(self, suite: str, index: int, case: int) -> ByPass:
+        """Return a case's samples and their control by pass.
+
+        index : of the case in this file; case : its index in the merged file, for errors
+        """
+        samples = _cell(self.rows[suite], "samples", index) or []
+        try:
+            parts = passes.split_by_pass(self.records.values(), suite, index, samples)
+        except ValueError as error:
+            raise _contradiction(self.document, f"samples of {suite}, case {case}", str(error)) from error
+        return {name: (taken, readings) for name, taken, readings in parts}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A merged case: asv's result, statistics by column, samples, and both by pass."""
+
+    result: Any
+    statistics: dict[str, Any]
+    samples: list[float] | None
+    by_pass: ByPass
+
+
+def merged(first: Document, second: Document, summary: Summary) -> Document:
+    """Return two result files as one.
+
+    Raises TensorcopyError where they have different identities or contradict each other.
+    """
+    older, newer = sorted((first, second), key=lambda document: (document["ledger"]["started"], canonical(_single_values(document))))
+    for name in IDENTITY:
+        if first[name] != second[name]:
+            raise _contradiction(newer, name, _both(first[name], second[name]))
+    both = [_File(document) for document in (older, newer)]
+    records = sorted({record["id"]: record for record in (*older["passes"], *newer["passes"])}.values(), key=_start)
+    rows, record_parts = {}, {}
+    for suite in sorted({*older["results"], *newer["results"]}):
+        having = [file for file in both if suite in file.rows]
+        rows[suite], record_parts[suite] = _suite(suite, having, [record["id"] for record in records], summary)
+    columns = newer["result_columns"]
+    return {
+        **_single_values(newer),
+        "results": {suite: _without_trailing_nulls([row.get(column) for column in columns]) for suite, row in rows.items()},
+        "durations": _greater(older["durations"], newer["durations"]),
+        "passes": [_record(record["id"], both, record_parts) for record in records],
+        "version": newer["version"],
+    }
+
+
+def canonical(value: Any) -> str:
+    """Return a JSON value as text that is equal for equal values, NaN included."""
+    return json.dumps(value, sort_keys=True)
+
+
+def version_order(version: str) -> tuple[int, str]:
+    """Return a sort key of suite versions.
+
+    Ours are numbers; asv's own are hashes of the code, which have no order in time.
+    """
+    return (int(version), "") if version.isdecimal() else (-1, version)
+
+
+def case_count(params: Sequence[Sequence[str]]) -> int:
+    """Return how many cases a suite with these parameters has."""
+    return prod(len(axis) for axis in params)
+
+
+def _single_values(document: Document) -> Document:
+    """Return the keys whose values are taken from one file, not merged.
+
+    Identity, provenance and observations.
+    """
+    return {name: value for name, value in document.items() if name not in ("results", "durations", "passes", "version")}
+
+
+def _start(record: Mapping[str, Any]) -> tuple[str, str]:
+    return record["started"], record["id"]
+
+
+def _record(name: str, both: Sequence[_File], record_parts: Mapping[str, Mapping[str, Document]]) -> Document:
+    """Return the merged record of one pass.
+
+    record_parts : its suites, by suite and pass id
+    """
+    versions = [file.records[name] for file in both if name in file.records]
+    suites = {suite: by_pass[name] for suite, by_pass in record_parts.items() if name in by_pass}
+    return {**max(versions, key=lambda version: canonical({**version, "suites": {}})), "suites": suites}
+
+
+def _suite(suite: str, having: Sequence[_File], order: Sequence[str], summary: Summary) -> tuple[Row, dict[str, Document]]:
+    """Return a suite's merged row, and by pass id its part of the record.
+
+    having : the files that have the suite; order : of the passes, by id
+    """
+    version = max((file.rows[suite]["version"] for file in having), key=version_order)
+    having = [file for file in having if file.rows[suite]["version"] == version]
+    params = max((file.rows[suite]["params"] for file in having), key=lambda axes: (case_count(axes), canonical(axes)))
+    row: Row = {"params": params, "version": version}
+    for column in ("started_at", "duration"):
+        row[column] = max((file.rows[suite][column] for file in having if file.rows[suite].get(column) is not None), default=None)
+    row["profile"] = max((file.rows[suite]["profile"] for file in having if file.rows[suite].get("profile")), default=None)
+    indices = [(file, _indices(suite, file, params)) for file in having]
+    cases = [
+        _case(suite, case, [(file, index[case]) for file, index in indices if case in index], order, summary)
+        for case in range(case_count(params))
+    ]
+    row["result"] = _unless_empty([case.result for case in cases])
+    row["samples"] = _unless_empty([case.samples for case in cases])
+    for column in sorted({column for case in cases for column in case.statistics}):
+        row[column] = _unless_empty([case.statistics.get(column) for case in cases])
+    return row, _record_parts(version, cases)
+
+
+def _case(suite: str, case: int, having: Sequence[tuple[_File, int]], order: Sequence[str], summary: Summary) -> _Case:
+    """Return one merged case from the files that have it, each with its index there."""
+    by_pass = _united(suite, case, [(file, file.by_pass(suite, index, case)) for file, index in having])
+    samples = [sample for name in ("", *order) for sample in by_pass.get(name, ((), ()))[0]]
+    if samples:
+        result, statistics = summary(samples)
+        return _Case(result, statistics, samples, by_pass)
+    return _Case(min((_cell(file.rows[suite], "result", index) for file, index in having), key=_preference), {}, None, by_pass)
+
+
+def _preference(result: Any) -> tuple[int, float]:
+    """Return a sort key of results: numbers, then skipped cases, then failed ones.
+
+    The smaller number comes first.
+    """
+    number = files.number(result)
+    return (0, number) if number is not None else (1 if result is not None else 2, 0.0)
+
+
+def _united(suite: str, case: int, having: Iterable[tuple[_File, ByPass]]) -> ByPass:
+    """Return a case's samples by pass, from all files.
+
+    Raises TensorcopyError where two files differ about one pass.
+    """
+    united: ByPass = {}
+    for file, by_pass in having:
+        for name, (samples, readings) in by_pass.items():
+            earlier_samples, earlier_readings = united.get(name, (samples, readings))
+            if earlier_samples != samples:
+                what = f"samples of {suite}, case {case}, " + (f"pass {name}" if name else "of no pass")
+                raise _contradiction(file.document, what, f"{len(earlier_samples)} of them and {len(samples)} others")
+            united[name] = (samples, max(earlier_readings, readings))
+    return united
+
+
+def _record_parts(version: str, cases: Sequence[_Case]) -> dict[str, Document]:
+    """Return the suite's part of each pass record, by pass id."""
+    parts: dict[str, Document] = {}
+    for index, case in enumerate(cases):
+        for name, (samples, readings) in case.by_pass.items():
+            if name:
+                empty = {"version": version, "samples": [0] * len(cases), "control_ns": [[] for _ in cases]}
+                part = parts.setdefault(name, empty)
+                part["samples"][index], part["control_ns"][index] = len(samples), readings
+    return parts
+
+
+def _indices(suite: str, file: _File, params: list[list[str]]) -> dict[int, int]:
+    """Return each merged case's index in this file.
+
+    Raises TensorcopyError where the file's parameters are not a subset of `params`.
+    """
+    mine = file.rows[suite]["params"]
+    if len(mine) != len(params) or any(not set(fewer) <= set(more) for fewer, more in zip(mine, params)):
+        raise _contradiction(file.document, f"parameters of {suite}, version {file.rows[suite]['version']}", _both(mine, params))
+    merged_index = {case: index for index, case in enumerate(product(*params))}
+    return {merged_index[case]: index for index, case in enumerate(product(*mine))}
+
+
+def _cell(row: Row, column: str, index: int) -> Any:
+    """Return a case's value in a column; asv writes null for a column of nulls."""
+    cells = row.get(column)
+    return cells[index] if cells else None
+
+
+def _unless_empty(cells: list[Any]) -> list[Any] | None:
+    return cells if any(cell is not None for cell in cells) else None
+
+
+def _without_trailing_nulls(row: list[Any]) -> list[Any]:
+    """Return a row as asv writes it."""
+    while row and row[-1] is None:
+        row = row[:-1]
+    return row
+
+
+def _greater(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    return {name: max(first.get(name, 0.0), second.get(name, 0.0)) for name in sorted({*first, *second})}
+
+
+def _both(first: Any, second: Any) -> str:
+    return f"{str(first)[:80]} and {str(second)[:80]}"
+
+
+def _contradiction(document: Document, what: str, got: str) -> TensorcopyError:
+    return TensorcopyError(
+        f"results of {document['params']['machine']} contradict each other: {what} of {document['commit_hash'][:8]}",
+        got=got,
+        allowed="parts of one history: the same passes, or different ones",
+        next="give a suite whose parameters change a higher version, or measure into another folder",
+    )
