@@ -1,7 +1,7 @@
-"""What asv is taught here: torch releases as commits, an environment per release, our pages in `asv publish`.
+"""The asv plugin: torch releases as commits, an environment for each, pages.
 
-The only code of tensorcopy that imports asv. asv imports it by the name in asv.conf.json ("plugins") and finds the classes among the
-subclasses of its own: `Repo`, `Environment`, `OutputPublisher`.
+Only this folder imports asv. asv imports it by the name in asv.conf.json ("plugins") and finds its classes among the subclasses of asv's
+`Repo`, `Environment` and `OutputPublisher`.
 """
 
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment

@@ -1,4 +1,4 @@
-"""asv's configuration and its list of machines, for the dashboard."""
+"""Read and write asv's configuration and its list of machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorcopy.errors import TensorcopyError
 
 @dataclass(frozen=True)
 class Paths:
-    """What asv.conf.json says of where things lie and which Pythons serve."""
+    """The folders and the Python versions that asv.conf.json names."""
 
     results: Path
     html: Path
@@ -25,7 +25,10 @@ class Paths:
 
 
 def paths() -> Paths:
-    """asv.conf.json of the current folder. Raises TensorcopyError where there is none."""
+    """Read asv.conf.json of the current folder.
+
+    Raises TensorcopyError where it is missing.
+    """
     try:
         conf = Config.load()
     except util.UserError as error:
@@ -39,8 +42,11 @@ def paths() -> Paths:
     return Paths(results, html, environments, tuple(conf.pythons))
 
 
-def aside(folder: Path) -> Path:
-    """asv.conf.json of the current folder, but with its results in `folder`; the path of that file, which lies there too."""
+def write_staging(folder: Path) -> Path:
+    """Write a copy of asv.conf.json into `folder`, and return its path.
+
+    With this copy, asv writes its results into the same folder.
+    """
     conf = Config.load()
     document = util.load_json("asv.conf.json", js_comments=True)
     document["results_dir"] = str(folder.absolute() / "results")
@@ -52,20 +58,23 @@ def aside(folder: Path) -> Path:
     return path
 
 
-def register(name: str) -> None:
-    """Make asv know this machine as `name`, with every field, unless it does: `asv machine --yes --machine NAME` saves the name only."""
+def register_machine(name: str) -> None:
+    """Add this machine to asv's list of machines, unless it is listed.
+
+    `asv machine --yes --machine NAME` would save the name only.
+    """
     try:
-        if MachineCollection.load(name)["machine"] == name:  # a host asv does not know is given the only machine it does
+        if MachineCollection.load(name)["machine"] == name:  # for an unlisted host asv returns the only machine in its list
             return
     except util.UserError:
-        pass  # not known yet
-    found = Machine.get_defaults()
+        pass  # not in the list
+    defaults = Machine.get_defaults()
     fields = {
         "machine": name,
-        "os": platform.system(),  # without the kernel's version: any change would begin a new line on asv's graphs
-        "arch": found["arch"],
-        "cpu": found["cpu"],
-        "num_cpu": found["num_cpu"],
-        "ram": found["ram"],
+        "os": platform.system(),  # without the kernel's version: asv's graphs begin a new line at any change
+        "arch": defaults["arch"],
+        "cpu": defaults["cpu"],
+        "num_cpu": defaults["num_cpu"],
+        "ram": defaults["ram"],
     }
     MachineCollection.save(name, fields)

@@ -1,4 +1,4 @@
-"""asv's own judgments, through asv's own code: what ours is held against on the report card."""
+"""Compare and detect steps as asv does, by asv's own code, for the report card."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ FACTOR = 1.1  # `asv compare` without --factor
 
 
 def compared(before: Sequence[float], after: Sequence[float]) -> str:
-    """ "slower", "faster" or "" of two sets of samples, as `asv compare` prints them."""
-    (one, one_stats), (other, other_stats) = (compute_stats(list(samples), 1) for samples in (before, after))
-    sides = ((one, (one_stats, list(before))), (other, (other_stats, list(after))))
-    for word, (first, second) in (("faster", (sides[1], sides[0])), ("slower", (sides[0], sides[1]))):
-        if _is_result_better(first[0], second[0], first[1], second[1], FACTOR):
-            return word
+    """Return `asv compare`'s verdict on two samples: "slower", "faster" or ""."""
+    (median_before, stats_before), (median_after, stats_after) = (compute_stats(list(samples), 1) for samples in (before, after))
+    with_samples_before, with_samples_after = (stats_before, list(before)), (stats_after, list(after))
+    if _is_result_better(median_after, median_before, with_samples_after, with_samples_before, FACTOR):
+        return "faster"
+    if _is_result_better(median_before, median_after, with_samples_before, with_samples_after, FACTOR):
+        return "slower"
     return ""
 
 
 def steps(values: Sequence[float]) -> list[int]:
-    """The first index of every level but the first, as asv's graphs draw them."""
+    """Return the index at which each new level begins, as asv's graphs draw it."""
     return [left for left, _right, *_ in detect_steps(list(values))][1:]

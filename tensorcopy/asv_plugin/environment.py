@@ -1,6 +1,6 @@
-"""asv's environments: one per (release, Python, build), or the torch that an interpreter already has.
+"""asv's environments: one per release and Python, or an interpreter's own.
 
-asv asks an environment to install a "commit", which here means: be the place where that release is.
+asv has an environment install a "commit". Here the environment then switches to the virtual environment of that release.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy.asv_plugin.exits import clearly
+from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import stamp_at_exit
 from tensorcopy.errors import TensorcopyError
@@ -27,15 +27,15 @@ JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmark
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
-    """What both kinds have in common: nothing to create before a release is known, and a name in results like "py3.11-cuda"."""
+    """Base of both environments, with names in results like "py3.11-cuda"."""
 
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
         self._interpreter: Path | None = None
-        self._own: Mapping[str, str] = {}  # variables of what is installed
+        self._own: Mapping[str, str] = {}  # environment variables that the installed torch needs
         self._commit: str | None = None
         super().__init__(conf, python, self._requirements, tagged_env_vars)
-        self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of the control, which knows no release
+        self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of control readings, for all releases
 
     @property
     def name(self) -> str:
@@ -53,13 +53,13 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return True
 
     def create(self) -> None:
-        """Nothing: an environment is built when its release is asked for."""
+        """Do nothing: a virtual environment is built when asv installs its release."""
 
     def run(self, args: list[str], **kwargs: Any) -> Any:
         if self._interpreter is None:
-            with clearly():
+            with exit_on_error():
                 raise TensorcopyError(
-                    "nothing was installed here",
+                    "no release was installed in this environment",
                     got="asv --parallel",
                     allowed="one environment after the other",
                     next="leave --parallel out",
@@ -67,12 +67,15 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         log.debug(f"Running '{' '.join(args)}' in {self.name}")
         return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": self._variables(kwargs.get("env"))})
 
-    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
-        """The process's environment: asv's own variables, and no PYTHONPATH that would mix two worlds."""
+    def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
+        """Return the environment variables of a process in this environment.
+
+        PYTHONPATH is removed: it would mix asv's packages with the release's.
+        """
         variables = {
             **environments.STEADY,
             **operations.variables(),
-            **(given or os.environ),
+            **(from_asv or os.environ),
             **self._global_env_vars,
             **self._own,
             JOURNAL: str(self._journal),
@@ -81,7 +84,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         variables.pop("PYTHONPATH", None)
         return variables
 
-    def _ready(self, release: Release, built: environments.Environment, conf: Any) -> None:
+    def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         self._journal.parent.mkdir(parents=True, exist_ok=True)
@@ -89,11 +92,14 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):
-    """A fresh virtual environment per release, made by uv and kept. `asv run` uses it; its Python is one of asv.conf.json's."""
+    """A virtual environment per release, built once by uv.
+
+    It is the default of `asv run`; asv.conf.json lists its Pythons.
+    """
 
     tool_name = "release"
-    # asv constructs the configuration's environments also when -E names others, and lets go of them again: those alive are meant
-    _alive: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
+    # asv also constructs the configuration's environments when -E names others, and drops them again: the live ones are this run's
+    _live: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         if uv.find_python(python) is None:
@@ -101,40 +107,43 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
         self._directory = Path(conf.env_dir).absolute()
         self._absent = ""
-        ReleaseEnvironment._alive.add(self)
-        TorchReleases.servable = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment._pythons()))
+        ReleaseEnvironment._live.add(self)
+        TorchReleases.why_not_here = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment._pythons()))
 
     def _unavailable(self, conf: Any, python: str) -> NoReturn:
-        """Leave this Python out; where it was asked for by name or none else is left, end with 2: asv would go on without a repository."""
+        """Leave this Python out of the run.
+
+        Where -E names it or no other Python is left, end with exit code 2: asv would go on without a repository.
+        """
         missing = TensorcopyError(
             f"no Python {python} on this machine", got="none that uv finds", allowed=f"CPython {python}", next=f"uv python install {python}"
         )
-        if python not in conf.pythons or (python == conf.pythons[-1] and not self._alive):
-            with clearly():
+        if python not in conf.pythons or (python == conf.pythons[-1] and not self._live):
+            with exit_on_error():
                 raise missing
         raise environment.EnvironmentUnavailable(str(missing))
 
     @classmethod
     def _pythons(cls) -> list[str]:
-        """The Pythons of this run, the newest first."""
-        return sorted({alive.python for alive in cls._alive}, key=minor, reverse=True)
+        """Return the Pythons of this run, newest first."""
+        return sorted({live.python for live in cls._live}, key=minor, reverse=True)
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         if commit_hash == self._commit:
             return
         release, python, build = release_table.find(commit_hash), self._python, self._requirements["build"]
         self._absent = "" if release.runs_on(python) else environments.why_not(release, [python])
-        with clearly():
+        with exit_on_error():
             if self._absent:
-                # asv asks every environment for every release; where there is no wheel, the suites are told to skip
+                # asv installs every release in every environment; where there is no wheel, TENSORCOPY_ABSENT makes the suites skip
                 log.warning(f"torch {release.version} is skipped on Python {python}: {self._absent}")
                 python = self._another_python(release)
             if not environments.is_complete(environments.path_of(self._directory, release, python, build)):
                 log.info(f"Installing torch {release.version} on Python {python}")
-            self._ready(release, environments.build(self._directory, release, python, build), conf)
+            self._use(release, environments.build(self._directory, release, python, build), conf)
 
     def _another_python(self, release: Release) -> str:
-        """One of this run's Pythons that has a wheel, so that the suites can be imported at least."""
+        """Return a Python of this run that has a wheel: asv must import the suites."""
         for python in self._pythons():
             if release.runs_on(python):
                 return python
@@ -145,59 +154,63 @@ class ReleaseEnvironment(_MeasuringEnvironment):
             next=f"-E release:{release.pythons[1]}",
         )
 
-    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
+    def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         absent = {"TENSORCOPY_ABSENT": self._absent} if self._absent else {}
-        return {**super()._variables(given), **absent}
+        return {**super()._variables(from_asv), **absent}
 
 
 class InterpreterEnvironment(_MeasuringEnvironment):
-    """The torch that an interpreter already has: a container, a cluster node, no network. `asv run -E interpreter:same v2.11.0`.
+    """An interpreter with its own torch: `asv run -E interpreter:same v2.11.0`.
 
-    "same" is the running interpreter; a path leads to another. Its release is found by the git SHA of its torch.
+    It needs no installation, as in a container or without a network. "same" is the running interpreter; a path names another. The git SHA
+    of its torch identifies the release.
     """
 
     tool_name = "interpreter"
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
-        with clearly():
+        with exit_on_error():
             executable = interpreters.executable(python)
-            self._place = environments.inspected(executable)
-            provenance = self._place.report["ledger"]
+            self._installed = environments.inspected(executable)
+            provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
-        provenance["asv_runner"] = environments.runner()  # the one that is borrowed below
+        provenance["asv_runner"] = environments.runner()  # from `_runner_folder`
         super().__init__(conf, ".".join(provenance["python"].split(".")[:2]), provenance["build"], tagged_env_vars)
-        TorchReleases.servable = staticmethod(
+        TorchReleases.why_not_here = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
         )
 
     @property
     def name(self) -> str:
-        """Such as "py3.12-cuda-interpreter": its numpy and its wheel are its own, and so is its series."""
+        """Return a name such as "py3.12-cuda-interpreter".
+
+        Its results must not join those of uv's environments: numpy or the wheel may differ.
+        """
         return f"{super().name}-{self.tool_name}"
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         if commit_hash != self._release.sha:
-            with clearly():
+            with exit_on_error():
                 raise TensorcopyError(
                     "this interpreter has another torch",
                     got=release_table.find(commit_hash).version,
                     allowed=self._release.version,
                     next=f"asv run -E interpreter:same {self._release.tag}",
                 )
-        self._ready(self._release, self._place, conf)
+        self._use(self._release, self._installed, conf)
 
-    def _variables(self, given: dict[str, str] | None) -> dict[str, str]:
-        """asv_runner and the suites' imports come from beside asv: nothing needs to be installed where torch is."""
-        return {**super()._variables(given), "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(self._borrowed())])}
+    def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
+        """Add this checkout and asv_runner to PYTHONPATH, instead of installing them."""
+        return {**super()._variables(from_asv), "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(self._runner_folder())])}
 
-    def _borrowed(self) -> Path:
-        """A folder with asv_runner alone in it, which is pure Python."""
+    def _runner_folder(self) -> Path:
+        """Return a folder that holds only a link to asv_runner, which is pure Python."""
         import asv_runner
 
-        folder = Path(self._env_dir).absolute() / "borrowed"
+        folder = Path(self._env_dir).absolute() / "asv-runner"
         folder.mkdir(parents=True, exist_ok=True)
         link = folder / "asv_runner"
-        link.unlink(missing_ok=True)  # it may lead to an asv that is no longer there
+        link.unlink(missing_ok=True)  # it may point to an asv that was removed
         link.symlink_to(Path(asv_runner.__file__).parent)
         return folder
 

@@ -1,26 +1,30 @@
-"""asv run as the program it is, its output read for how far it has come and why it failed."""
+"""Run asv as a subprocess, report its progress and turn its failures into errors."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
-from tensorcopy.errors import Relayed, TensorcopyError
+from tensorcopy.errors import TensorcopyError
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
 SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 
-Tell = Callable[[float, float, str], None]  # share done (0 to 1), seconds since the start of the phase, what is being done
+# arguments: share done (0 to 1), seconds since the phase began, the suite that is running
+ReportProgress = Callable[[float, float, str], None]
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,10 @@ class Run:
 
     release : its tag
     environment : as -E takes it
-    selection : what was asked for, as the pass's record has it
+    selection : the regular expression of suites that the pass's record stores
     cases : a regular expression on names and parameters
     attributes : of asv's benchmarks, such as {"rounds": 1}
-    shard : the part of a greater run that it belongs to, as the pass's record has it
+    shard : the part of a sharded run that the pass belongs to; the pass's record stores it
     """
 
     release: str
@@ -44,83 +48,127 @@ class Run:
     shard: str = ""
 
 
-def measure(run: Run, config: Path, installing: Tell, measuring: Tell) -> None:
-    """Measure, and add the samples to what is there. Raises TensorcopyError where a case failed or nothing could run.
+@dataclass(frozen=True)
+class _Output:
+    """An asv process that has ended.
 
-    config : the asv.conf.json that says where results are
-    installing, measuring : told as it goes
+    error : the error with which tensorcopy's plugin has ended it, if any
     """
-    started, benchmarking = time.monotonic(), 0.0
 
-    def read(line: str) -> None:
-        nonlocal benchmarking
+    exit_code: int
+    lines: Sequence[str]
+    error: TensorcopyError | None
+
+
+class _PhaseReader:
+    """Read the phase and the share done from asv's output, and report them."""
+
+    def __init__(self, report_install: ReportProgress, report_measure: ReportProgress) -> None:
+        self._report_install, self._report_measure = report_install, report_measure
+        self._started, self._measuring_since = time.monotonic(), 0.0
+
+    def read(self, line: str) -> None:
+        now = time.monotonic()
         if "· Benchmarking " in line:
-            benchmarking = time.monotonic()
+            self._measuring_since = now
         percent = PERCENT.match(line)
-        if not benchmarking:  # asv says nothing while it installs
-            installing(0.0, time.monotonic() - started, "")
+        if not self._measuring_since:  # asv prints nothing while it installs
+            self._report_install(0.0, now - self._started, "")
         elif percent:
             suite = SUITE.match(percent[2])
-            measuring(float(percent[1]) / 100, time.monotonic() - benchmarking, suite[1] if suite else "")
+            self._report_measure(float(percent[1]) / 100, now - self._measuring_since, suite[1] if suite else "")
 
+
+def measure(run: Run, config: Path, report_install: ReportProgress, report_measure: ReportProgress) -> None:
+    """Measure one pass with `asv run`, and add its samples to the result file.
+
+    config : the asv.conf.json that names the folder of results
+    report_install, report_measure : called with the progress of either phase
+
+    Raises TensorcopyError where a case failed or nothing could run.
+    """
     arguments = ["run", f"{run.release}^!", "--config", str(config), "-E", run.environment]
     arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine]
     for name, value in run.attributes.items():
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
-    code, lines = _run(arguments, read, {SELECTION: run.selection, SHARD: run.shard})
-    if code != 0:
-        raise _failure(f"asv run {run.release}^! failed", lines, next="the same asv run with --show-stderr tells why")
+    reader = _PhaseReader(report_install, report_measure)
+    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard})
+    if output.error or output.exit_code != 0:
+        raise _failure(f"asv run {run.release}^! failed", output, next="run the same asv run with --show-stderr to see why")
 
 
 def publish() -> None:
-    """`asv publish`. Raises TensorcopyError where asv fails; a damaged result file is for whoever reads the results to tell."""
-    code, lines = _run(["publish"], lambda line: None, {})
-    if code not in (0, 2):  # 2: all is written, but a result file could not be read
-        raise _failure("asv publish failed", lines, next="asv publish --verbose tells why")
+    """Run `asv publish`. Raises TensorcopyError where it fails.
+
+    A result file that cannot be read is no failure here: its reader reports it.
+    """
+    output = _run(["publish"], lambda line: None, {})
+    if output.error or output.exit_code not in (0, 2):  # 2: the site is complete except for a result file that could not be read
+        raise _failure("asv publish failed", output, next="run asv publish --verbose to see why")
 
 
-def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str, str]) -> tuple[int, list[str]]:
-    """asv's exit code and output; each line is handed to `read` as it comes, and "" after each second of silence."""
-    environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "asv", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment
-    ) as process:
-        coming: Queue[str | None] = Queue()
-        Thread(target=_hand_on, args=(process.stdout, coming), daemon=True).start()
-        lines = []
-        while True:
-            try:
-                line = coming.get(timeout=1.0)
-            except Empty:
-                read("")
-                continue
-            if line is None:
-                break
-            lines.append(line)
-            read(line)
-    return process.returncode, lines
+def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str, str]) -> _Output:
+    """Run asv, and call `read` with each line of its output.
+
+    After each second without a line, `read` is called with "".
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        error_file = Path(folder) / "error.json"
+        variables = {**variables, ERROR_FILE: str(error_file), "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+        with subprocess.Popen(
+            [sys.executable, "-m", "asv", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, **variables},
+        ) as process:
+            assert process.stdout is not None
+            lines = []
+            for line in _lines_and_pauses(process.stdout):
+                read(line or "")
+                if line is not None:
+                    lines.append(line)
+        error = TensorcopyError.of_document(json.loads(error_file.read_text(encoding="utf-8"))) if error_file.exists() else None
+    return _Output(process.returncode, lines, error)
 
 
-def _hand_on(output: Iterable[str], coming: Queue[str | None]) -> None:
-    for line in output:
-        coming.put(line.rstrip())
-    coming.put(None)
+def _lines_and_pauses(stream: Iterable[str]) -> Iterator[str | None]:
+    """Yield each line of a stream, and None after each second without one."""
+    queue: Queue[str | None] = Queue()
+
+    def enqueue() -> None:
+        for line in stream:
+            queue.put(line.rstrip())
+        queue.put(None)
+
+    Thread(target=enqueue, daemon=True).start()
+    while True:
+        try:
+            line = queue.get(timeout=1.0)
+        except Empty:
+            yield None
+            continue
+        if line is None:
+            return
+        yield line
 
 
-def _failure(what: str, lines: list[str], *, next: str) -> TensorcopyError:
-    """Our own line where the plugin has ended with one; else what failed, or what was raised; else a line of ours, or asv's last words."""
-    said = [line.split("· ", 1)[-1].strip() for line in lines if line.strip()]
-    ours = [line for line in said if "; allowed: " in line and "; next: " in line]
-    failed = [line.split(" ", 1)[0] for line in said if line.endswith("failed")]
-    raised = [line for line in said if RAISED.match(line)]  # where the suites cannot even be imported
-    if ours and (ours[-1] == said[-1] or not (failed or raised)):
-        return Relayed(ours[-1])
+def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
+    """Return the error of an asv process that has failed.
+
+    It is the plugin's own error; else it names the failed cases, or the exception, or quotes asv's last lines.
+    """
+    if output.error:
+        return output.error
+    texts = [line.split("· ", 1)[-1].strip() for line in output.lines if line.strip()]
+    failed = [text.split(" ", 1)[0] for text in texts if text.endswith("failed")]
+    raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported
     return TensorcopyError(
         what,
-        got=f"failures in {', '.join(failed)}" if failed else raised[-1] if raised else " ".join(said[-2:]),
+        got=f"failures in {', '.join(failed)}" if failed else raised[-1] if raised else " ".join(texts[-2:]),
         allowed="every case measured, or skipped by name",
         next=next,
     )

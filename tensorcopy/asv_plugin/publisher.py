@@ -1,4 +1,4 @@
-"""Our pages in what `asv publish` writes."""
+"""Add tensorcopy's pages to the site that `asv publish` writes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from typing import Any
 from asv.console import log
 from asv.publishing import OutputPublisher
 
+from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 
-ASVS = ("*.js", "*.css", "*.html", "*.ico", "*.png")  # of asv's own explorer, which asks three other hosts for its scripts
+# asv's own explorer, which loads its scripts from three other hosts
+EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
-
-Writer = Callable[[Path, Path], Iterable[TensorcopyError]]  # from the folder of results and the site's folder to what went wrong
+# Write pages from the folder of results into the site's folder; return the problems
+Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
 
 _writers: list[Writer] = []
 
@@ -31,7 +33,7 @@ def register(write: Writer) -> None:
 
 
 class Pages(OutputPublisher):  # type: ignore[misc]
-    """Writes tensorcopy's pages into asv's site, with asv-tachyon for an explorer of all that asv has written beside them."""
+    """Write tensorcopy's pages and asv-tachyon's explorer into asv's site."""
 
     name = "tensorcopy"
     button_label = "tensorcopy"
@@ -40,32 +42,47 @@ class Pages(OutputPublisher):  # type: ignore[misc]
     @classmethod
     def publish(cls, conf: Any, repo: Any, benchmarks: Any, graphs: Any, revisions: Any) -> None:
         html_dir = Path(conf.html_dir)
-        _explorer(html_dir)
-        problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
+        with exit_on_error():
+            _check_writers()
+            replace_explorer(html_dir)
+            problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
         for problem in problems:
             log.error(str(problem))
         if problems:
             atexit.register(_fail)
 
 
-def _explorer(directory: Path) -> None:
-    """asv-tachyon's page and what it needs, in the place of asv's own; asv's feed leads there."""
-    for pattern in ASVS:
+def _check_writers() -> None:
+    if not _writers:
+        raise TensorcopyError(
+            "asv publish has no pages of tensorcopy to write",
+            got='asv.conf.json without the plugin ".tensorcopy.site.publisher"',
+            allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.site.publisher"]',
+            next="add that plugin to asv.conf.json",
+        )
+
+
+def replace_explorer(directory: Path) -> None:
+    """Replace asv's explorer by asv-tachyon's, and link asv's feed to it."""
+    for pattern in EXPLORER_FILES:
         for path in directory.glob(pattern):
             path.unlink()
-    shipped = files("asv_tachyon") / "static"
-    shutil.copyfile(str(shipped / "index.html"), directory / "explorer.html")
-    shutil.copyfile(str(shipped / "favicon.svg"), directory / "favicon.svg")
-    shutil.copytree(str(shipped / "assets"), directory / "assets", dirs_exist_ok=True)
+    static = files("asv_tachyon") / "static"
+    shutil.copyfile(str(static / "index.html"), directory / "explorer.html")
+    shutil.copyfile(str(static / "favicon.svg"), directory / "favicon.svg")
+    shutil.copytree(str(static / "assets"), directory / "assets", dirs_exist_ok=True)
     licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]
     (directory / "assets" / "LICENSE-asv-tachyon.txt").write_text("\n".join(path.read_text() for path in licences), encoding="utf-8")
-    feed = directory / "regressions.xml"  # written before: asv's own publishers have a lower order
+    feed = directory / "regressions.xml"  # exists already: asv's own publishers have a lower order
     if feed.exists():
         feed.write_text(feed.read_text(encoding="utf-8").replace("index.html#", "explorer.html#"), encoding="utf-8")
 
 
 def _fail() -> None:
-    """Exit code 2 after everything is written: asv writes its index after our pages and then says 0."""
+    """End with exit code 2 after asv has written its files.
+
+    asv itself would end with 0.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(2)

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, time, timezone
-from typing import Any
 
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy.asv_plugin.exits import clearly
+from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 
 BRANCH = "releases"
-LIKE_A_RELEASE = re.compile(r"v\d|\d+\.")  # no SHA begins so
+RELEASE_NAME = re.compile(r"v\d|\d+\.")  # matches no SHA
 
 
 class TorchReleases(Repo):  # type: ignore[misc]
-    """The table of releases, asked as asv asks a repository. A commit's hash is PyTorch's own, a tag is "v2.15.0".
+    """The table of releases behind asv's interface of a repository.
 
-    Order is by version, not by date: 2.2.2 came out after 2.3.0. `servable` is set by the environments while something is to be
-    measured: only then do ranges leave out what this machine cannot install.
+    A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0.
+
+    why_not_here : a function from a release to the reason why this machine cannot measure it, or "". The environments set it for
+        `asv run`; only then do ranges leave releases out.
     """
 
     dvcs = "torch-releases"
     _default_branch = BRANCH
-    servable: Any = None  # a function: release -> why not, or ""
+    why_not_here: Callable[[Release], str] | None = None
 
     def __init__(self, url: str, mirror_path: str) -> None:
-        with clearly():
+        with exit_on_error():
             self._releases = release_table.load()
 
     @classmethod
@@ -38,10 +40,10 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return url.endswith("releases.toml")
 
     def checkout(self, path: str, commit_hash: str) -> None:
-        """There is nothing to check out: the suites come from this checkout, the release from its wheel."""
+        """Do nothing: the suites come from this checkout, the release from its wheel."""
 
     def pull(self) -> None:
-        """There is nothing to pull: the table is in this checkout."""
+        """Do nothing: the table is in this checkout."""
 
     def get_range_spec(self, commit_a: str, commit_b: str) -> str:
         return f"{commit_a}..{commit_b}"
@@ -57,27 +59,33 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return self.get_date(name)
 
     def get_hashes_from_range(self, range: str) -> list[str]:
-        """Newest first. "A..B" is after A up to B, "A^!" A alone, a release's name that release, the branch all of them."""
+        """Return the SHAs of a range, newest first.
+
+        "A..B" means the releases after A up to B, "A^!" or "A" that release alone, and the branch all releases.
+        """
         if range.endswith("^!"):
-            return self._hashes([self._named(range[:-2])], asked_for=True)
+            return self._hashes([self._named(range[:-2])], single=True)
         if ".." in range:
             first, last = range.split("..", 1)
-            every = list(self._releases)
-            start = every.index(self._named(first)) + 1 if first else 0
-            end = every.index(self._named(last)) + 1 if last else len(every)
-            return self._hashes(every[start:end])
+            releases = list(self._releases)
+            start = releases.index(self._named(first)) + 1 if first else 0
+            end = releases.index(self._named(last)) + 1 if last else len(releases)
+            return self._hashes(releases[start:end])
         if range in (BRANCH, "HEAD", ""):
             return self._hashes(list(self._releases))
-        return self._hashes([self._named(range)], asked_for=True)
+        return self._hashes([self._named(range)], single=True)
 
     def get_hash_from_name(self, name: str | None) -> str:
-        """A branch, a tag, a version or a SHA. What looks like a release and is none ends asv with one line, exit code 2."""
-        if name is not None and LIKE_A_RELEASE.match(name):
+        """Return the SHA of a branch, a tag, a version or a SHA.
+
+        An unknown version ends asv with exit code 2.
+        """
+        if name is not None and RELEASE_NAME.match(name):
             return str(self._named(name).sha)
         return str(self._find(name).sha)
 
     def get_hash_from_parent(self, name: str) -> str:
-        """The release before `name`, by version."""
+        """Return the SHA of the release before `name`, by version."""
         index = self._releases.index(self._find(name))
         if index == 0:
             raise NoSuchNameError(f"{name}^")
@@ -93,18 +101,24 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return self._hashes(list(self._releases))
 
     def get_new_branch_commits(self, branches: list[str], existing: list[str]) -> list[str]:
-        """Every release without a result, newest first: one that was left out earlier is new too."""
+        """Return the SHAs without a result, newest first.
+
+        A release counts as new even where a later one has a result.
+        """
         new = [commit for commit in self.get_branch_commits(BRANCH) if commit not in existing]
         if existing and not new:
             log.info("every release that can be measured here has a result")
-            raise SystemExit(0)  # asv would call it an error that nothing is left
+            raise SystemExit(0)  # asv would report an empty list as an error
         return new
 
     def get_revisions(self, commits: set[str]) -> dict[str, int]:
         return {release.sha: index for index, release in enumerate(self._releases) if release.sha in commits}
 
     def _find(self, name: str | None) -> Release:
-        """As asv expects it: NoSuchNameError, which asv turns into its own message or into "never heard of it"."""
+        """Return a release by a name that asv passes.
+
+        Raises NoSuchNameError, as asv's interface demands.
+        """
         if name in (None, BRANCH, "HEAD"):
             return self._releases[-1]
         try:
@@ -113,30 +127,38 @@ class TorchReleases(Repo):  # type: ignore[misc]
             raise NoSuchNameError(str(error)) from error
 
     def _named(self, name: str) -> Release:
-        """What a user has typed in a range: an unknown name ends in one line, exit code 2."""
+        """Return a release by a name that a user has typed.
+
+        An unknown name ends asv with exit code 2.
+        """
         if name in (BRANCH, "HEAD"):
             return self._releases[-1]
-        with clearly():
+        with exit_on_error():
             return release_table.find(name)
 
-    def _hashes(self, chosen: list[Release], asked_for: bool = False) -> list[str]:
-        """Newest first, without those that this machine cannot install; one that was asked for by name must not be left out."""
-        kept = []
-        for release in reversed(chosen):
-            reason = TorchReleases.servable(release) if TorchReleases.servable else ""
-            if reason and asked_for:
-                with clearly():
+    def _hashes(self, releases: list[Release], single: bool = False) -> list[str]:
+        """Return the SHAs of the releases that this machine can measure.
+
+        They are sorted newest first. The log names the others.
+
+        single : a user has named this release, so that leaving it out is an error
+        """
+        hashes = []
+        for release in reversed(releases):
+            reason = TorchReleases.why_not_here(release) if TorchReleases.why_not_here else ""
+            if not reason:
+                hashes.append(release.sha)
+            elif single:
+                with exit_on_error():
                     raise TensorcopyError(
                         f"torch {release.version} cannot be measured here",
                         got=reason,
                         allowed="a release that `tensorcopy releases` shows as installable",
                         next="install that Python, or name another release",
                     )
-            if reason:
-                log.warning(f"torch {release.version} is skipped: {reason}")
             else:
-                kept.append(release.sha)
-        if chosen and not kept:
-            log.warning("nothing of this range can be measured here")
-            raise SystemExit(0)  # asv would call it an error that nothing is left
-        return kept
+                log.warning(f"torch {release.version} is skipped: {reason}")
+        if releases and not hashes:
+            log.warning("no release of this range can be measured here")
+            raise SystemExit(0)  # asv would report an empty list as an error
+        return hashes

@@ -1,7 +1,7 @@
-"""The ledger comes into asv's result files when asv has written its last.
+"""Add provenance and a record of the pass to asv's result files at exit.
 
-asv has no place for it: every field of an environment becomes a filter, and with it a line of its own, on asv's site. It ignores what
-it does not know at a file's top level, and drops it when it writes the file again; hence at the end of the process.
+asv has no field for them: a field of an environment would become a filter on asv's site and split the graphs. asv ignores other keys at a
+file's top level, but drops them whenever it writes the file again; hence at the end of the process.
 """
 
 from __future__ import annotations
@@ -16,26 +16,37 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.asv_plugin.exits import pass_on
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files
 
-# the environment's variables by which whoever runs asv says what it asks for, and of what it is a part
+# environment variables with which tensorcopy passes the selection of suites and the shard through asv
 SELECTION, SHARD = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD"
 
 
 @dataclass(frozen=True)
 class _Pending:
-    """What is to be written into the files of one release in one environment, and what was there before this run."""
+    """Data to write into the result files of one release in one environment.
+
+    report : provenance, methods and article
+    record : of this pass
+    journal : control readings that the suites write
+    journal_start : size of the journal in bytes before this run
+    texts_before : the result files before this run
+    """
 
     report: dict[str, Any]
     record: dict[str, Any]
     journal: Path
-    noted: int  # bytes of the journal that were there
-    before: dict[Path, str]
+    journal_start: int
+    texts_before: dict[Path, str]
 
 
 def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str, Any], journal: Path) -> None:
-    """Have `report` and this pass written into the files of this release and environment that asv writes from now on."""
+    """Add `report` and a record of this pass to asv's result files at exit.
+
+    Only the files of this release and environment that asv changes are affected.
+    """
     folder = Path(results_dir).absolute()
     now = datetime.now(timezone.utc)
     provenance = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
@@ -46,43 +57,55 @@ def stamp_at_exit(results_dir: str, sha: str, environment: str, report: dict[str
         **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
         "ledger": provenance,
     }
-    before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}
-    noted = journal.stat().st_size if journal.exists() else 0
-    _all(folder).setdefault((sha, environment), _Pending({**report, "ledger": provenance}, record, journal, noted, before))
+    texts_before = {path: path.read_text(encoding="utf-8") for path in _files(folder, sha, environment)}
+    journal_start = journal.stat().st_size if journal.exists() else 0
+    pending = _Pending({**report, "ledger": provenance}, record, journal, journal_start, texts_before)
+    _pending_of(folder).setdefault((sha, environment), pending)
 
 
 @cache
-def _all(results_dir: Path) -> dict[tuple[str, str], _Pending]:
+def _pending_of(results_dir: Path) -> dict[tuple[str, str], _Pending]:
+    """Return the pending data of a folder of results, by SHA and environment.
+
+    The first call registers its writing at exit.
+    """
     pending: dict[tuple[str, str], _Pending] = {}
     atexit.register(_stamp, results_dir, pending)
     return pending
 
 
 def _files(results_dir: Path, sha: str, environment: str) -> list[Path]:
-    """On whichever machine: asv tells an environment not for which it runs."""
+    """Return the result files of all machines.
+
+    asv does not pass the machine's name to an environment.
+    """
     return list(results_dir.glob(f"*/{sha[:8]}-{environment}.json"))
 
 
-def _stamp(results_dir: Path, pending: dict[tuple[str, str], _Pending]) -> None:
-    for (sha, environment), one in pending.items():
+def _stamp(results_dir: Path, pending_by_key: dict[tuple[str, str], _Pending]) -> None:
+    for (sha, environment), pending in pending_by_key.items():
         for path in _files(results_dir, sha, environment):
-            before = one.before.get(path, "")
-            if path.read_text(encoding="utf-8") == before:
-                continue  # another machine's
+            text_before = pending.texts_before.get(path, "")
+            if path.read_text(encoding="utf-8") == text_before:
+                continue  # of another machine
             try:
-                if not before and files.holds_nothing(path):
-                    path.unlink()  # this release cannot be on this Python: asv has noted so for every case
+                if not text_before and files.is_empty(path):
+                    path.unlink()  # asv has skipped every case: this release has no wheel for this Python
                 else:
-                    files.stamp(path, one.report, before, one.record, _lines(one, sha))
+                    files.stamp(path, pending.report, text_before, pending.record, _journal_lines(pending, sha))
             except TensorcopyError as error:
-                print(error)
+                print(error)  # asv's log is closed by now
+                pass_on(error)
 
 
-def _lines(one: _Pending, sha: str) -> list[str]:
-    """What the suites have written into the journal since, of this release: asv may run several by turns."""
-    if not one.journal.exists():
+def _journal_lines(pending: _Pending, sha: str) -> list[str]:
+    """Return the lines that this run has added to the journal on one release.
+
+    asv may interleave releases.
+    """
+    if not pending.journal.exists():
         return []
-    with one.journal.open("rb") as lines:
-        lines.seek(one.noted)
-        found = [line.split(" ", 1) for line in lines.read().decode().splitlines()]
-    return [line[1] for line in found if line[0] == sha[:8] and len(line) == 2]
+    with pending.journal.open("rb") as journal:
+        journal.seek(pending.journal_start)
+        lines = [line.split(" ", 1) for line in journal.read().decode().splitlines()]
+    return [line[1] for line in lines if line[0] == sha[:8] and len(line) == 2]

@@ -1,4 +1,7 @@
-"""What asv says of a case's samples, through its own code: what is merged reads as if asv had measured it in one go."""
+"""Summarise a case's samples by asv's own code.
+
+Merged results then equal those that asv would have stored after one run.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ from typing import Any
 from asv.util import truncate_float_list
 from asv_runner.statistics import compute_stats
 
-NUMBER = 1  # calls in a sample, as asv counts them: the suites loop by themselves
+NUMBER = 1  # asv's calls in a sample: the suites loop inside each
 
 
 def summary(samples: list[float]) -> tuple[float, dict[str, Any]]:
-    """The median of samples in seconds, and by column ("stats_ci_99_a", ...) what asv's file has of them. `samples` holds one or more."""
+    """Return the median in seconds, and asv's statistics by column.
+
+    The columns have names like "stats_ci_99_a".
+
+    `samples` must not be empty.
+    """
     median, stats = compute_stats(samples, NUMBER)
     return median, {f"stats_{name}": truncate_float_list(value) for name, value in stats.items()}

@@ -1,4 +1,7 @@
-"""Whether asv's figures agree with torch's own Timer, as found inside a release's environment (`timer_crosscheck`). Prints nothing."""
+"""Compare asv's times with torch's own Timer in a release's environment.
+
+The probe `timer_crosscheck` measures both. Prints nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from time import monotonic
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 
+SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
 FILE = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
-WITHIN = 0.03  # of 1, the median over cases
-NONE_OUTSIDE = 0.08  # of 1, any case
+MEDIAN_TOLERANCE = 0.03  # largest deviation of the median ratio from 1
+CASE_TOLERANCE = 0.08  # largest deviation of any case's ratio from 1
+
+# arguments: share done (0 to 1), seconds since the start, the case that was compared
+ReportProgress = Callable[[float, float, str], None]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A case's time through asv over its time by a reference."""
+    """A case's time by asv, divided by its time by a reference."""
 
     suite: str
     code: str
@@ -33,13 +41,13 @@ class Ratio:
 
     @property
     def case(self) -> str:
-        """Such as "x.clone() 16 float32"."""
+        """The code and its arguments, such as "x.clone() numel=16 dtype=float32"."""
         return " ".join([self.code, *(f"{name}={value}" for name, value in self.arguments.items())])
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was compared: `ratios` with `torch` (a version) on a processor or device."""
+    """The ratios measured with a version of `torch`, on a processor or device."""
 
     torch: str
     on: str
@@ -47,54 +55,70 @@ class Agreement:
 
     @property
     def median(self) -> float:
-        return median(one.ratio for one in self.ratios)
+        return median(ratio.ratio for ratio in self.ratios)
 
     @property
     def outside(self) -> tuple[Ratio, ...]:
-        """The cases that disagree, the worst first."""
-        far = [one for one in self.ratios if abs(one.ratio - 1) > NONE_OUTSIDE]
-        return tuple(sorted(far, key=lambda one: -abs(one.ratio - 1)))
+        """The cases that disagree, largest deviation first."""
+        outside = [ratio for ratio in self.ratios if abs(ratio.ratio - 1) > CASE_TOLERANCE]
+        return tuple(sorted(outside, key=lambda ratio: -abs(ratio.ratio - 1)))
 
     @property
     def holds(self) -> bool:
-        return abs(self.median - 1) <= WITHIN and not self.outside
+        return abs(self.median - 1) <= MEDIAN_TOLERANCE and not self.outside
 
 
-def run(
-    environment: Environment,
-    tell: Callable[[float, str], None],
-    *,
-    device: str = "cpu",
-    suites: str = "",
-    root: Path = CHECKOUT / "benchmarks",
-) -> Agreement:
-    """Compare in `environment` every case on `device` whose suite the expression `suites` finds; `tell` hears the share and which.
+@dataclass(frozen=True)
+class Probe:
+    """The arguments of the probe `timer_crosscheck`.
 
-    What disagrees is compared once more in a process of its own: one process in many draws a heap that returns every copy of 4 MiB to the
-    system. Raises TensorcopyError where the comparison fails or has nothing to compare.
+    suites : a regular expression on the names of the suites under `root`
     """
-    found = _compared(environment, tell, device, suites, root)
-    if not found.outside:
-        return found
-    wrong = {one.suite for one in found.outside}
-    again = _compared(environment, tell, device, f"^({'|'.join(map(re.escape, sorted(wrong)))})$", root)
-    better = {_key(one): one for one in again.ratios}
-    return replace(found, ratios=tuple(better.get(_key(one), one) if one in found.outside else one for one in found.ratios))
+
+    environment: Environment
+    device: str = "cpu"
+    suites: str = ""
+    root: Path = CHECKOUT / "benchmarks"
+
+    def command(self) -> list[str]:
+        """Return the command line, for the environment's Python."""
+        module = "tensorcopy.worker.probes.timer_crosscheck"
+        return [str(self.environment.python), "-m", module, str(self.root), self.device, self.suites]
 
 
-def _key(one: Ratio) -> tuple[str, str, str]:
-    return one.suite, one.case, one.reference
+def run(probe: Probe, report_progress: ReportProgress) -> Agreement:
+    """Compare every case of a probe with its reference.
+
+    The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
+    of 4 MiB to the system. Raises TensorcopyError where the comparison fails or has no case.
+    """
+    first = _compare(probe, report_progress)
+    if not first.outside:
+        return first
+    names = sorted({re.escape(ratio.suite) for ratio in first.outside})
+    second = _compare(replace(probe, suites=f"^({'|'.join(names)})$"), report_progress)
+    repeated = {_key(ratio): ratio for ratio in second.ratios}
+    ratios = [repeated.get(_key(ratio), ratio) if ratio in first.outside else ratio for ratio in first.ratios]
+    return replace(first, ratios=tuple(ratios))
 
 
-def _compared(environment: Environment, tell: Callable[[float, str], None], device: str, suites: str, root: Path) -> Agreement:
-    command = [str(environment.python), "-m", "tensorcopy.worker.probes.timer_crosscheck", str(root), device, suites]
+def _key(ratio: Ratio) -> tuple[str, str, str]:
+    return ratio.suite, ratio.case, ratio.reference
+
+
+def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
+    """Run the probe in one process, and read a line of JSON per case from its output."""
+    environment = probe.environment
+    started = monotonic()
     ratios: list[Ratio] = []
+    head: dict[str, Any] = {}
     with (
-        tempfile.TemporaryFile("w+") as errors,  # a pipe that nobody reads meanwhile would fill up
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment.variables(), cwd=CHECKOUT) as process,
+        tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
+        subprocess.Popen(
+            probe.command(), stdout=subprocess.PIPE, stderr=errors, text=True, env=environment.variables(), cwd=CHECKOUT
+        ) as process,
     ):
         assert process.stdout is not None
-        head: dict[str, Any] = {}
         for number, line in enumerate(process.stdout):
             row = json.loads(line)
             if not head:
@@ -102,36 +126,42 @@ def _compared(environment: Environment, tell: Callable[[float, str], None], devi
                 continue
             if row["ratio"] is not None:
                 ratios.append(Ratio(**row))
-            tell(number / head["cases"], f"{row['suite'].rpartition('.')[0]} {row['code']}")
+            report_progress(number / head["cases"], monotonic() - started, f"{row['suite'].rpartition('.')[0]} {row['code']}")
         process.wait()
         errors.seek(0)
-        said = errors.read().strip().splitlines()
-    if process.returncode != 0:
-        raise TensorcopyError(
-            "asv and torch's Timer could not be compared",
-            got=(said or ["nothing"])[-1],
-            allowed="a torch whose torch.utils.benchmark can be imported",
-            next="tensorcopy verify with a newer release",
-        )
-    if not ratios:
-        raise TensorcopyError(
-            "no case was compared", got=f"{device}, {suites!r}", allowed="a suite that times a method there", next="asv check"
-        )
+        _check(process.returncode, errors.read(), ratios, probe)
     return Agreement(head["torch"], head["on"], tuple(ratios))
 
 
+def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -> None:
+    if exit_code != 0:
+        raise TensorcopyError(
+            "asv and torch's Timer could not be compared",
+            got=(errors.strip().splitlines() or [f"exit code {exit_code}"])[-1],
+            allowed="a torch whose torch.utils.benchmark can be imported",
+            next="run tensorcopy verify with a newer release",
+        )
+    if not ratios:
+        raise TensorcopyError(
+            "no case was compared",
+            got=f"{probe.device}, {probe.suites!r}",
+            allowed="a suite that times a method on that device",
+            next="run asv check to see the suites",
+        )
+
+
 def document(agreement: Agreement, day: str) -> dict[str, Any]:
-    """The figures that docs/methodology.md shows: by suite, how many cases, and the median, least and greatest ratio."""
+    """Return the figures of docs/methodology.md, by suite, as plain values."""
     rows = {}
     for suite, ratios in by_suite(agreement.ratios).items():
-        values = [round(one.ratio, 4) for one in ratios]
-        rows[suite] = {"cases": len(values), "median": round(median(values), 4), "least": min(values), "greatest": max(values)}
+        values = [round(ratio.ratio, 4) for ratio in ratios]
+        rows[suite] = {"cases": len(values), "median": round(median(values), 4), "min": min(values), "max": max(values)}
     return {"torch": agreement.torch, "on": agreement.on, "day": day, "median": round(agreement.median, 4), "suites": rows}
 
 
 def by_suite(ratios: Sequence[Ratio]) -> dict[str, list[Ratio]]:
-    """In the order they came, by suite and reference: "copies.BySize, by Timer"."""
-    found: dict[str, list[Ratio]] = {}
-    for one in ratios:
-        found.setdefault(f"{one.suite.rpartition('.')[0]}, by {one.reference}", []).append(one)
-    return found
+    """Group ratios by suite and reference, such as "copies.BySize, by Timer"."""
+    groups: dict[str, list[Ratio]] = {}
+    for ratio in ratios:
+        groups.setdefault(f"{ratio.suite.rpartition('.')[0]}, by {ratio.reference}", []).append(ratio)
+    return groups

@@ -1,4 +1,7 @@
-"""The main job: choose releases, install and measure each, publish the site. Prints nothing: whoever calls is told how far it is."""
+"""Run the main job: install and measure releases, and publish the site.
+
+Prints nothing; reports progress through a callback.
+"""
 
 from __future__ import annotations
 
@@ -10,106 +13,105 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.plan import TIMED, Measurement
-from tensorcopy.measure.progress import Progress, Stage, progress
-from tensorcopy.measure.run_passes import Job, one_pass
+from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Job, measure_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.results.load import Result
 
-QUICKLY = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
+QUICK_SUITES = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
 BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
-SAMPLES = 10  # of a full measurement: the suites' rounds times their repeat
+SAMPLES = 10  # in a full measurement: the suites' rounds times their repeat
 
-INSTALL, CHECK, MEASURE, MEASURE_QUICKLY, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # seconds on two cores, until the pace is known
-
-Tell = Callable[[Progress], None]
+INSTALL, CHECK, MEASURE, MEASURE_QUICK, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # expected seconds on two cores
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is to be measured, newest release first; and a line for each release that is left out, with the reason."""
+    """The measurements, newest release first.
+
+    skipped : a sentence with the reason for each release that this machine cannot install
+    """
 
     measurements: tuple[Measurement, ...]
-    left_out: tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
-def choose(wanted: str, pythons: tuple[str, ...]) -> Selection:
-    """The releases that `wanted` selects; "" is the newest one that this machine can install. `pythons` are preferred in their order.
+def choose(range_text: str, pythons: tuple[str, ...]) -> Selection:
+    """Select the releases of a range that this machine can install.
 
-    Raises TensorcopyError where nothing can be installed.
+    range_text : "" for the newest release that this machine can install
+    pythons : in order of preference
+
+    Raises TensorcopyError where this machine can install none of them.
     """
-    candidates = release_table.select(wanted) if wanted else list(release_table.load())
-    measurements, left_out = [], []
+    candidates = release_table.select(range_text) if range_text else list(release_table.load())
+    measurements, skipped = [], []
     for release in reversed(candidates):
-        served = environments.pythons_for(release, list(pythons))
-        if served:
-            measurements.append(Measurement(release, served[0]))
-            if not wanted:
+        suitable = environments.pythons_for(release, list(pythons))
+        if suitable:
+            measurements.append(Measurement(release, suitable[0]))
+            if not range_text:
                 break
         else:
-            first, last = release.pythons
-            left_out.append(f"torch {release.version} is skipped: it has wheels for Python {first} to {last}, uv finds none of them here")
+            versions = " to ".join(release.pythons)
+            skipped.append(f"torch {release.version} is skipped: it has wheels for Python {versions}, and uv finds none of them here")
     if not measurements:
         raise TensorcopyError(
-            "nothing can be measured here",
-            got=left_out[0],
+            "no release can be measured here",
+            got=skipped[0],
             allowed="a release that `tensorcopy releases` shows as installable",
             next=f"uv python install {candidates[-1].pythons[1]}",
         )
-    return Selection(tuple(measurements), tuple(left_out))
+    return Selection(tuple(measurements), tuple(skipped))
 
 
-def already_measured(found: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
-    """This machine's result for a measurement, if it holds all that would be measured now."""
-    for result in found:
+def already_measured(results: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
+    """Return this machine's result of a measurement, if it is complete.
+
+    A complete result has the suites and as many samples as would be measured now.
+    """
+    for result in results:
         if (result.machine, result.sha, result.environment) == (machine, measurement.release.sha, measurement.environment):
             return result if _complete(result, quick) else None
     return None
 
 
-def run(measurements: list[Measurement], paths: Paths, machine: str, quick: bool, tell: Tell) -> tuple[TensorcopyError, ...]:
-    """Measure, publish, and return what went wrong on the way: a release that failed, a result that cannot be read.
+def run(
+    measurements: list[Measurement], paths: Paths, machine: str, quick: bool, report_progress: Callable[[Progress], None]
+) -> tuple[TensorcopyError, ...]:
+    """Measure, publish the site, and return the errors.
 
-    The others are measured and published all the same. Samples are added to what is there, never put in its place. Raises
-    TensorcopyError where nothing can be published.
+    An error of one release or result file does not stop the others. New samples are added to earlier ones. Raises TensorcopyError where
+    the site cannot be published.
     """
+    stages = [stage for measurement in measurements for stage in _stages(measurement, paths, quick)]
+    reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
+    job = Job(paths, machine, QUICK_SUITES if quick else TIMED, FEW_SAMPLES if quick else {})
     problems = []
-    steps = [step for measurement in measurements for step in _steps(measurement, paths, quick)] + [Stage("publishing the site", PUBLISH)]
-
-    def told(current: int, share: float, elapsed: float, detail: str) -> None:
-        tell(progress(steps, current, share, elapsed, f": {detail}" if detail else ""))
-
-    def waited(current: int, _share: float, elapsed: float, detail: str) -> None:
-        """An installation tells not how far it is: by its expected time, up to nine tenths."""
-        told(current, min(elapsed / steps[current].seconds, 0.9), elapsed, detail)
-
     for number, measurement in enumerate(measurements):
-        told(2 * number, 0.0, 0.0, "")
+        install, measure = 2 * number, 2 * number + 1
+        reporter.at(install)
         try:
-            one_pass(
-                measurement,
-                Job(paths, machine, QUICKLY if quick else TIMED, FEW_SAMPLES if quick else {}),
-                installing=partial(waited, 2 * number),
-                measuring=partial(told, 2 * number + 1),
-            )
+            measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
         except TensorcopyError as error:
             problems.append(error)
-    told(len(steps) - 1, 0.0, 0.0, "")
-    found = load.load_results(paths.results)
-    if found.unpublishable:
-        raise found.unpublishable[0]  # asv would remove the site and then stop at this file
+    reporter.at(len(stages))
+    loaded = load.load_results(paths.results)
+    if loaded.unpublishable:
+        raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
     program.publish()
-    told(len(steps) - 1, 1.0, PUBLISH, "")
-    return (*problems, *found.problems)
+    reporter.at(len(stages), 1.0, PUBLISH)
+    return (*problems, *loaded.problems)
 
 
-def _steps(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
+def _stages(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
     version = measurement.release.version
-    there = environments.is_complete(measurement.path(paths))
+    installed = environments.is_complete(measurement.path(paths))
     return [
-        Stage(f"checking torch {version}" if there else f"installing torch {version}", CHECK if there else INSTALL),
-        Stage(f"measuring torch {version}", MEASURE_QUICKLY if quick else MEASURE),
+        Stage(f"checking torch {version}", CHECK) if installed else Stage(f"installing torch {version}", INSTALL),
+        Stage(f"measuring torch {version}", MEASURE_QUICK if quick else MEASURE),
     ]
 
 

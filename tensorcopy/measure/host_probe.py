@@ -1,6 +1,8 @@
-"""What a machine is doing right now: the host by psutil, NVIDIA's GPUs by their management library. Reads only; starts nothing.
+"""Read the load and the settings of the host and of NVIDIA GPUs.
 
-For MPS, XPU and ROCm there is nothing to ask beyond the host: `gpus` says so.
+psutil reads the host, NVIDIA's management library the GPUs.
+
+For MPS, XPU and ROCm only the host can be read. Reads only; starts nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +16,23 @@ from typing import Any, TypeVar
 import psutil
 import pynvml
 
-WATCHED = 2.0  # seconds during which the processors are watched
-BUSY = 0.2  # of a processor, from which a process is named
+OBSERVATION = 2.0  # seconds over which the load of the processors is measured
+BUSY = 0.2  # share of one processor above which a process is listed
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Host:
-    """The machine itself.
+    """The host's processors, memory and disk.
 
-    cores : processors that this process may run on
-    busy : share of all processors that was used while nothing of ours ran, 0 to 1
-    busiest : names of the processes that used a noteworthy part of a processor
-    memory, disk : bytes that are free; the disk is the one of the folder that was asked about
+    cores : processors that this process may use
+    busy : share of all processors that other processes use, 0 to 1
+    busiest : names of processes that use more than `BUSY` of a processor
+    memory, disk : free bytes
     governor : of the frequency; "" where it cannot be read
     boost : whether the frequency may rise above its base; None where that cannot be read
-    battery : whether it runs on one
+    battery : whether the machine runs on its battery
     """
 
     cores: int
@@ -47,105 +49,112 @@ class Host:
 class Gpu:
     """An NVIDIA GPU; bytes, megahertz and degrees Celsius.
 
+    memory : free bytes
     busy : share of the last second in which it computed, 0 to 1
-    others : processes that hold memory of it
-    slowed : why it runs slower than it could, in NVIDIA's words
+    processes : names of other processes that hold memory of it
+    clock, max_clock : current and highest frequency
+    persistent : whether the driver stays loaded while the GPU is idle
+    slowed_by : reasons for a reduced clock
+    divided : whether it is divided into MIG instances
     """
 
     name: str
     driver: str
     memory: int
     busy: float
-    others: tuple[str, ...]
+    processes: tuple[str, ...]
     clock: int
-    most_clock: int
+    max_clock: int
     temperature: int
     persistent: bool
-    slowed: tuple[str, ...]
+    slowed_by: tuple[str, ...]
     divided: bool
 
 
 def host(folder: Path) -> Host:
-    """Watch the host for `WATCHED` seconds. folder : on the disk where environments go."""
+    """Measure the host for `OBSERVATION` seconds.
+
+    folder : on the disk where environments will be installed
+    """
     running = [process for process in psutil.process_iter(["name"]) if process.pid != os.getpid()]
     for process in running:
-        _share(process)  # the first reading begins the watch
-    busy = psutil.cpu_percent(interval=WATCHED) / 100
-    shares = {process.info["name"] or "?": _share(process) for process in running}
+        _processor_share(process)  # the first reading starts the measurement
+    busy = psutil.cpu_percent(interval=OBSERVATION) / 100
+    shares = {process.info["name"] or "?": _processor_share(process) for process in running}
     while not folder.exists():
         folder = folder.parent
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     return Host(
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else psutil.cpu_count() or 1,
         busy=busy,
-        busiest=tuple(name for name, share in sorted(shares.items(), key=lambda one: -one[1]) if share >= BUSY),
+        busiest=tuple(name for name, share in sorted(shares.items(), key=lambda item: -item[1]) if share >= BUSY),
         memory=psutil.virtual_memory().available,
         disk=psutil.disk_usage(str(folder)).free,
-        governor=_said("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         boost=_boost(),
         battery=battery is not None and not battery.power_plugged,
     )
 
 
 def gpus() -> tuple[list[Gpu], str]:
-    """NVIDIA's GPUs, and why there are none; "" where there are."""
+    """Return the NVIDIA GPUs, and the reason why there are none, or ""."""
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     try:
         driver = pynvml.nvmlSystemGetDriverVersion()
-        found = [_gpu(pynvml.nvmlDeviceGetHandleByIndex(index), driver) for index in range(pynvml.nvmlDeviceGetCount())]
-        return found, "" if found else "the driver shows no GPU"
+        gpus = [_gpu(pynvml.nvmlDeviceGetHandleByIndex(index), driver) for index in range(pynvml.nvmlDeviceGetCount())]
+        return gpus, "" if gpus else "the driver lists no GPU"
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     finally:
         pynvml.nvmlShutdown()
 
 
-SLOWED = {
+SLOWDOWN_REASONS = {
     "nvmlClocksEventReasonSwPowerCap": "power cap",
     "nvmlClocksEventReasonHwSlowdown": "hardware slowdown",
     "nvmlClocksEventReasonSwThermalSlowdown": "heat",
     "nvmlClocksEventReasonHwThermalSlowdown": "heat",
     "nvmlClocksEventReasonHwPowerBrakeSlowdown": "power brake",
-}  # the library's names of what makes times longer
+}  # by the library's names
 
 
 def _gpu(device: Any, driver: str) -> Gpu:
-    reasons = _asked(lambda: pynvml.nvmlDeviceGetCurrentClocksEventReasons(device), 0)
+    reasons = _value_or(lambda: pynvml.nvmlDeviceGetCurrentClocksEventReasons(device), 0)
     return Gpu(
         name=pynvml.nvmlDeviceGetName(device),
         driver=driver,
         memory=pynvml.nvmlDeviceGetMemoryInfo(device).free,
-        busy=_asked(lambda: pynvml.nvmlDeviceGetUtilizationRates(device).gpu / 100, 0.0),
-        others=tuple(_named(one.pid) for one in pynvml.nvmlDeviceGetComputeRunningProcesses(device) if one.pid != os.getpid()),
-        clock=_asked(lambda: pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
-        most_clock=_asked(lambda: pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
-        temperature=_asked(lambda: pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU), 0),
-        persistent=bool(_asked(lambda: pynvml.nvmlDeviceGetPersistenceMode(device), 1)),
-        slowed=tuple(sorted({words for name, words in SLOWED.items() if reasons & getattr(pynvml, name)})),
-        divided=bool(_asked(lambda: pynvml.nvmlDeviceGetMigMode(device)[0], 0)),
+        busy=_value_or(lambda: pynvml.nvmlDeviceGetUtilizationRates(device).gpu / 100, 0.0),
+        processes=tuple(_process_name(row.pid) for row in pynvml.nvmlDeviceGetComputeRunningProcesses(device) if row.pid != os.getpid()),
+        clock=_value_or(lambda: pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
+        max_clock=_value_or(lambda: pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
+        temperature=_value_or(lambda: pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU), 0),
+        persistent=bool(_value_or(lambda: pynvml.nvmlDeviceGetPersistenceMode(device), 1)),
+        slowed_by=tuple(sorted({words for name, words in SLOWDOWN_REASONS.items() if reasons & getattr(pynvml, name)})),
+        divided=bool(_value_or(lambda: pynvml.nvmlDeviceGetMigMode(device)[0], 0)),
     )
 
 
-def _asked(question: Callable[[], T], otherwise: T) -> T:
-    """The answer; not every GPU and not every user is given one."""
+def _value_or(read: Callable[[], T], default: T) -> T:
+    """Read a value; return `default` where the GPU does not provide it."""
     try:
-        return question()
+        return read()
     except pynvml.NVMLError:
-        return otherwise
+        return default
 
 
-def _named(pid: int) -> str:
+def _process_name(pid: int) -> str:
     try:
         return str(psutil.Process(pid).name())
     except psutil.Error:
-        return f"process {pid}"  # another container's
+        return f"process {pid}"  # in another container
 
 
-def _share(process: psutil.Process) -> float:
-    """Of one processor, since the last reading."""
+def _processor_share(process: psutil.Process) -> float:
+    """Return the share of a processor that a process has used since the last call."""
     try:
         return float(process.cpu_percent()) / 100
     except psutil.Error:
@@ -153,13 +162,15 @@ def _share(process: psutil.Process) -> float:
 
 
 def _boost() -> bool | None:
-    boost, no_turbo = _said("/sys/devices/system/cpu/cpufreq/boost"), _said("/sys/devices/system/cpu/intel_pstate/no_turbo")
+    """Return whether boost is on; None where that cannot be read."""
+    boost, no_turbo = _text("/sys/devices/system/cpu/cpufreq/boost"), _text("/sys/devices/system/cpu/intel_pstate/no_turbo")
     if not (boost or no_turbo):
         return None
     return boost == "1" or no_turbo == "0"
 
 
-def _said(path: str) -> str:
+def _text(path: str) -> str:
+    """Return a file's text, or "" where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError:

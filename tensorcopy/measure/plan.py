@@ -1,5 +1,6 @@
-"""Which passes are to be taken: of which releases, on which Pythons, and how many are missing. Starts and prints nothing but uv's search
-for Pythons.
+"""Plan passes: select releases and Pythons, count missing passes, and order them.
+
+Starts no process except uv's search for Pythons.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
 
-TIMED = "^(?!article|memory|instructions)"  # what changes from pass to pass; the article's own grid repeats copies by size more finely
-NEW = "NEW"  # what this machine has not measured yet, beside the last that it has
+TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
+NEW = "NEW"  # the newest release that this machine has measured, and all later ones
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A release to be measured on one of this machine's Pythons, or in an interpreter that has it.
+    """A release to measure, on a Python or in an interpreter that has its torch.
 
-    interpreter : as asv's "-E interpreter:" takes it; "" where uv installs the release
-    build : kind of wheel; "" for the one that uv installs here
+    interpreter : the argument of asv's "-E interpreter:"; "" where uv installs the release
+    build : kind of wheel; "" for the kind that uv installs here
     """
 
     release: Release
@@ -38,32 +39,35 @@ class Measurement:
 
     @property
     def environment(self) -> str:
-        """Its name in results, as asv's plugin gives it."""
+        """The environment's name in results."""
         name = environments.name(self.python, self.build or environments.expected_build())
         return f"{name}-interpreter" if self.interpreter else name
 
     @property
     def tool(self) -> str:
-        """Its environment, as `asv run -E` takes it."""
+        """The environment's specification for `asv run -E`."""
         return f"interpreter:{self.interpreter}" if self.interpreter else f"release:{self.python}"
 
     def file(self, paths: Paths, machine: str) -> Path:
-        """Its result, as asv names it."""
+        """Return the path of its result file."""
         return paths.results / machine / f"{self.release.sha[:8]}-{self.environment}.json"
 
     def path(self, paths: Paths) -> Path:
-        """Where uv installs it."""
+        """Return the folder into which uv installs it."""
         return environments.path_of(paths.environments, self.release, self.python, environments.expected_build())
 
     def is_installed(self, paths: Paths) -> bool:
-        """Whether nothing is to be installed any more."""
+        """Return whether the release can be measured without an installation."""
         return bool(self.interpreter) or environments.is_complete(self.path(paths))
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several equal parts of a run, on machines of one kind: of every release its share of the passes, so that whatever the machines
-    differ by, all releases have alike. `number` counts from 1.
+    """One of several equal parts of a run, each on a machine of the same kind.
+
+    A shard takes its share of the passes of every release, so that differences between the machines affect all releases alike.
+
+    number : from 1 to `of`
     """
 
     number: int
@@ -73,117 +77,140 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def share(self, passes: int) -> int:
-        """How many of so many passes are this part's."""
+        """Return how many of `passes` belong to this shard."""
         return len(range(self.number - 1, passes, self.of))
 
 
 def in_interpreter(python: str) -> Measurement:
-    """The release that an interpreter already has: "same" is the running one. Raises TensorcopyError where that is no known release."""
+    """Return the measurement of an interpreter's own torch.
+
+    python : as asv's "-E interpreter:" takes it; "same" is the running interpreter
+
+    Raises TensorcopyError where that torch is no release of the table.
+    """
     provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(provenance)
     return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 
 
-def selected(
-    wanted: Sequence[str], pythons: tuple[str, ...], measured: Collection[str] = (), *, newest_first: bool = False
+def select(
+    specifications: Sequence[str], pythons: tuple[str, ...], measured: Collection[str] = (), *, newest_first: bool = False
 ) -> tuple[list[Measurement], list[str]]:
-    """What "2.10..", "..2.0.1@3.9" or "NEW" name, and a line for each release that this machine cannot install. Raises TensorcopyError.
+    """Return the measurements of these releases, and why others are skipped.
 
-    pythons : preferred in their order where no @PYTHON says which
-    measured : the SHAs that this machine has results of, for "NEW"
+    specifications : such as "2.10..", "..2.0.1@3.9" or "NEW"; all releases if empty
+    pythons : in order of preference, for specifications without @PYTHON
+    measured : SHAs of the releases that this machine has results of, for "NEW"
+
+    Raises TensorcopyError for a wrong specification, and where this machine can install none of the releases.
     """
-    found, left_out = [], []
-    for text in wanted or [".."]:
-        chosen, at, python = text.partition("@")
+    measurements, skipped = [], []
+    for text in specifications or [".."]:
+        range_text, at, python = text.partition("@")
         if at and not re.fullmatch(r"3\.\d+", python):
-            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9 and the like", next=f"{chosen}@{pythons[-1]}")
-        among = _new(measured) if chosen == NEW else release_table.select(chosen)
-        for release in sorted(among, key=release_table.load().index, reverse=newest_first):
-            one, reason = installable(release, [python] if python else list(pythons))
-            if one is None:
-                left_out.append(f"torch {release.version} is skipped: {reason}")
+            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
+        releases = _new_releases(measured) if range_text == NEW else release_table.select(range_text)
+        for release in sorted(releases, key=release_table.load().index, reverse=newest_first):
+            measurement, reason = installable(release, [python] if python else list(pythons))
+            if measurement is None:
+                skipped.append(f"torch {release.version} is skipped: {reason}")
             else:
-                found.append(one)
-    if not found:
+                measurements.append(measurement)
+    if not measurements:
         raise TensorcopyError(
-            "nothing can be measured here",
-            got=left_out[0],
+            "no release can be measured here",
+            got=skipped[0],
             allowed="a release that `tensorcopy releases` shows as installable",
-            next="uv python install with one of its Pythons",
+            next="install one of its Pythons with uv python install",
         )
-    return list(dict.fromkeys(found)), left_out
+    return list(dict.fromkeys(measurements)), skipped
 
 
 def installable(release: Release, pythons: list[str]) -> tuple[Measurement | None, str]:
-    """A release on the first of these Pythons that it can be installed on; or None, and why."""
+    """Return the measurement of a release, or None and the reason.
+
+    The first of the Pythons that can install the release is used.
+    """
     reason = environments.why_not(release, pythons)
     if reason:
         return None, reason
-    return Measurement(release, next(one for one in pythons if release.runs_on(one) and uv.find_python(one))), ""
+    return Measurement(release, next(python for python in pythons if release.runs_on(python) and uv.find_python(python))), ""
 
 
-def _new(measured: Collection[str]) -> list[Release]:
-    """The last release that was measured, and every later one: they are measured side by side. Where none was, the two newest."""
+def _new_releases(measured: Collection[str]) -> list[Release]:
+    """Return the newest measured release and all later ones.
+
+    They are measured together. Where no release is measured, return the two newest.
+    """
     rows = list(release_table.load())
     last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
     return rows[max(0, last) :]
 
 
-def groups(measurements: Sequence[Measurement], room: int) -> list[list[Measurement]]:
-    """Measurements of which at most `room` environments are on the disk together, the newest in every group: by it the groups compare."""
-    if len(measurements) <= room:
+def groups(measurements: Sequence[Measurement], max_environments: int) -> list[list[Measurement]]:
+    """Divide measurements into groups of at most `max_environments`.
+
+    Every group has the newest release, which makes the groups comparable.
+    """
+    if len(measurements) <= max_environments:
         return [list(measurements)]
-    *others, anchor = measurements
-    return [[*others[start : start + room - 1], anchor] for start in range(0, len(others), room - 1)]
+    *earlier, anchor = measurements
+    size = max_environments - 1
+    return [[*earlier[start : start + size], anchor] for start in range(0, len(earlier), size)]
 
 
-def missing(lacking: Mapping[T, int], random: Random) -> list[T]:
-    """Passes that are still to be taken, in order: round by round, each round in random order, what lacks most first.
+def pass_order(missing: Mapping[T, int], random: Random) -> list[T]:
+    """Order missing passes in rounds, each round in random order.
 
-    lacking : how many of each
+    Items that miss most passes come first.
+
+    missing : the number of missing passes of each item
     """
     order: list[T] = []
-    most = max(lacking.values(), default=0)
-    for number in range(most):
-        some = [one for one, count in lacking.items() if count >= most - number]
-        random.shuffle(some)
-        order += some
+    rounds = max(missing.values(), default=0)
+    for number in range(rounds):
+        items = [item for item, count in missing.items() if count >= rounds - number]
+        random.shuffle(items)
+        order += items
     return order
 
 
-def passes_of(path: Path, suites: str) -> int:
-    """How many passes with this selection of suites a result file has; see `counted`."""
-    return len(counted(path, suites))
+def count_passes(path: Path, suites: str) -> int:
+    """Return the number of passes in a result file that `counted_passes` returns."""
+    return len(counted_passes(path, suites))
 
 
-def lacking(path: Path, suites: str, passes: int, shard: Shard | None = None) -> int:
-    """How many passes with this selection of suites a result file still lacks of `passes`, or this shard of its share of them.
+def missing_passes(path: Path, suites: str, passes: int, shard: Shard | None = None) -> int:
+    """Return how many passes a result file, or this shard of it, misses.
 
-    The shards of a run may be merged at any time: what the others have taken or will take is theirs. Raises TensorcopyError for a damaged
-    file.
+    passes : the number that the file shall have in the end
+
+    The passes of other shards never count as this shard's, whether or not they are merged into the file. Raises TensorcopyError for a
+    damaged file.
     """
-    there = counted(path, suites)
+    records = counted_passes(path, suites)
     if shard is None:
-        return max(0, passes - len(there))
-    parts = [record.get("shard", "") for record in there]
-    of_all = sum(part.endswith(f"/{shard.of}") for part in parts)
-    return max(0, shard.share(passes - (len(there) - of_all)) - parts.count(str(shard)))
+        return max(0, passes - len(records))
+    shards = [record.get("shard", "") for record in records]
+    of_this_run = sum(text.endswith(f"/{shard.of}") for text in shards)
+    before_this_run = len(records) - of_this_run
+    return max(0, shard.share(passes - before_this_run) - shards.count(str(shard)))
 
 
-def counted(path: Path, suites: str) -> list[dict[str, Any]]:
-    """The passes of a result file with this selection of suites that count: of the suites as benchmarks.json beside it knows them, and
-    without those that are left out. What is counted once, such as bytes, has no samples: there every pass with this selection counts.
+def counted_passes(path: Path, suites: str) -> list[dict[str, Any]]:
+    """Return a result file's records that count as passes of these suites.
 
-    Raises TensorcopyError for a damaged one.
+    A pass counts if it is not left out and has samples of the suites' versions in benchmarks.json. A selection without timed suites, such
+    as bytes, has no samples: all its passes count. Raises TensorcopyError for a damaged file.
     """
     if not path.exists():
         return []
-    known = files.suites(path.parents[1])
-    timed = any(row.get("type", "time") == "time" and re.search(suites, name) for name, row in known.items())
+    current = files.suites(path.parents[1])
+    timed = any(row.get("type", "time") == "time" and re.search(suites, name) for name, row in current.items())
     return [
         record
         for record in files.records(path)
         if record["selection"] == suites
         and not record.get("left_out")
-        and (not timed or any(row["version"] == known.get(suite, {}).get("version") for suite, row in record["suites"].items()))
+        and (not timed or any(row["version"] == current.get(suite, {}).get("version") for suite, row in record["suites"].items()))
     ]

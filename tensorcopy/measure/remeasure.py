@@ -1,7 +1,7 @@
-"""The two sides of a comparison measured again, alternating, beside the results. Prints nothing.
+"""Measure both results of a comparison again, in turns. Prints nothing.
 
-The samples of a confirmation lie in a folder of their own that is removed at its start: they were taken because of what the results said,
-and would bend the history if they joined it.
+The samples go to a separate folder, which is emptied at the start of a confirmation. They must not join the results: cases are measured
+again because of their results, and such samples would bias the history.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,96 +19,109 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Stage, progress
+from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
 
-# Brings both sides of the confirmation with this number up to so many passes of these cases, interleaved, and returns their results
-Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
 
+def measurer(
+    before: Result, after: Result, paths: Paths, report_progress: Callable[[Progress], None]
+) -> Callable[[int, Sequence[Case], int], tuple[Result, Result]]:
+    """Return a function that measures the releases or Pythons of two results again.
 
-def measurer(before: Result, after: Result, paths: Paths, tell: Callable[[Progress], None]) -> Again:
-    """Return a function that measures two releases or Pythons again on this machine.
-
-    Raises TensorcopyError where this machine is not the one of the results, or cannot install them.
+    `analysis.retest` calls it. Its arguments are the number of the confirmation, the cases, and the number of passes that each release
+    shall have in the end. Raises TensorcopyError where this machine is not the results' machine, or cannot install the releases.
     """
     pair, machine = _measurements(before, after), before.machine
-    configuration.register(machine)
-    aside = replace(paths, results=paths.environments.parent / "confirmation")
-    begun: set[int] = set()
+    configuration.register_machine(machine)
+    separate = replace(paths, results=paths.environments.parent / "confirmation")
+    started: set[int] = set()
 
-    def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
-        if time not in begun:
-            begun.add(time)
-            shutil.rmtree(aside.results, ignore_errors=True)
-        _measure(pair, Job(aside, machine, expression(cases)), passes, tell, f"confirmation {time}")
-        return _measured(pair, aside, before)
+    def measure_again(confirmation: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
+        if confirmation not in started:
+            started.add(confirmation)
+            shutil.rmtree(separate.results, ignore_errors=True)
+        job = Job(separate, machine, expression(cases))
+        _measure_alternating(pair, job, passes, report_progress, f"confirmation {confirmation}")
+        return _load_pair(pair, separate, before)
 
-    return again
+    return measure_again
 
 
 def _measurements(before: Result, after: Result) -> tuple[Measurement, Measurement]:
     if before.machine != after.machine or (before.sha, before.python) == (after.sha, after.python):
         raise TensorcopyError(
-            "this cannot be measured again",
+            "these results cannot be measured again",
             got=f"torch {before.provenance['torch']} on {before.machine} and {after.provenance['torch']} on {after.machine}",
-            allowed="two releases or Pythons of this machine",
+            allowed="two releases or Pythons of one machine",
             next="leave --confirm out",
         )
-    one, other = (
-        plan.selected([f"{result.provenance['torch'].partition('+')[0]}@{result.python}"], (result.python,))[0][0]
-        for result in (before, after)
-    )
-    return one, other
+    return _measurement_of(before), _measurement_of(after)
 
 
-def _measure(pair: tuple[Measurement, Measurement], job: Job, passes: int, tell: Callable[[Progress], None], title: str) -> None:
-    """Bring both sides up to so many passes, A B B A. Raises TensorcopyError."""
-    there = [len(records) for records in (_records(one.file(job.paths, job.machine)) for one in pair)]
-    order = [pair[index] for index in alternating(there, passes)]
-    steps = [Stage(one.release.version, run_passes.PASS / 4) for one in order]
-    for number, one in enumerate(order):
+def _measurement_of(result: Result) -> Measurement:
+    version = result.provenance["torch"].partition("+")[0]
+    measurements, _ = plan.select([f"{version}@{result.python}"], (result.python,))
+    return measurements[0]
 
-        def told(share: float, elapsed: float, detail: str, number: int = number) -> None:
-            tell(progress(steps, number, share, elapsed, f", {title}"))
 
-        run_passes.one_pass(one, job, told, told)
+def _measure_alternating(
+    pair: tuple[Measurement, Measurement], job: Job, passes: int, report_progress: Callable[[Progress], None], title: str
+) -> None:
+    """Measure the missing passes of both releases, in the order A B B A.
+
+    Raises TensorcopyError where a pass fails.
+    """
+    counts = [len(_records(measurement.file(job.paths, job.machine))) for measurement in pair]
+    order = [pair[index] for index in alternating(counts, passes)]
+    stages = [Stage(f"{measurement.release.version}, {title}", run_passes.PASS / 4) for measurement in order]
+    reporter = Reporter(stages, report_progress)
+    for number, measurement in enumerate(order):
+        report = partial(reporter.at, number)
+        run_passes.measure_pass(measurement, job, report, report)
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
     return files.records(path) if path.exists() else []
 
 
-def _measured(pair: tuple[Measurement, Measurement], paths: Paths, wanted: Result) -> tuple[Result, Result]:
-    read = load.load_results(paths.results)
-    if read.problems:
-        raise read.problems[0]
-    one, other = (next(r for r in read.results if r.path == Path(m.file(paths, wanted.machine))) for m in pair)
-    here = one.provenance["cpu"]
-    if here != wanted.provenance["cpu"]:
+def _load_pair(pair: tuple[Measurement, Measurement], paths: Paths, original: Result) -> tuple[Result, Result]:
+    """Load the new results.
+
+    Raises TensorcopyError where `original` is of another machine with the same name.
+    """
+    loaded = load.load_results(paths.results)
+    if loaded.problems:
+        raise loaded.problems[0]
+    by_path = {result.path: result for result in loaded.results}
+    before, after = (by_path[measurement.file(paths, original.machine)] for measurement in pair)
+    cpu = before.provenance["cpu"]
+    if cpu != original.provenance["cpu"]:
         raise TensorcopyError(
             "this is not the machine of the results",
-            got=str(here),
-            allowed=f"{wanted.machine}, {wanted.provenance['cpu']}",
-            next="leave --confirm out, or measure both sides here",
+            got=str(cpu),
+            allowed=f"{original.machine}, {original.provenance['cpu']}",
+            next="leave --confirm out, or measure both releases here",
         )
-    return one, other
+    return before, after
 
 
-def alternating(there: Sequence[int], passes: int) -> Iterator[int]:
-    """Which of two sides is next, A B B A, until both have so many passes.
+def alternating(counts: Sequence[int], passes: int) -> Iterator[int]:
+    """Yield the index (0 or 1) of the next item to measure, A B B A.
 
-    there : how many each has
+    Ends when both have `passes` passes.
+
+    counts : the number of passes that each already has
     """
     for number in range(passes):
         for index in ((0, 1), (1, 0))[number % 2]:
-            if there[index] <= number:
+            if counts[index] <= number:
                 yield index
 
 
 def expression(cases: Sequence[Case]) -> str:
-    """A regular expression that finds these cases by asv's names for them, and no others."""
+    """Return a regular expression that matches asv's names of these cases only."""
     names = []
     for case in cases:
         values = ", ".join(f"'?{re.escape(value)}'?" for _, value in case.parameters)

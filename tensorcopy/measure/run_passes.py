@@ -1,14 +1,14 @@
-"""Passes: several short ones of each release, in random order over releases, each stored whole or not at all. Prints nothing.
+"""Measure passes: several short ones of each release, in random order.
 
-asv measures a pass beside the results, on a copy of the one file it adds to. The file takes its place in results/ by one rename, with the
-pass's record in it: whatever is interrupted, a pass is there once or not yet, and the same command goes on with those that are missing.
+asv measures a pass in a staging folder, on a copy of the result file that it adds to. One rename then moves the file, with the pass's
+record in it, into results/. After an interruption each pass is therefore stored completely or not, and the same command measures the
+missing ones. Prints nothing.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,28 +18,31 @@ from random import Random
 from statistics import median
 from time import monotonic
 
+from filelock import FileLock, Timeout
+
 from tensorcopy.asv_plugin import program
-from tensorcopy.asv_plugin.configuration import Paths, aside
-from tensorcopy.asv_plugin.program import Tell
+from tensorcopy.asv_plugin.configuration import Paths, write_staging
+from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.plan import Measurement, Shard, groups, lacking, missing, passes_of
-from tensorcopy.measure.progress import Progress, Stage, progress
+from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
+from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
 from tensorcopy.results import files
+from tensorcopy.worker.devices import ACCELERATORS
 
-# A pass is one process tree. What strays is the process, not its samples: beyond three, a pass's time buys more as another pass.
+# A pass is one process tree. Times vary between processes more than within one: beyond three samples, another pass tells more.
 ONE_ROUND = {"rounds": 1, "repeat": 3}
-INSTALL, PASS = 30.0, 60.0  # seconds on two cores, until the pace is known
+INSTALL, PASS = 30.0, 60.0  # expected seconds on two cores
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a pass is of, and where it goes.
+    """The suites of a pass and the place of its results.
 
     machine : its name in results
     suites : a regular expression on asv's names
     attributes : of asv's benchmarks
-    shard : the part of a run that it belongs to
+    shard : the part of a sharded run
     """
 
     paths: Paths
@@ -50,126 +53,158 @@ class Job:
 
 
 def measure_all(
-    measurements: Sequence[Measurement], job: Job, *, passes: int, room: int, random: Random, tell: Callable[[Progress], None]
+    measurements: Sequence[Measurement],
+    job: Job,
+    *,
+    passes: int,
+    max_environments: int,
+    random: Random,
+    report_progress: Callable[[Progress], None],
 ) -> list[TensorcopyError]:
-    """Bring every measurement up to `passes`, and return what went wrong on the way; the others are measured all the same.
+    """Measure the missing passes of every measurement, and return the errors.
 
-    room : how many environments may be on the disk together; those of a finished group are removed where there is more than one
+    A measurement that fails does not stop the others.
+
+    passes : the number that each measurement shall have in the end
+    max_environments : how many environments may be on the disk together; with more releases, each finished group is removed
     """
     problems: list[TensorcopyError] = []
-    divided = groups(measurements, room)
-    for number, group in enumerate(divided):
+    all_groups = groups(measurements, max_environments)
+    for number, group in enumerate(all_groups):
         wanted = dict.fromkeys(group, passes)
-        wanted[group[-1]] += number * passes  # the anchor is measured anew beside every group
-        order = missing({one: lacking(one.file(job.paths, job.machine), job.suites, wanted[one], job.shard) for one in group}, random)
-        problems += _one_group(order, job, tell)
-        if len(divided) > 1:
-            for one in group[:-1]:
-                environments.remove(one.path(job.paths))
+        wanted[group[-1]] += number * passes  # the anchor is measured again with every group
+        missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
+        problems += _measure_group(pass_order(missing, random), job, report_progress)
+        if len(all_groups) > 1:
+            for measurement in group[:-1]:
+                environments.remove(measurement.path(job.paths))
     return problems
 
 
-def _one_group(order: Sequence[Measurement], job: Job, tell: Callable[[Progress], None]) -> Iterator[TensorcopyError]:
-    """Passes one after the other; a measurement that fails is not tried again."""
+def _measure_group(order: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None]) -> Iterator[TensorcopyError]:
+    """Measure passes in this order.
+
+    A measurement that stores nothing is not tried again.
+    """
     failed: set[Measurement] = set()
-    paces: list[float] = []
-    for current, one in enumerate(order):
-        if one in failed:
+    durations: list[float] = []
+    for number, measurement in enumerate(order):
+        if measurement in failed:
             continue
-        pace = median(paces) if paces else PASS
-        steps = [Stage(_named(another), pace + (0 if another.is_installed(job.paths) else INSTALL)) for another in order]
-
-        def told(share: float, elapsed: float, detail: str, current: int = current, steps: list[Stage] = steps) -> None:
-            tell(progress(steps, current, share, elapsed, f", pass {current + 1} of {len(steps)}{detail and ': '}{detail}"))
-
-        began, installed = monotonic(), one.is_installed(job.paths)
-        there = passes_of(one.file(job.paths, job.machine), job.suites)
+        reporter = Reporter(_stages(order, job.paths, median(durations) if durations else PASS), report_progress)
+        began, installed = monotonic(), measurement.is_installed(job.paths)
+        path = measurement.file(job.paths, job.machine)
+        passes_before = count_passes(path, job.suites)
         try:
-            one_pass(one, job, partial(_waited, told), told)
+            measure_pass(measurement, job, partial(_report_install, reporter, number), partial(reporter.at, number))
         except TensorcopyError as error:
-            if passes_of(one.file(job.paths, job.machine), job.suites) == there:
-                failed.add(one)  # nothing came of it; where only some case failed, the next pass is taken
+            if count_passes(path, job.suites) == passes_before:  # else only some cases failed, and the next pass is taken
+                failed.add(measurement)
             yield error
         if installed:
-            paces.append(monotonic() - began)
+            durations.append(monotonic() - began)
 
 
-def _named(one: Measurement) -> str:
-    return f"torch {one.release.version} on Python {one.python}"
+def _stages(order: Sequence[Measurement], paths: Paths, seconds: float) -> list[Stage]:
+    return [
+        Stage(
+            f"torch {measurement.release.version} on Python {measurement.python}, pass {number} of {len(order)}",
+            seconds + (0 if measurement.is_installed(paths) else INSTALL),
+        )
+        for number, measurement in enumerate(order, 1)
+    ]
 
 
-def _waited(told: Tell, share: float, elapsed: float, detail: str) -> None:
-    """asv is silent while it installs and checks."""
-    told(0.0, elapsed, "checking what is installed")
+def _report_install(reporter: Reporter, number: int, _share: float, elapsed: float, _detail: str) -> None:
+    """Report the installation and its check, during which asv prints nothing."""
+    reporter.at(number, 0.0, elapsed, "checking the installation")
 
 
-def one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> None:
-    """Measure, and put the result in its place whole. Raises TensorcopyError, also where only some cases failed: the others are stored."""
-    with _alone(job.paths.environments.parent):
-        _one_pass(one, job, installing, measuring)
+def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
+    """Measure one pass and store it as a whole.
+
+    Raises TensorcopyError, also where only some cases failed: the others are stored.
+    """
+    with measuring_lock(job.paths.environments.parent):
+        _measure_pass(measurement, job, report_install, report_measure)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one measurement run in a checkout at a time: two would disturb each other, and share the folder of the pass.
+def measuring_lock(folder: Path) -> Iterator[None]:
+    """Allow one measurement at a time in a checkout.
 
-    The lock goes with its process, however that ends. Raises TensorcopyError.
+    Two would slow each other down and share the staging folder. The operating system releases the lock when its process ends, even where
+    the process is killed. Raises TensorcopyError while another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "measuring").open("w") as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise TensorcopyError(
-                    "something is being measured in this checkout", got="a lock that is held", allowed="one at a time", next="wait for it"
-                ) from error
+    lock = FileLock(folder / "measuring.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise TensorcopyError(
+            "another process is measuring in this checkout",
+            got=f"{error.lock_file} locked",
+            allowed="one measurement at a time",
+            next="wait until it has ended",
+        ) from error
+    try:
         yield
+    finally:
+        lock.release()
 
 
-def _one_pass(one: Measurement, job: Job, installing: Tell, measuring: Tell) -> None:
-    aside_folder = job.paths.environments.parent / "pass"
-    shutil.rmtree(aside_folder, ignore_errors=True)
-    target, config = one.file(job.paths, job.machine), aside(aside_folder)
-    draft = aside_folder / "results" / job.machine / target.name
+def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
+    target = measurement.file(job.paths, job.machine)
+    staging = job.paths.environments.parent / "pass"
+    draft = _stage(staging, target, job.machine)
+    records_before = files.records(target) if target.exists() else []
+    cases = job.suites + (_without_absent(records_before[-1]["ledger"]["accelerators"]) if records_before else "")
+    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""))
+    try:
+        program.measure(run, write_staging(staging), report_install, report_measure)
+    finally:
+        stored = draft.exists() and len(files.records(draft)) > len(records_before)
+        if stored:
+            _replace_json(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
+            _replace_json(draft.with_name("machine.json"), target.with_name("machine.json"))
+            _replace_json(draft, target)  # last: with it, the pass counts as stored
+    if not stored:
+        raise TensorcopyError(
+            f"no result was stored of torch {measurement.release.version} on Python {measurement.python}",
+            got="a run of asv that measured no case",
+            allowed=f"suites that match {job.suites!r} and can run there",
+            next=f"run asv run {measurement.release.tag}^! -E {measurement.tool} --bench … --show-stderr to see why",
+        )
+    shutil.rmtree(staging)
+
+
+def _stage(staging: Path, target: Path, machine: str) -> Path:
+    """Copy a result file and its machine.json into an empty staging folder.
+
+    Return the path of the result's copy, which asv extends or creates.
+    """
+    shutil.rmtree(staging, ignore_errors=True)
+    draft = staging / "results" / machine / target.name
     draft.parent.mkdir(parents=True)
     for path in (target, target.with_name("machine.json")):
         if path.exists():
             shutil.copyfile(path, draft.with_name(path.name))
-    known = files.records(target) if target.exists() else []
-    cases = job.suites + (_without(known[-1]["ledger"]["accelerators"]) if known else "")
-    try:
-        program.measure(
-            program.Run(one.release.tag, one.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or "")),
-            config,
-            installing,
-            measuring,
-        )
-    finally:
-        if draft.exists() and len(files.records(draft)) > len(known):
-            _put(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
-            _put(draft.with_name("machine.json"), target.with_name("machine.json"))
-            _put(draft, target)  # last: it says that the pass is there
-    if not draft.exists() or len(files.records(draft)) == len(known):
-        raise TensorcopyError(
-            f"nothing was stored of torch {one.release.version} on Python {one.python}",
-            got="a run of asv without a number",
-            allowed=f"suites that {job.suites!r} finds and that can run there",
-            next=f"asv run {one.release.tag}^! -E {one.tool} --bench … --show-stderr shows why",
-        )
-    shutil.rmtree(aside_folder)
+    return draft
 
 
-def _without(accelerators: Mapping[str, str]) -> str:
-    """The end of a regular expression that leaves out what a pass before has found absent: a skipped case still costs a process."""
-    absent = [device for device in ("cuda", "mps", "xpu") if device not in accelerators]
+def _without_absent(accelerators: Mapping[str, str]) -> str:
+    """Return the end of a regular expression that excludes absent devices.
+
+    A skipped case would still cost a process.
+
+    accelerators : of the environment, as an earlier pass has recorded them
+    """
+    absent = [device for device in ACCELERATORS if device not in accelerators]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""
 
 
-def _put(source: Path, target: Path) -> None:
-    """Move a JSON file into its place at once, over what is there."""
+def _replace_json(source: Path, target: Path) -> None:
+    """Write a JSON file over `target` in one step, unless its values are equal."""
     text = source.read_text(encoding="utf-8")
     if not target.exists() or json.loads(target.read_text(encoding="utf-8")) != json.loads(text):
-        files.put(target, text)
+        files.replace(target, text)
