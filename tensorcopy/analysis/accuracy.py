@@ -1,221 +1,298 @@
-"""The report card: how often the judge is right, and how often wrong, on what is known. Prints nothing.
+"""Measure how often `compare` and `history` are right, next to asv's detection.
 
-Three questions, each with the answer that asv's own judgment gives on the same data. Two sides: passes of one release against themselves,
-and against the same with a known share of work added, really measured (`injected_slowdowns`). Histories: series with and without a step, with
-the noise of the shipped passes. Somebody else's data: series that people have annotated.
+Comparisons: passes of one release against other passes of the same release, and against passes with a known share of work added, all really
+measured (`measure.injected_slowdowns`). Histories: simulated series with and without a step, with the noise of the shipped passes.
+Annotated: series from another project in which people have marked the changes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import exp, log
 from random import Random
 from statistics import median
 from typing import Any, Protocol
 
 from tensorcopy.analysis import change_points, comparisons
-from tensorcopy.analysis.two_sample import MARGIN, Samples, Verdict, judge
+from tensorcopy.analysis.two_sample import MARGIN, judge
+from tensorcopy.analysis.verdict import Samples, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result, Results
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise.spread import scaled_deviations
 
-SPLITS = 20  # of the passes of one release into two halves, at random, the first all but as they were measured
-SERIES = 500  # simulated, of each kind
-POINTS = 27  # releases on an axis
+SPLITS = 20  # of the passes of one release into two halves, at random; the first keeps the order of measurement
+SERIES = 500  # simulated for each size of step
+POINTS = 27  # releases in a simulated series
 STEPS = (0.05, 0.10, 0.25)
-WITHIN = 5  # points from the annotated one, as a hit
+WITHIN = 5  # points from the annotated one that count as found
 SEED = 1
+UNCHANGED = ("as-it-is", "again")  # the two measurements without added work
 
-Passes = list[tuple[tuple[float, ...], tuple[float, ...]]]  # of a case: each one's samples as measured, and as our judge takes them
+ReportShare = Callable[[float], None]
 
 
 class Detector(Protocol):
-    """Another judge, to compare ours with: "slower", "faster" or "" of two sets of samples; where a series steps."""
+    """The detection that ours is compared with."""
 
-    def compared(self, before: Sequence[float], after: Sequence[float], /) -> str: ...
+    def compared(self, before: Sequence[float], after: Sequence[float], /) -> str:
+        """Return "slower", "faster" or "" for two sets of samples."""
 
-    def steps(self, values: Sequence[float], /) -> list[int]: ...
+    def steps(self, values: Sequence[float], /) -> list[int]:
+        """Return the indices at which a series changes."""
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The verdicts, ours and those of `asv compare`, for one share of added work."""
+
+    change: float
+    comparisons: int
+    verdicts: Mapping[Verdict, int]
+    asv_slower: int
+    asv_faster: int
+
+
+@dataclass
+class Score:
+    """Counts of the true changes that were detected, and of false ones.
+
+    delays : points from the true change to the detected one
+    """
+
+    changes: int = 0
+    detected: int = 0
+    false: int = 0
+    delays: list[int] = field(default_factory=list)
+
+    def add(self, steps: Sequence[int], truth: int | None, *, within: int) -> None:
+        """Count the steps of a series that changes at `truth`; None for no change."""
+        near = [step for step in steps if truth is not None and abs(step - truth) <= within]
+        self.changes += truth is not None
+        self.detected += bool(near)
+        self.false += len(steps) - len(near)
+        if truth is not None and near:
+            self.delays.append(min((step - truth for step in near), key=abs))
+
+    @property
+    def recall(self) -> float | None:
+        return self.detected / self.changes if self.changes else None
+
+    @property
+    def precision(self) -> float | None:
+        return self.detected / (self.detected + self.false) if self.detected + self.false else None
+
+    @property
+    def delay(self) -> float | None:
+        """The median delay."""
+        return median(self.delays) if self.delays else None
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The score on simulated series with a step of one size; 0 for no step."""
+
+    step: float
+    series: int
+    score: Score
+    asv: Score
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """The score on annotated series."""
+
+    source: str
+    licence: str
+    series: int
+    points: int
+    score: Score
+    asv: Score
+
+
+@dataclass(frozen=True)
+class Card:
+    """The whole report card.
+
+    passes : on each side; quiet : of them, in the median case
+    releases : points in a simulated series
+    """
+
+    torch: str
+    python: str
+    cpu: str
+    day: str
+    passes: int
+    quiet: int
+    releases: int
+    margin: float
+    comparisons: tuple[Comparisons, ...]
+    histories: tuple[Histories, ...]
+    annotated: Annotated | None
 
 
 def card(
-    of: Results,
+    slowdowns: Results,
     shipped: Results,
-    annotated: Mapping[str, Any] | None,
-    told: Callable[[float, str], None],
+    annotated_series: Annotated | None,
+    report_progress: Callable[[float, str], None],
     *,
     shares: Mapping[str, float],
     asv: Detector,
-) -> dict[str, Any]:
-    """The whole card, as plain values. Raises TensorcopyError where the known changes were not measured.
+) -> Card:
+    """Return the report card.
 
-    of : the known changes; shipped : the results whose noise is simulated
-    shares : by known change, the share of work that it adds
-    asv : asv's own judgment
+    Raises TensorcopyError if the injected slowdowns were not measured.
+
+    slowdowns : the results with and without added work; shipped : the results whose noise is simulated
+    shares : the share of work that each of the slowdowns adds, by name
     """
-    variants = {one.machine: one for one in of.results}
+    variants = {result.machine: result for result in slowdowns.results}
     missing = [name for name in shares if name not in variants]
     if missing:
         raise TensorcopyError(
-            "no known changes were measured",
+            "the injected slowdowns were not measured",
             got=f"no {', '.join(missing)}",
             allowed=", ".join(shares),
             next="tensorcopy report-card --measure",
         )
-    same = variants["as-it-is"]
-    beside = [one for one in shipped.results if noise.same_kind(one, same)]
-    judged = list(two_sides(variants, beside, lambda share: told(share / 2, "two sides"), shares, asv))
-    return {
-        "torch": same.provenance["torch"],
-        "python": same.provenance["python"],
-        "cpu": same.provenance["cpu"],
-        "day": same.provenance["started"][:10],
-        "passes": min(len(one.passes) for one in variants.values()),
-        "quiet": min(int(median(_judged(one))) for one in variants.values()),
-        "releases": POINTS,
-        "margin": MARGIN,
-        "two_sides": judged,
-        "histories": list(histories(beside, lambda share: told((1 + share) / 2, "histories"), asv)),
-        "annotated": annotated,
-    }
+    unchanged = variants[UNCHANGED[0]]
+    others = [result for result in shipped.results if machine_drift.same_kind(result, unchanged)]
+    return Card(
+        torch=unchanged.provenance["torch"],
+        python=unchanged.provenance["python"],
+        cpu=unchanged.provenance["cpu"],
+        day=unchanged.provenance["started"][:10],
+        passes=min(len(result.passes) for result in variants.values()),
+        quiet=min(int(median(len(result.timings[case].usable) for case in _cases(result))) for result in variants.values()),
+        releases=POINTS,
+        margin=MARGIN,
+        comparisons=tuple(compare_variants(variants, others, lambda share: report_progress(share / 2, "comparisons"), shares, asv)),
+        histories=tuple(simulate(others, lambda share: report_progress((1 + share) / 2, "histories"), asv)),
+        annotated=annotated_series,
+    )
 
 
-def _judged(one: Result) -> list[int]:
-    """Of each case that torch can change, in how many passes the machine was quiet."""
-    return [len(timing.judged) for case, timing in one.timings.items() if not case.suite.startswith(comparisons.NOT_TORCHS)]
+def _cases(result: Result) -> list[Case]:
+    """Return the cases of a result that torch can change."""
+    return [case for case in result.timings if not case.suite.startswith(comparisons.WITHOUT_TORCH)]
 
 
-def two_sides(
-    variants: Mapping[str, Result], beside: Sequence[Result], told: Callable[[float], None], shares: Mapping[str, float], asv: Detector
-) -> Iterator[dict[str, Any]]:
-    """For each known change, how many cases got which verdict, from the judge and from `asv compare`.
+@dataclass(frozen=True)
+class _Passes:
+    """The quiet samples of a case by pass, as measured and corrected for drift."""
 
-    variants : by name, as `injected_slowdowns` measures them; beside : other results of that machine, which tell how passes stray
+    measured: tuple[tuple[float, ...], ...]
+    corrected: tuple[tuple[float, ...], ...]
+
+    def take(self, indices: Sequence[int]) -> _Passes:
+        return _Passes(tuple(self.measured[index] for index in indices), tuple(self.corrected[index] for index in indices))
+
+    @property
+    def samples(self) -> list[float]:
+        return [sample for samples in self.measured for sample in samples]
+
+
+_Pairs = Mapping[Case, tuple[_Passes, _Passes]]
+
+
+def compare_variants(
+    variants: Mapping[str, Result], others: Sequence[Result], report_share: ReportShare, shares: Mapping[str, float], asv: Detector
+) -> Iterator[Comparisons]:
+    """Yield the verdicts for each share of added work.
+
+    variants : by name, as `injected_slowdowns` measures them; others : results of the same machine, which show the noise
     """
-    cases = [case for case in variants["as-it-is"].timings if not case.suite.startswith(comparisons.NOT_TORCHS)]
-    drift = noise.fit_drift([*variants.values(), *beside], cases)  # each variant has a folder of its own, and yet they are one machine's
-    others = drift.noise(beside, cases)
-    timings = {name: result.timings for name, result in variants.items()}
-    plain = {name: {case: _passes(timings[name][case], drift.passes(case, timings[name][case])) for case in cases} for name in variants}
-    questions: list[tuple[float, dict[Case, tuple[Passes, Passes]]]] = []
+    cases = _cases(variants[UNCHANGED[0]])
+    drift = machine_drift.fit_drift([*variants.values(), *others], cases)  # one machine, although each variant has its own folder
+    noise = drift.noise(others, cases)
+    passes: dict[str, dict[Case, _Passes]] = {}
+    for name, result in variants.items():
+        passes[name] = {}
+        for case in cases:
+            timing = result.timings[case]
+            measured = tuple(pass_samples.quiet for pass_samples in timing.usable)
+            passes[name][case] = _Passes(measured, drift.passes(case, timing))
+    rounds = [(0.0, pairs) for pairs in _splits(passes, cases)]
+    for name, share in shares.items():
+        for baseline in UNCHANGED if share else ():
+            rounds.append((share, {case: (passes[baseline][case], passes[name][case]) for case in cases}))
+    verdicts: dict[float, Counter[Verdict]] = {}
+    asv_verdicts: dict[float, Counter[str]] = {}
+    for number, (share, pairs) in enumerate(rounds):
+        report_share(number / len(rounds))
+        changes = judge(
+            {case: (Samples(before.corrected), Samples(after.corrected)) for case, (before, after) in pairs.items()}, noise=noise
+        )
+        verdicts.setdefault(share, Counter()).update(change.verdict for change in changes.values())
+        asv_verdicts.setdefault(share, Counter()).update(asv.compared(before.samples, after.samples) for before, after in pairs.values())
+    for share, counts in verdicts.items():
+        yield Comparisons(share, counts.total(), counts, asv_verdicts[share]["slower"], asv_verdicts[share]["faster"])
+
+
+def _splits(passes: Mapping[str, Mapping[Case, _Passes]], cases: Sequence[Case]) -> Iterator[_Pairs]:
+    """Yield the passes of both unchanged variants, divided into random halves."""
     random = Random(SEED)
     for split in range(SPLITS):
         pairs = {}
         for case in cases:
-            both = [*plain["as-it-is"][case], *plain["again"][case]]
+            first, second = (passes[name][case] for name in UNCHANGED)
+            joined = _Passes(first.measured + second.measured, first.corrected + second.corrected)
+            order = list(range(len(joined.measured)))
             if split:
-                random.shuffle(both)
-            half = len(both) // 2
-            pairs[case] = both[:half], both[half:]
-        questions.append((0.0, pairs))
-    for name, share in shares.items():
-        for other in ("as-it-is", "again") if share else ():
-            questions.append((share, {case: (plain[other][case], plain[name][case]) for case in cases}))
-    found: dict[float, list[dict[str, int]]] = {}
-    for number, (share, pairs) in enumerate(questions):
-        told(number / len(questions))
-        changes = judge({case: (_side(before), _side(after)) for case, (before, after) in pairs.items()}, noise=others)
-        row = {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict}
-        theirs = [asv.compared(_all(before), _all(after)) for before, after in pairs.values()]
-        found.setdefault(share, []).append({**row, "asv slower": theirs.count("slower"), "asv faster": theirs.count("faster")})
-    for share, rows in found.items():
-        yield {"change": share, "comparisons": len(rows) * len(cases), **{name: sum(row[name] for row in rows) for name in rows[0]}}
+                random.shuffle(order)
+            half = len(order) // 2
+            pairs[case] = joined.take(order[:half]), joined.take(order[half:])
+        yield pairs
 
 
-def histories(results: Sequence[Result], told: Callable[[float], None], asv: Detector) -> Iterator[dict[str, Any]]:
-    """For each size of step, in how many simulated series it is seen, within a point, and how many steps are seen where there is none.
+def simulate(results: Sequence[Result], report_share: ReportShare, asv: Detector) -> Iterator[Histories]:
+    """Yield the score for each size of step. A step counts as found within one point.
 
-    A point is the median of four passes, each as far from the level as a pass of a random case was from its release's.
+    A point is the median of four passes, which deviate from the level as passes of a random case deviate from their release's median.
     """
     random = Random(SEED)
     pools = list(_pools(results))
     for number, size in enumerate((0.0, *STEPS)):
-        ours = _Score()
-        theirs = _Score()
-        for one in range(SERIES):
-            told((number + one / SERIES) / (1 + len(STEPS)))
+        ours, theirs = Score(), Score()
+        for series in range(SERIES):
+            report_share((number + series / SERIES) / (1 + len(STEPS)))
             pool = random.choice(pools)
-            at = random.randrange(1, POINTS) if size else None
-            level = [0.0] * POINTS if at is None else [0.0] * at + [log(1 + size)] * (POINTS - at)
+            truth = random.randrange(1, POINTS) if size else None
+            level = [0.0] * POINTS if truth is None else [0.0] * truth + [log(1 + size)] * (POINTS - truth)
             drawn = [[middle + random.choice(pool) * random.choice((-1, 1)) for _ in range(4)] for middle in level]
             values = [exp(median(point)) for point in drawn]
-            ours.add([step.index for step in change_points.steps(values)], at, within=1)
-            theirs.add(asv.steps(values), at, within=1)
-        yield {"step": size, "series": SERIES, **ours.row(), "asv": theirs.row()}
+            ours.add([step.index for step in change_points.steps(values)], truth, within=1)
+            theirs.add(asv.steps(values), truth, within=1)
+        yield Histories(size, SERIES, ours, theirs)
 
 
-def annotated(document: Mapping[str, Any], asv: Detector) -> dict[str, Any]:
-    """Hits and false alarms on series with `median` and `first_slow_index`, null where nothing changed. Raises TensorcopyError."""
+def annotated(document: Mapping[str, Any], asv: Detector) -> Annotated:
+    """Return the score on series with `median` and `first_slow_index` or null."""
     series = document.get("series") if isinstance(document, dict) else None
-    if not isinstance(series, list) or not all({"median", "first_slow_index"} <= set(one) for one in series):
+    if not isinstance(series, list) or not all({"median", "first_slow_index"} <= set(row) for row in series):
         raise TensorcopyError(
             "not an annotated data set",
             got=f"{document!r:.60}",
             allowed='{"series": [{"median": [...], "first_slow_index": 14 or null}, ...]}',
             next="a file of that form",
         )
-    ours, theirs = _Score(), _Score()
-    for one in series:
-        ours.add([step.index for step in change_points.steps(one["median"])], one["first_slow_index"], within=WITHIN)
-        theirs.add(asv.steps(one["median"]), one["first_slow_index"], within=WITHIN)
-    points = sum(len(one["median"]) for one in series)
-    return {
-        "source": document.get("source", ""),
-        "licence": document.get("licence", ""),
-        "series": len(series),
-        "points": points,
-        **ours.row(points),
-        "asv": theirs.row(points),
-    }
-
-
-class _Score:
-    """Counts what was found of what was there."""
-
-    def __init__(self) -> None:
-        self.there = self.found = self.false = 0
-        self.delays: list[int] = []
-
-    def add(self, steps: Sequence[int], at: int | None, *, within: int) -> None:
-        near = [step for step in steps if at is not None and abs(step - at) <= within]
-        self.there += at is not None
-        self.found += bool(near)
-        self.false += len(steps) - len(near)
-        if at is not None and near:
-            self.delays.append(min((step - at for step in near), key=abs))
-
-    def row(self, points: int | None = None) -> dict[str, Any]:
-        """Counts and, where they can be had, shares; a delay in points."""
-        told = self.found + self.false
-        row: dict[str, Any] = {"there": self.there, "found": self.found, "false": self.false}
-        row["recall"] = self.found / self.there if self.there else None
-        row["precision"] = self.found / told if told else None
-        row["delay"] = median(self.delays) if self.delays else None
-        if points:
-            row["false per 1,000 points"] = 1000 * self.false / points
-        return row
+    ours, theirs = Score(), Score()
+    for row in series:
+        ours.add([step.index for step in change_points.steps(row["median"])], row["first_slow_index"], within=WITHIN)
+        theirs.add(asv.steps(row["median"]), row["first_slow_index"], within=WITHIN)
+    points = sum(len(row["median"]) for row in series)
+    return Annotated(document.get("source", ""), document.get("licence", ""), len(series), points, ours, theirs)
 
 
 def _pools(results: Sequence[Result]) -> Iterator[list[float]]:
-    """By case, how far each pass strayed from its release's level."""
-    strays: dict[Case, list[float]] = {}
+    """Yield by case the deviations of passes from their release's median, in logs."""
+    groups: dict[Case, list[tuple[float, ...]]] = {}
     for result in results:
-        for case in result.timings:
-            logs = result.timings[case].logs
-            if len(logs) >= 3 and not case.suite.startswith(comparisons.NOT_TORCHS):
-                middle = median(logs)
-                strays.setdefault(case, []).extend(abs(value - middle) * (len(logs) / (len(logs) - 1)) ** 0.5 for value in logs)
-    yield from (pool for pool in strays.values() if len(pool) >= 20)
-
-
-def _passes(timing: Timing, steadied: Sequence[tuple[float, ...]]) -> Passes:
-    return list(zip([pass_samples.quiet for pass_samples in timing.judged], steadied))
-
-
-def _side(passes: Passes) -> Samples:
-    return Samples(tuple(steadied for _, steadied in passes))
-
-
-def _all(passes: Passes) -> list[float]:
-    """Every sample as asv has it."""
-    return [sample for samples, _ in passes for sample in samples]
+        for case in _cases(result):
+            if len(result.timings[case].logs) >= 3:
+                groups.setdefault(case, []).append(result.timings[case].logs)
+    pools = (scaled_deviations(logs)[0] for logs in groups.values())
+    yield from (pool for pool in pools if len(pool) >= 20)

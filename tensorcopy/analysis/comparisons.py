@@ -1,4 +1,4 @@
-"""Two results compared case by case, with what their neighbours show of noise. Pure."""
+"""Compare two results case by case."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import relpath
 
-from tensorcopy.analysis.two_sample import MARGIN, Change, Samples, judge
+from tensorcopy.analysis.two_sample import MARGIN, judge
+from tensorcopy.analysis.verdict import Change, Failure, Samples
 from tensorcopy.releases import release_table
-from tensorcopy.results import noise
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import AS_MEASURED, DriftModel
+from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise.machine_drift import AS_MEASURED, DriftModel
 
 SAME_MACHINE = (
     "cpu",
@@ -27,25 +28,23 @@ SAME_MACHINE = (
     "accelerators",
     "settings",
 )
-SAME_TIMER = ("asv_runner",)  # decides how a sample is taken
-NOT_TORCHS = ("floors.",)  # suites that no torch can change, or that tell of the machine
+SAME_TIMER = ("asv_runner",)  # it takes the samples
+WITHOUT_TORCH = ("floors.",)  # suites that measure the machine, not torch
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results, judged.
+    """Two results and the change of each case between them.
 
-    before, after : the sides
-    named : how the two are told apart, in a few words each
-    changes : by case
-    margin : the smallest change worth telling, as a share of the time
-    noise : by case, other results' passes as they were, as `two_sample.judge` takes them
-    drift : what the passes were judged as: in the usual mood
+    labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
+    margin : the smallest change to report, as a share of the time
+    noise : by case, the passes of other results without drift correction, as `two_sample.judge` takes them
+    drift : the machine drift that was taken off the passes
     """
 
     before: Result
     after: Result
-    named: tuple[str, str]
+    labels: tuple[str, str]
     changes: dict[Case, Change]
     margin: float
     noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
@@ -53,89 +52,99 @@ class Comparison:
 
     @property
     def compared(self) -> int:
-        """How many cases were judged together; the others could not be."""
+        """The number of cases that could be tested; their p-values are adjusted for it."""
         return sum(change.p is not None for change in self.changes.values())
 
     @property
     def on(self) -> str:
-        """What both were measured on, and with."""
-        one, other = self.before.provenance, self.after.provenance
-        machine = one["cpu"] if one["cpu"] == other["cpu"] else f"{one['cpu']} / {other['cpu']}"
-        python = self.before.python if self.before.python == self.after.python else f"{self.before.python} / {self.after.python}"
-        return f"{machine}, Python {python}"
+        """The processor and Python that both sides were measured on."""
+        processors = dict.fromkeys(str(result.provenance["cpu"]) for result in (self.before, self.after))
+        pythons = dict.fromkeys(result.python for result in (self.before, self.after))
+        return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
 
-def cases_of(one: Result, other: Result, pattern: str = "", device: str = "") -> list[Case]:
-    """The cases of two results that torch can change, in the first's order; `pattern` is searched in their names, "" is any device."""
-    wanted = re.compile(pattern)
-    return [case for case in _cases(one, other) if wanted.search(named(case)) and device in ("", case.device)]
+def cases_of(before: Result, after: Result, pattern: str = "", device: str = "") -> list[Case]:
+    """Return the cases of two results whose name matches `pattern`.
+
+    device : only cases on it; "" for any
+    """
+    regex = re.compile(pattern)
+    return [case for case in _cases(before, after) if regex.search(case_name(case)) and device in ("", case.device)]
 
 
 def between(
-    one: Result, other: Result, beside: Iterable[Result], cases: Sequence[Case] | None = None, *, margin: float = MARGIN
+    before: Result, after: Result, others: Iterable[Result], cases: Sequence[Case] | None = None, *, margin: float = MARGIN
 ) -> Comparison:
-    """Two results, judged, with what those `beside` them tell of noise.
+    """Compare two results.
 
-    cases : those to be judged together; by default all that torch can change
+    cases : the cases to judge together; by default all that torch can change
     """
-    mine = list(cases) if cases is not None else _cases(one, other)
-    around = list({result.path: result for result in beside if _alike(result, one) and result.path not in (one.path, other.path)}.values())
-    told = [one, other, *around] if noise.same_machine(one, other) else []
-    drift = noise.fit_drift([result for result in told if noise.same_machine(result, one)], mine)
-    pairs = {case: (side(one, case, other, drift), side(other, case, one, drift)) for case in mine}
-    changes = judge(pairs, margin=margin, noise=drift.noise(around, mine))
-    return Comparison(one, other, _told_apart(one, other), changes, margin, AS_MEASURED.noise(around, mine), drift)
+    judged = list(cases) if cases is not None else _cases(before, after)
+    neighbours = {result.path: result for result in others if _same_environment(result, before)}
+    neighbours = {path: result for path, result in neighbours.items() if path not in (before.path, after.path)}
+    around = list(neighbours.values())
+    related = [before, after, *around] if machine_drift.same_machine(before, after) else []
+    drift = machine_drift.fit_drift([result for result in related if machine_drift.same_machine(result, before)], judged)
+    pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
+    changes = judge(pairs, margin=margin, noise=drift.noise(around, judged))
+    return Comparison(before, after, _labels(before, after), changes, margin, AS_MEASURED.noise(around, judged), drift)
 
 
-def side(result: Result, case: Case, other: Result, drift: DriftModel = AS_MEASURED) -> Samples:
-    """A case's side of a comparison with `other`."""
+def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:
+    """Return a case's side of a comparison."""
     timing = result.timings.get(case)
     if timing is None:
-        return Samples(failure="not measured, skipped or failed there")
-    judged = drift.passes(case, timing)
-    return Samples(judged, _provenance(result, case, other), failure="" if judged else "the machine was never quiet")
+        return Samples(failure=Failure.NOT_MEASURED)
+    passes = drift.passes(case, timing)
+    return Samples(passes, _provenance(result, case, compared_with), failure=None if passes else Failure.NEVER_QUIET)
 
 
-def named(case: Case) -> str:
-    """A case as a person names it: "copies.BySize detach_clone numel=1024"."""
+def case_name(case: Case) -> str:
+    """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
     suite = case.suite.rpartition(".")[0]
     return " ".join([suite, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
 
 
 def version(result: Result) -> str:
-    """A result's release, as the table calls it: "2.15.0"; of an unknown one what torch says of itself, without its build."""
-    known = {row.sha: row.version for row in release_table.load()}
-    return known.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
+    """Return a result's release, "2.15.0".
+
+    One that is not in the table is named by torch's own version, without its build.
+    """
+    versions = {row.sha: row.version for row in release_table.load()}
+    return versions.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
-def _cases(one: Result, other: Result) -> list[Case]:
-    """Those of either side, in the first's order; the machine's own are not torch's."""
-    return [case for case in dict.fromkeys([*one.timings, *other.timings]) if not case.suite.startswith(NOT_TORCHS)]
+def _cases(before: Result, after: Result) -> list[Case]:
+    """Return the cases of either side that torch can change, in the first's order."""
+    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(WITHOUT_TORCH)]
 
 
-def _provenance(result: Result, case: Case, other: Result) -> dict[str, str]:
-    """What must be alike for torch to be what changed the time. What the two sides are compared for may differ."""
+def _provenance(result: Result, case: Case, compared_with: Result) -> dict[str, str]:
+    """Return the fields that must be equal on both sides.
+
+    A difference that is itself the subject of the comparison is allowed.
+    """
     names: list[str] = list(SAME_TIMER)
-    if result.machine == other.machine:
+    if result.machine == compared_with.machine:
         names += SAME_MACHINE
     if case.suite.startswith("conversions."):
         names.append("numpy")
-    if result.python == other.python:
+    if result.python == compared_with.python:
         names.append("python")
     return {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
 
 
-def _alike(result: Result, one: Result) -> bool:
-    """Whether a result's passes tell how those of `one` stray."""
-    return (result.machine, result.python, result.build) == (one.machine, one.python, one.build)
+def _same_environment(first: Result, second: Result) -> bool:
+    """Return whether the passes of one result show the noise of the other."""
+    return (first.machine, first.python, first.build) == (second.machine, second.python, second.build)
 
 
-def _told_apart(one: Result, other: Result) -> tuple[str, str]:
-    """Each side by what it does not share with the other."""
-    parts: list[tuple[str, str]] = [(f"torch {one.provenance['torch']}", f"torch {other.provenance['torch']}")]
-    for left, right in ((f"Python {one.python}", f"Python {other.python}"), (one.build, other.build), (one.machine, other.machine)):
-        parts += [(left, right)] if left != right else []
-    if one.provenance["torch"] == other.provenance["torch"] and len(parts) == 1:
-        parts.append((relpath(one.path.parents[1]), relpath(other.path.parents[1])))
-    first, second = (", ".join(side) for side in zip(*parts))
+def _labels(before: Result, after: Result) -> tuple[str, str]:
+    """Name each side by its release and by what else differs."""
+    parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
+    for pair in ((f"Python {before.python}", f"Python {after.python}"), (before.build, after.build), (before.machine, after.machine)):
+        parts += [pair] if pair[0] != pair[1] else []
+    if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
+        parts.append((relpath(before.path.parents[1]), relpath(after.path.parents[1])))
+    first, second = (", ".join(texts) for texts in zip(*parts))
     return first, second

@@ -1,7 +1,7 @@
-"""Which method for which wish: what does as asked, fastest first, with what to beware of. From one result alone. Pure.
+"""Choose the methods that match a request, fastest first, with their caveats.
 
-What a method does is what it was observed to do when that result was measured; what it costs is what it cost there. The
-chooser's pages say what this module says.
+What a method does is what was observed when that result was measured, and what it costs is what it cost then. `tensorcopy advise` and the
+chooser's pages show what this module returns.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from tensorcopy.analysis.two_sample import Change, Samples, Verdict, judge
-from tensorcopy.results import baseline, noise
+from tensorcopy.analysis.two_sample import judge
+from tensorcopy.analysis.verdict import Change, Failure, Samples, Verdict
+from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import DriftModel
+from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise.machine_drift import DriftModel
 from tensorcopy.results.passes import Timing
 
 GROUPS = ("copy", "conversion", "primitive", "alternative")
@@ -25,21 +27,21 @@ SUITES = {
     "primitive": "primitives.{}.time_primitive",
     "alternative": "alternatives.{}.time_alternative",
 }
-OWN = "own.{}.time_own"  # of every other group: somebody's own operations
-ALONE = ("primitive", "alternative")  # not timed with and without grad
-ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, and so waits by itself
-FIRST = "1.9.0"  # a method that is as old as the table needs no word about its age
+OWN = "own.{}.time_own"  # for all other groups, which users define
+WITHOUT_GRAD = ("primitive", "alternative")  # timed for tensors without grad only
+ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, so it waits for the device
+FIRST = "1.9.0"  # the first release in the table: a method as old as that needs no caveat
 
 
 @dataclass(frozen=True)
 class CopyRequest:
-    """What somebody wants made of a tensor `x`.
+    """A request for something made of a tensor `x`.
 
     to : "tensor" or "ndarray"
-    own : with storage of its own, or sharing x's
-    keeps_graph : whether a gradient shall reach x; None where there is no graph: x requires no grad, or an ndarray is wanted
+    own : whether it shall have its own storage, or share that of x
+    keeps_graph : whether gradients shall flow back to x; None if there is no graph: x requires no grad, or an ndarray is wanted
     requires_grad : whether x does
-    device : where x lies
+    device : of x
     """
 
     to: str
@@ -51,12 +53,12 @@ class CopyRequest:
 
 @dataclass(frozen=True)
 class Option:
-    """A method that does as wished, at one size.
+    """A method that matches a request, at one size.
 
-    timing : None where it was not measured
-    multiple : of the floor; None where either was not measured
-    change : from the least time to this one, judged; None for the least itself, and without a time
-    caveats : what a reader may not expect, as a word and a detail: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
+    timing : None if it was not measured
+    multiple : the time over the memcpy baseline; None if either was not measured
+    change : from the fastest option to this one; None for the fastest, and without a timing
+    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
     """
 
     method: str
@@ -68,104 +70,125 @@ class Option:
 
     @property
     def among_fastest(self) -> bool:
-        """Whether none is surely faster."""
+        """True for the fastest option, and for those that are tied with it."""
         return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
+
+    @property
+    def warns(self) -> bool:
+        return any(key == "warns" for key, _ in self.caveats)
 
 
 def requests(device: str) -> list[CopyRequest]:
-    """Every wish that can be had on a device, in order."""
-    found = []
+    """Return all possible requests on a device, in order."""
+    result = []
     for to in ("tensor", "ndarray"):
         for own in (True, False):
             for requires_grad in (False, True):
                 graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
-                found += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
-    return found
+                result += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
+    return result
 
 
 def devices(result: Result) -> list[str]:
-    """Where tensors lay when this result was measured, the CPU first."""
-    seen = {device for row in result.methods.values() for device in row.get("observed") or {}}
-    return sorted(seen, key=lambda device: (device != "cpu", device))
+    """Return the devices on which methods were observed, the CPU first."""
+    observed = {device for row in result.methods.values() for device in row.get("observed") or {}}
+    return sorted(observed, key=lambda device: (device != "cpu", device))
 
 
-def numels(result: Result, request: CopyRequest) -> list[int]:
-    """The sizes at which a wish can be answered with a cost: of tensors that require grad those of that suite."""
+def measured_sizes(result: Result, request: CopyRequest) -> list[int]:
+    """Return the sizes that were timed for a request.
+
+    Without times for tensors that require grad, those for tensors that do not.
+    """
     for requires_grad in (request.requires_grad, False):
         suites = {suite_of(group, request.device, requires_grad) for group in ("copy", "conversion")}
-        found = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == request.device}
-        if found:
-            return sorted(found)
+        sizes = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == request.device}
+        if sizes:
+            return sorted(sizes)
     return []
 
 
-def advised(result: Result, request: CopyRequest, beside: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
-    """By size, the methods that do as wished: the one to take first, then by time, then those without one.
+def options_by_size(result: Result, request: CopyRequest, others: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
+    """Return the matching methods at each size, the recommended one first.
 
-    The one to take does not warn, if there is such a one; none is surely faster here, if that can be had too; and of several such
-    it is the one that is surely beaten at the smallest share of its sizes.
-    beside : results of the same machine, Python and build, which know how far passes stray
+    The others follow by time, then those without a time.
+    The recommended method does not warn, and is among the fastest, if there is such a method; of several it is the one that is
+    significantly slower than the fastest at the smallest share of sizes.
+    others : results of the same machine, Python and build, which show the noise
     """
-    fit = [name for name in _known(result) if _does(result.methods[name], request)]
-    there = list(beside)
-    rows = {numel: _options(result, request, fit, numel, there) for numel in numels(result, request)}
-    judged = {name: [not row[name].among_fastest for row in rows.values() if row[name].timing] for name in fit}
-    beaten = {name: sum(some) / len(some) if some else 1.0 for name, some in judged.items()}
-    times = {name: median([log(row[name].timing.median) for row in rows.values() if row[name].timing] or [inf]) for name in fit}  # type: ignore[union-attr]
+    names = [name for name in _methods(result) if _matches(result.methods[name], request)]
+    neighbours = list(others)
+    rows = {numel: _options(result, request, names, numel, neighbours) for numel in measured_sizes(result, request)}
+    shares = {name: _share_slower([row[name] for row in rows.values()]) for name in names}
+    times = {name: median([log(_time(row[name])) for row in rows.values() if row[name].timing] or [inf]) for name in names}
 
-    def place(option: Option) -> tuple[bool, bool, bool, float, float]:
-        warns = any(word == "warns" for word, _ in option.caveats)
-        surely = beaten[option.method] if option.among_fastest else _time(option)
-        return option.timing is None, warns, not option.among_fastest, surely, times[option.method]
+    def rank(option: Option) -> tuple[bool, bool, bool, float, float]:
+        order = shares[option.method] if option.among_fastest else _time(option)
+        return option.timing is None, option.warns, not option.among_fastest, order, times[option.method]
 
-    return {numel: tuple(sorted(row.values(), key=place)) for numel, row in rows.items()}
+    return {numel: tuple(sorted(row.values(), key=rank)) for numel, row in rows.items()}
 
 
-def because(options: Sequence[Option]) -> tuple[str, dict[str, int]]:
-    """Why the first of the options is the one to take: the name of a text in words.toml, and what stands in its places."""
+def _share_slower(options: Sequence[Option]) -> float:
+    """Return at which share of the measured sizes a method is significantly slower.
+
+    It is 1 if no size was measured.
+    """
+    slower = [not option.among_fastest for option in options if option.timing]
+    return sum(slower) / len(slower) if slower else 1.0
+
+
+def reason(options: Sequence[Option]) -> tuple[str, dict[str, int]]:
+    """Return a key of words.toml and its placeholders: why the first is recommended."""
     measured = sum(option.timing is not None for option in options)
     if not options:
-        return "none_fits", {}
+        return "no_match", {}
     if options[0].timing is None:
-        return "because_unmeasured", {}
+        return "reason_unmeasured", {}
     if len(options) == 1:
-        return "because_only", {}
+        return "reason_only", {}
     if not options[0].among_fastest:
-        return "because_quiet", {}
-    return ("because_least", {"measured": measured}) if options[0].change is None else ("because_contender", {})
+        return "reason_no_warning", {}
+    return ("reason_fastest", {"measured": measured}) if options[0].change is None else ("reason_tied", {})
 
 
-def near(numel: int, sizes: Iterable[int]) -> int:
-    """Of the sizes the nearest, by ratio."""
+def nearest_size(numel: int, sizes: Iterable[int]) -> int:
+    """Return the size that is nearest by ratio."""
     return min(sizes, key=lambda size: max(size / numel, numel / size))
 
 
-def against_fastest(result: Result, cases: Sequence[Case], beside: Iterable[Result] = ()) -> dict[Case, Change | None]:
-    """How each measured case's time stands to the least of them, judged all together; None for the least itself."""
+def against_fastest(result: Result, cases: Sequence[Case], others: Iterable[Result] = ()) -> dict[Case, Change | None]:
+    """Return the change from the fastest of the cases to each; None for the fastest.
+
+    Only measured cases are judged, all together.
+    """
     measured = [case for case in cases if case in result.timings]
     if not measured:
         return {}
-    least = min(measured, key=lambda case: result.timings[case].median)
-    around = [one for one in beside if one.path != result.path]
-    drift = noise.fit_drift([result, *(one for one in around if noise.same_machine(one, result))], measured)
-    others = {case: (_side(result, least, drift), _side(result, case, drift)) for case in measured if case != least}
-    return {least: None, **judge(others, noise=drift.noise(around, others))}
+    fastest = min(measured, key=lambda case: result.timings[case].median)
+    neighbours = [other for other in others if other.path != result.path]
+    drift = machine_drift.fit_drift([result, *(other for other in neighbours if machine_drift.same_machine(other, result))], measured)
+    pairs = {case: (_samples(result, fastest, drift), _samples(result, case, drift)) for case in measured if case != fastest}
+    return {fastest: None, **judge(pairs, noise=drift.noise(neighbours, pairs))}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
-    """A method's code for a tensor on `device`, as the registry had it then."""
+    """Return a method's code for `device`, as it was when the result was measured."""
     return str(row["code" if device == "cpu" else "code_on_accelerator"])
 
 
-def _known(result: Result) -> list[str]:
-    return sorted(
-        result.methods, key=lambda name: GROUPS.index(group) if (group := result.methods[name].get("group")) in GROUPS else len(GROUPS)
-    )
+def _methods(result: Result) -> list[str]:
+    """Return the methods of a result by group; user-defined groups come last."""
+    order = {group: number for number, group in enumerate(GROUPS)}
+    return sorted(result.methods, key=lambda name: order.get(result.methods[name].get("group", ""), len(GROUPS)))
 
 
-def _does(row: Mapping[str, Any], request: CopyRequest) -> bool:
-    seen = (row.get("observed") or {}).get(request.device)
-    outcome = seen["with_grad" if request.requires_grad else "plain"] if seen else {"raises": "nobody looked"}
+def _matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
+    """Return whether a method was observed to do what is requested."""
+    observed = (row.get("observed") or {}).get(request.device)
+    if not observed:
+        return False
+    outcome = observed["with_grad" if request.requires_grad else "plain"]
     return (
         not outcome["raises"]
         and outcome["gives"] == request.to
@@ -175,23 +198,23 @@ def _does(row: Mapping[str, Any], request: CopyRequest) -> bool:
     )
 
 
-def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, beside: Sequence[Result]) -> dict[str, Option]:
+def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]) -> dict[str, Option]:
     cases = {name: case_of(result.methods[name], name, request, numel) for name in names}
-    changes = against_fastest(result, list(cases.values()), beside)
+    changes = against_fastest(result, list(cases.values()), others)
     return {
         name: Option(
             method=name,
             code=code(result.methods[name], request.device),
             timing=result.timings.get(case),
-            multiple=baseline.multiple(result, case) if request.own else None,
+            multiple=baseline.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
-            caveats=tuple(_beware(result.methods[name], request)),
+            caveats=tuple(_caveats(result.methods[name], request)),
         )
         for name, case in cases.items()
     }
 
 
-def _beware(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
+def _caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
     outcome = row["observed"][request.device]["with_grad" if request.requires_grad else "plain"]
     if outcome["warns"]:
         yield "warns", str(outcome["warns"])
@@ -206,27 +229,30 @@ def _beware(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str,
 
 
 def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: int) -> Case:
-    """Where a result has the time of a method, of which `row` is what it says, for a wish at a size."""
+    """Return the case that times a method for a request at a size.
+
+    row : the method's entry in the result
+    """
     parameters = [("method", method), ("numel", str(numel))]
     group = row.get("group", "copy")
     if request.device != "cpu":
         parameters.append(("device", request.device))
-    if request.requires_grad:  # the suites time it on the CPU only, and there copies and conversions only
+    if request.requires_grad:  # timed on the CPU only, and only for copies and conversions
         parameters.append(("requires_grad", "True"))
     return Case(suite_of(group, request.device, request.requires_grad), tuple(parameters))
 
 
 def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
-    """Where the methods of a group are timed by size."""
+    """Return the suite that times the methods of a group by size."""
     suite = SUITES.get(group, OWN)
     if device != "cpu":
         return suite.format(ON_DEVICE.get(group, "Throughput"))
-    return suite.format("ByGrad" if requires_grad and group not in ALONE else "BySize")
+    return suite.format("ByGrad" if requires_grad and group not in WITHOUT_GRAD else "BySize")
 
 
-def _side(result: Result, case: Case, drift: DriftModel) -> Samples:
-    judged = drift.passes(case, result.timings[case])
-    return Samples(judged, failure="" if judged else "the machine was never quiet")
+def _samples(result: Result, case: Case, drift: DriftModel) -> Samples:
+    passes = drift.passes(case, result.timings[case])
+    return Samples(passes, failure=None if passes else Failure.NEVER_QUIET)
 
 
 def _time(option: Option) -> float:

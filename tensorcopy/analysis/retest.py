@@ -1,4 +1,7 @@
-"""Which changes are measured again, and whether they hold. Pure: whoever calls brings the function that measures."""
+"""Choose the changes to measure again, and check whether they are confirmed.
+
+The caller passes the function that measures.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,30 @@ from dataclasses import replace
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import Change, Verdict, judge
+from tensorcopy.analysis.two_sample import judge
+from tensorcopy.analysis.verdict import Change, Reason, Verdict
 from tensorcopy.results.load import Case, Result
 
-CONFIRMATIONS = 2  # that a change must hold in: each squares the chance of a false alarm
-PASSES = (4, 8, 16)  # of either side in one: as soon as it is decided, and at most so many
+CONFIRMATIONS = 2  # repeat measurements that must confirm a change: each squares the chance of a false alarm
+PASSES = (4, 8, 16)  # on each side of a repeat measurement: more only while the case is inconclusive
 
-# Brings both sides of the confirmation with this number up to so many passes of these cases, interleaved, and returns their results
-Again = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
+# Brings both sides of the repeat measurement with this number to this many passes of these cases, interleaved; returns both results
+Remeasure = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
 
 
-def flagged(found: Comparison) -> dict[Case, Verdict]:
-    """The cases that are worth measuring again, and what is to be confirmed of each.
+def flagged(comparison: Comparison) -> dict[Case, Verdict]:
+    """Return the cases to measure again, each with the verdict to confirm.
 
-    Those that are slower or faster, and the suspects: inconclusive, but worth telling, and clear of no change as long as nobody asks how many
-    cases there are. To promote a suspect is no weaker than Holm: it must be clear by itself, and again among the flagged every time.
+    Flagged are the slower and faster cases, and the suspects: inconclusive, but at least as large as the margin and with an interval that
+    excludes no change. Promoting a suspect is no weaker than Holm: its interval excludes no change, and each repeat measurement is tested
+    among all flagged cases.
     """
-    expected = {case: _expected(change, found.margin) for case, change in found.changes.items()}
+    expected = {case: _expected(change, comparison.margin) for case, change in comparison.changes.items()}
     return {case: verdict for case, verdict in expected.items() if verdict}
 
 
 def _expected(change: Change, margin: float) -> Verdict | None:
-    """What is to be confirmed of a change; None where nothing is."""
+    """Return the verdict to confirm; None if there is nothing to confirm."""
     if change.verdict is not Verdict.INCONCLUSIVE or not change.ratio or not change.interval:
         return change.verdict if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else None
     low, high = change.interval
@@ -37,41 +42,51 @@ def _expected(change: Change, margin: float) -> Verdict | None:
     return Verdict.SLOWER if change.ratio > 1 else Verdict.FASTER
 
 
-def confirmed(found: Comparison, again: Again) -> Comparison:
-    """`found`, with each flagged case measured again. What holds every time is slower or faster, what does not is inconclusive."""
-    expected = flagged(found)
+def confirmed(comparison: Comparison, remeasure: Remeasure) -> Comparison:
+    """Measure each flagged case again, and return the comparison with the outcome.
+
+    A case is slower or faster if every repeat measurement confirms it, else inconclusive.
+    """
+    expected = flagged(comparison)
     if not expected:
-        return found
-    changes, last = dict(found.changes), dict(found.changes)
+        return comparison
+    latest = dict(comparison.changes)
     held, tried = dict.fromkeys(expected, 0), dict.fromkeys(expected, 0)
-    noise = {case: found.noise[case] for case in expected if case in found.noise}
-    for time in range(1, CONFIRMATIONS + 1):
-        standing = [case for case in expected if held[case] == time - 1]  # what has fallen once has fallen
-        tried.update(dict.fromkeys(standing, time))
+    noise = {case: comparison.noise[case] for case in expected if case in comparison.noise}
+    for number in range(1, CONFIRMATIONS + 1):
+        open_cases = [case for case in expected if held[case] == number - 1]  # a case that failed once is not measured again
+        tried.update(dict.fromkeys(open_cases, number))
         for passes in PASSES:
-            if not standing:
+            if not open_cases:
                 break
-            one, other = again(time, standing, passes)
-            pairs = {case: (comparisons.side(one, case, other), comparisons.side(other, case, one)) for case in standing}
-            judged = judge(pairs, margin=found.margin, noise=noise)
-            for case in [case for case in standing if judged[case].verdict is not Verdict.INCONCLUSIVE]:
+            before, after = remeasure(number, open_cases, passes)
+            pairs = {
+                case: (comparisons.samples_of(before, case, after), comparisons.samples_of(after, case, before)) for case in open_cases
+            }
+            judged = judge(pairs, margin=comparison.margin, noise=noise)
+            for case in [case for case in open_cases if judged[case].verdict is not Verdict.INCONCLUSIVE]:
                 held[case] += judged[case].verdict is expected[case]
-                last[case] = judged[case]
-                standing.remove(case)
+                latest[case] = judged[case]
+                open_cases.remove(case)
+    changes = dict(comparison.changes)
     for case, verdict in expected.items():
         change = replace(changes[case], confirmed=(held[case], tried[case]))
-        changes[case] = _held(change, verdict, last[case]) if held[case] == CONFIRMATIONS else _fallen(change)
-    return replace(found, changes=changes)
+        changes[case] = _confirmed(change, verdict, latest[case]) if held[case] == CONFIRMATIONS else _not_confirmed(change)
+    return replace(comparison, changes=changes)
 
 
-def _held(change: Change, verdict: Verdict, again: Change) -> Change:
-    """What was clear already says what it said; a suspect says what was measured of it alone."""
+def _confirmed(change: Change, verdict: Verdict, repeated: Change) -> Change:
+    """Return a significant change as it was first measured.
+
+    A suspect with the numbers of its repeat measurement alone.
+    """
     if change.verdict is verdict:
         return change
-    return replace(again, p=change.p, confirmed=change.confirmed)
+    return replace(repeated, p=change.p, confirmed=change.confirmed)
 
 
-def _fallen(change: Change) -> Change:
+def _not_confirmed(change: Change) -> Change:
+    """Return the change as inconclusive; a suspect stays as it was."""
     if change.verdict is Verdict.INCONCLUSIVE:
         return change
-    return replace(change, verdict=Verdict.INCONCLUSIVE, reason=f"{change.verdict.value} {change.reason}, but not when measured again")
+    return replace(change, verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_CONFIRMED)

@@ -1,4 +1,4 @@
-"""A case's course over the releases, as `tensorcopy history` prints it: times, levels, steps, and what moved together."""
+"""The history of each case over the releases, and the changes by release."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
 from tensorcopy.results import passes, select
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise.spread import scaled_deviations
 
-MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, the root of pi/2
-DISPATCHER = 2**14  # elements, up to which it decides what a copy costs
+MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
+DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
 
 @dataclass(frozen=True)
 class CaseSeries:
-    """One case over the releases of the table, on one machine and Python.
+    """One case over the releases of the table, on one machine, Python and build.
 
-    values : seconds; None where a release was not measured
-    spreads : each value's own standard error, relative
+    on : the machine, Python and build
+    values : seconds; None for a release that was not measured
+    spreads : each value's relative standard error
     """
 
     case: Case
@@ -33,46 +35,56 @@ class CaseSeries:
     steps: tuple[Step, ...]
 
 
-def series_by_case(found: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
-    """Every case's course, on the machine and Python that measured last, or on those that are named. Raises TensorcopyError."""
-    newest = select.newest(found, machine=machine, python=python)
-    mine = {one.sha: one for one in found if (one.machine, one.python, one.build) == (newest.machine, newest.python, newest.build)}
-    return over([mine[row.sha] for row in release_table.load() if row.sha in mine])
+def series_by_case(results: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
+    """Return the history of each case on one machine and Python.
+
+    By default on those that were measured last. Raises TensorcopyError.
+    """
+    newest = select.newest(results, machine=machine, python=python)
+    same = [result for result in results if (result.machine, result.python, result.build) == (newest.machine, newest.python, newest.build)]
+    by_sha = {result.sha: result for result in same}
+    return over([by_sha[row.sha] for row in release_table.load() if row.sha in by_sha])
 
 
-def over(series: Sequence[Result]) -> dict[Case, CaseSeries]:
-    """Every case's course over the results of one machine, Python and build, in order of release; the newest result's cases first."""
-    newest = series[-1]
-    there = dict.fromkeys(case for one in reversed(series) for case in one.timings)
-    cases = [case for case in there if not case.suite.startswith(comparisons.NOT_TORCHS)]
+def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
+    """Return the history of each case over results in order of release.
+
+    The newest result's cases come first.
+    """
+    newest = results[-1]
+    cases = dict.fromkeys(case for result in reversed(results) for case in result.timings)
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
-    return {case: _course(case, on, tuple(map(comparisons.version, series)), series, _usual(series, case)) for case in cases}
+    releases = tuple(map(comparisons.version, results))
+    return {case: _case_series(case, on, releases, results) for case in cases if not case.suite.startswith(comparisons.WITHOUT_TORCH)}
 
 
-def _course(case: Case, on: str, names: tuple[str, ...], series: Sequence[Result], usual: float) -> CaseSeries:
-    timings = [one.timings.get(case) for one in series]
+def _case_series(case: Case, on: str, releases: tuple[str, ...], results: Sequence[Result]) -> CaseSeries:
+    timings = [result.timings.get(case) for result in results]
     values = tuple(timing.median if timing else None for timing in timings)
-    numbers = [len(passes.counted(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
-    spreads = tuple(MEDIANS * usual / sqrt(number) for number in numbers)
-    return CaseSeries(case, on, names, values, spreads, tuple(change_points.steps(values, spreads)))
+    counts = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
+    deviation = _typical_deviation(results, case)
+    spreads = tuple(MEDIANS * deviation / sqrt(count) for count in counts)
+    return CaseSeries(case, on, releases, values, spreads, tuple(change_points.steps(values, spreads)))
 
 
-def _usual(series: Sequence[Result], case: Case) -> float:
-    """How far a pass of this case usually strays, relative: of all releases together, since four passes know it badly."""
-    strays = []
-    for one in series:
-        logs = one.timings[case].logs if case in one.timings else ()
-        middle = median(logs) if logs else 0.0
-        strays += [abs(value - middle) * sqrt(len(logs) / (len(logs) - 1)) for value in logs] if len(logs) > 1 else []
-    return median(strays) / 0.6745 if strays else 0.0  # of a median deviation, as a standard deviation
+def _typical_deviation(results: Sequence[Result], case: Case) -> float:
+    """Return the relative standard deviation of a case's passes.
+
+    It is pooled over releases, since a few passes estimate it badly.
+    """
+    deviations, _ = scaled_deviations([result.timings[case].logs for result in results if case in result.timings])
+    return median(deviations) / change_points.NORMAL_MAD if deviations else 0.0
 
 
 @dataclass(frozen=True)
 class ReleaseChange:
-    """What went the same way at one release: cases on one device, where the dispatcher decides or where the memory does.
+    """Cases that changed in the same direction at one release.
 
-    device, small : where the cases' tensors lie, and whether they have up to 2¹⁴ elements; of : how many such cases there are
-    most : the case that moved most, and its step
+    device : of these cases
+    small : whether their tensors have up to 2¹⁴ elements
+    of : number of such cases
+    ratio : the median of their ratios
+    most : the case that changed most, and its step
     """
 
     release: str
@@ -85,18 +97,18 @@ class ReleaseChange:
     most: tuple[Case, Step]
 
 
-def changes_by_release(found: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
-    """What moved together at each release, in order."""
+def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
+    """Return the changes of many cases, in order of release."""
     kinds: dict[tuple[str, bool], list[Case]] = {}
-    for case in found:
+    for case in by_case:
         small = int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
         kinds.setdefault((case.device, small), []).append(case)
-    names = next(iter(found.values())).releases if found else ()
-    told = []
-    for index, name in enumerate(names):
+    releases = next(iter(by_case.values())).releases if by_case else ()
+    changes = []
+    for index, release in enumerate(releases):
         for kind, cases in kinds.items():
-            for group in change_points.grouped({case: found[case].steps for case in cases}, index):
-                steps = {case: step for case in group.cases for step in found[case].steps if step.index == index}
+            for group in change_points.grouped({case: by_case[case].steps for case in cases}, index):
+                steps = {case: step for case in group.cases for step in by_case[case].steps if step.index == index}
                 most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
-                told.append(ReleaseChange(name, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
-    return told
+                changes.append(ReleaseChange(release, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
+    return changes
