@@ -1,4 +1,7 @@
-"""A case's history as the terminal shows it; and series from a file of values."""
+"""The history of a case, or of many cases, for the terminal.
+
+And series read from a file of values.
+"""
 
 from __future__ import annotations
 
@@ -10,81 +13,84 @@ from statistics import median
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.change_points import NORMAL_MAD, Step
+from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, ReleaseChange, changes_by_release
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.tables import terminal_table
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Case
 
 BAR = 32  # columns
+NO_CHANGE = "No change detected."
 
 
-def drawn(case_series: CaseSeries) -> RenderableType:
-    """A line for each release: its time, its bar, the step that it made."""
-    table = Table(box=None, pad_edge=False)
-    for title, justify in (("torch", "left"), ("time", "right"), ("±", "right"), ("", "left"), ("", "left")):
-        table.add_column(title, justify=justify)  # type: ignore[arg-type]
+def case_table(case_series: CaseSeries) -> RenderableType:
+    """Return a row for each release with its time, a bar and its change."""
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
-    for index, (name, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
+    rows = []
+    for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
         if value is None:
-            table.add_row(name, "", "", "", "not measured")
+            rows.append((release, "", "", "", "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
-            table.add_row(name, duration(value), f"{100 * spread:.1f} %", bar, said(steps[index]) if index in steps else "")
-    return Group(Text(f"{comparisons.named(case_series.case)}, on {case_series.on}"), table, Text(_ended(case_series)))
+            rows.append((release, duration(value), f"{100 * spread:.1f} %", bar, step_text(steps[index]) if index in steps else ""))
+    table = terminal_table(("torch", "time", "±", "", ""), rows, "lrrll")
+    return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text(_summary(case_series)))
 
 
-def _ended(case_series: CaseSeries) -> str:
+def _summary(case_series: CaseSeries) -> str:
+    """Return how many changes there are, and the release of the latest."""
     if not case_series.steps:
-        return "No step is seen."
-    last = case_series.steps[-1]
-    return f"{len(case_series.steps)} step{'s' if len(case_series.steps) > 1 else ''}; the last with {case_series.releases[last.index]}."
+        return NO_CHANGE
+    latest = case_series.releases[case_series.steps[-1].index]
+    return f"1 change, in {latest}." if len(case_series.steps) == 1 else f"{len(case_series.steps)} changes; the latest in {latest}."
 
 
-def said(step: Step) -> str:
-    """A step in words: "slower by 12.1 %"."""
-    word = "slower" if step.ratio > 1 else "faster"
-    alone = ", seen in one release only" if step.alone else ""
-    return f"{word} by {100 * abs(step.ratio - 1):.1f} %{alone}"
+def step_text(step: Step) -> str:
+    """Return a change of level in words: "slower by 12.1 %"."""
+    direction = "slower" if step.ratio > 1 else "faster"
+    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{', based on a single release' if step.alone else ''}"
 
 
-def kind(release_change: ReleaseChange) -> str:
-    """Which cases changed: "cpu cases at numel ≤ 2¹⁴"."""
-    return f"{release_change.device} cases at numel {'≤' if release_change.small else '>'} {count(DISPATCHER)}"
+def change_text(change: ReleaseChange) -> str:
+    """Return a change of many cases in words.
+
+    For example "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %".
+    """
+    return f"{_count(change)}, median {_signed(change.ratio)}"
 
 
-def sentence(release_change: ReleaseChange) -> str:
-    """A change in words: "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %"."""
-    return f"{len(release_change.cases)} of {release_change.of} {kind(release_change)} {release_change.verdict}, median {_signed(release_change.ratio)}"
+def _count(change: ReleaseChange) -> str:
+    kind = f"{change.device} cases at numel {'≤' if change.small else '>'} {count(DISPATCHER)}"
+    return f"{len(change.cases)} of {change.of} {kind} {change.verdict}"
 
 
-def summed_up(found: Mapping[Case, CaseSeries]) -> RenderableType:
-    """What moved together at each release: by device, and apart where the dispatcher decides and where the memory does."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("torch", "what moved", "median", "most of all"):
-        table.add_column(title, overflow="fold")
-    for release_change in changes_by_release(found):
-        case, step = release_change.most
-        moved = f"{len(release_change.cases)} of {release_change.of} {kind(release_change)} {release_change.verdict}"
-        table.add_row(release_change.release, moved, _signed(release_change.ratio), f"{comparisons.named(case)} {_signed(step.ratio)}")
-    heading = Text(f"{len(found)} cases on {next(iter(found.values())).on}")
-    return Group(heading, table if table.row_count else Text("No step is seen."))
+def summary_table(by_case: Mapping[Case, CaseSeries]) -> RenderableType:
+    """Return the changes by release, for each device and for small and large tensors."""
+    rows = []
+    for change in changes_by_release(by_case):
+        case, step = change.most
+        rows.append((change.release, _count(change), _signed(change.ratio), f"{case_name(case)} {_signed(step.ratio)}"))
+    heading = Text(f"{len(by_case)} cases on {next(iter(by_case.values())).on}")
+    return Group(heading, terminal_table(("torch", "cases", "median", "largest change"), rows, "llll") if rows else Text(NO_CHANGE))
 
 
 def _signed(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f} %"
 
 
-def of_values(path: Path) -> tuple[list[float | None], list[float]]:
-    """A series and its spreads from a JSON array: of numbers, or of arrays of samples; null is a gap. Raises TensorcopyError."""
+def read_values(path: Path) -> tuple[list[float | None], list[float]]:
+    """Read values and spreads from a JSON array. Raises TensorcopyError.
+
+    Its items are numbers, or arrays of samples; null is a gap.
+    """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        points = [_point(one) for one in document]
+        points = [_point(value) for value in document]
     except (OSError, ValueError, TypeError) as error:
         raise TensorcopyError(
             "not a series",
@@ -95,16 +101,19 @@ def of_values(path: Path) -> tuple[list[float | None], list[float]]:
     return [value for value, _ in points], [spread for _, spread in points]
 
 
-def _point(one: Any) -> tuple[float | None, float]:
-    """A value and its own standard error; samples of one point are its draws."""
-    if one is None or one == []:
+def _point(value: Any) -> tuple[float | None, float]:
+    """Return a value and its relative standard error.
+
+    Of several samples their median and its error.
+    """
+    if value is None or value == []:
         return None, 0.0
-    samples = [float(value) for value in (one if isinstance(one, list) else [one])]
-    if not all(0 < value < float("inf") for value in samples):
-        raise ValueError(f"{one!r} is not positive")
-    logs = [log(value) for value in samples]
-    if len(logs) < 3:
-        return exp(median(logs)), 0.0
+    samples = [float(sample) for sample in (value if isinstance(value, list) else [value])]
+    if not all(0 < sample < float("inf") for sample in samples):
+        raise ValueError(f"{value!r} is not positive")
+    logs = [log(sample) for sample in samples]
     middle = median(logs)
-    stray = median(abs(value - middle) for value in logs) / 0.6745
-    return exp(middle), MEDIANS * stray / sqrt(len(logs))
+    if len(logs) < 3:
+        return exp(middle), 0.0
+    deviation = median(abs(sample - middle) for sample in logs) / NORMAL_MAD
+    return exp(middle), MEDIANS * deviation / sqrt(len(logs))

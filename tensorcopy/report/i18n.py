@@ -1,27 +1,23 @@
-"""What is said in two languages, from words.toml. Pure."""
+"""Texts in English and Japanese, from words.toml."""
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tensorcopy.worker import toml
 
 LANGUAGES = ("en", "ja")
 TABLE = Path(__file__).with_name("words.toml")
 
 
 @cache
-def table() -> dict[str, dict[str, str]]:
-    """Every text by its name and language."""
-    found: dict[str, dict[str, str]] = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    return found
+def texts() -> dict[str, dict[str, str]]:
+    """Return every text by name, then by language."""
+    table: dict[str, dict[str, str]] = toml.load(TABLE)
+    return table
 
 
-def said(name: str, language: str = "en", /, **places: object) -> str:
-    """A text, with what stands in its places."""
-    return table()[name][language].format(**places)
+def translate(name: str, language: str = "en", /, **values: object) -> str:
+    """Return a text with its placeholders filled in."""
+    return texts()[name][language].format(**values)

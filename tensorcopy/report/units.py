@@ -1,4 +1,7 @@
-"""Seconds and counts as a person reads them. Inside, everything is seconds, bytes and numbers of elements."""
+"""Durations, counts and sizes as text.
+
+Everywhere else they are seconds, numbers of elements and bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def duration(seconds: float) -> str:
-    """Three figures: "1.39 µs", "29.1 ms"."""
+    """Return a duration with three figures: "1.39 µs", "29.1 ms"."""
     for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
         if seconds * factor < 999.5:
             return f"{_three_figures(seconds * factor)} {unit}"
@@ -14,13 +17,13 @@ def duration(seconds: float) -> str:
 
 
 def rounded(seconds: float) -> str:
-    """A round duration without figures that say nothing: "2 µs", "1.5 ms"."""
+    """Return a duration without trailing zeros: "2 µs", "1.5 ms"."""
     amount, unit = duration(seconds).split(" ")
     return f"{float(amount):g} {unit}"
 
 
 def count(numel: int) -> str:
-    """A power of two as one: "2¹⁰"; any other number with thousands set off."""
+    """Return a count as a power of two, "2¹⁰", or else with spaced thousands."""
     exponent = numel.bit_length() - 1
     if numel > 0 and numel == 2**exponent:
         return f"2{str(exponent).translate(SUPERSCRIPTS)}"
@@ -28,7 +31,7 @@ def count(numel: int) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Binary units without a fraction where there is none: "4 B", "64 KiB", "1.5 MiB"."""
+    """Return a number of bytes in binary units: "4 B", "64 KiB", "1.5 MiB"."""
     amount = float(nbytes)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:

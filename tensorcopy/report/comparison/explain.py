@@ -1,64 +1,80 @@
-"""Why a verdict is what it is: every pass of either side drawn on one axis, the interval, the test, and how the ledgers differ. Pure."""
+"""The evidence behind one verdict: passes, interval, test and environments."""
 
 from __future__ import annotations
 
 from math import exp
 from statistics import median
 
-from tensorcopy.analysis.comparisons import Comparison, named
+from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA
+from tensorcopy.analysis.verdict import Change
+from tensorcopy.report.comparison.wording import cases, percent, sentence
 from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples
 
-WIDTH = 56  # columns of the axis: a line of 80 beside its labels
-SAMPLE, MIDDLE = "·", "●"
-NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # of a ledger: they move no time
+WIDTH = 56  # columns of the axis: a line is about 80 columns with its labels
+SAMPLE, MEDIAN = "·", "●"
+NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # fields of the provenance that cannot change a time
 
 
-def evidence(found: Comparison, case: Case) -> str:
-    """All that is known of one case of a comparison, as lines of some 100 columns."""
-    change = found.changes[case]
-    drawn = [(name, result, _visits(result, case)) for name, result in zip(found.named, (found.before, found.after))]
-    samples = [sample for _, _, by_pass in drawn for pass_samples in by_pass for sample in pass_samples.quieted]
-    lines = [named(case), f"{found.named[0]} → {found.named[1]}, on {found.on}", change.sentence, ""]
-    if samples:
-        low, high = min(samples), max(samples)
-        left, right = duration(low), duration(high)
-        lines.append(" " * 12 + left + right.rjust(WIDTH - len(left)))
-        for name, _, by_pass in drawn:
-            lines.append(f"{name}, {len(by_pass)} passes, {SAMPLE} a sample, {MIDDLE} their median")
-            for number, pass_samples in enumerate(by_pass, 1):
-                lines.append(
-                    f"{_when(number)}{_line(pass_samples, low, high)}  {_said(pass_samples, found.drift.pass_drift(case, pass_samples))}"
-                )
-        lines.append("")
+def evidence(comparison: Comparison, case: Case) -> str:
+    """Return all evidence on one case of a comparison, in lines of up to 100 columns."""
+    change = comparison.changes[case]
+    before, after = comparison.labels
+    sections = [
+        [case_name(case), f"{before} → {after}, on {comparison.on}", sentence(change)],
+        _picture(comparison, case),
+        _statistics(comparison, case, change),
+        ["environments", *(_differences(comparison.before, comparison.after) or ["  identical"])],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _picture(comparison: Comparison, case: Case) -> list[str]:
+    """Return a line for each pass with its samples on a common axis.
+
+    No lines if nothing was measured.
+    """
+    sides = [
+        (label, result.timings[case].by_pass)
+        for label, result in zip(comparison.labels, (comparison.before, comparison.after))
+        if case in result.timings
+    ]
+    samples = [sample for _, by_pass in sides for pass_samples in by_pass for sample in pass_samples.speed_corrected]
+    if not samples:
+        return []
+    low, high = min(samples), max(samples)
+    lines = [" " * 12 + duration(low) + duration(high).rjust(WIDTH - len(duration(low)))]
+    for label, by_pass in sides:
+        lines.append(f"{label}, {len(by_pass)} passes ({SAMPLE} sample, {MEDIAN} median)")
+        for number, pass_samples in enumerate(by_pass, 1):
+            note = _note(pass_samples, comparison.drift.pass_drift(case, pass_samples))
+            lines.append(f"  pass {number}".ljust(12) + f"{_axis(pass_samples, low, high)}  {note}")
+    return lines
+
+
+def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]:
+    """Return the ratio, its interval, the test and the repeats, if there are any."""
+    lines = []
     if change.ratio is not None and change.before and change.after:
-        pass_drift = ", in the usual mood" if case in found.drift.powers else ""
-        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{pass_drift})")
+        corrected = ", drift-corrected" if case in comparison.drift.exponents else ""
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{corrected})")
     if change.interval and change.p is not None:
-        lines.append(f"interval   {change.interval[0]:.3f} … {change.interval[1]:.3f} at {100 * (1 - ALPHA):g} %, bootstrapped over passes")
-        lines.append(f"test       p = {change.p:.2g}, adjusted for {found.compared} cases (Holm); a change has p ≤ {ALPHA:g}")
-        lines.append(f"margin     {100 * found.margin:g} %: a smaller change is not told")
+        low, high = change.interval
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({100 * (1 - ALPHA):g} %), bootstrapped over passes")
+        lines.append(f"test       p = {change.p:.2g}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
+        lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
     if change.confirmed:
-        lines.append(f"confirmed  held in {change.confirmed[0]} of {change.confirmed[1]} measurements of its own")
-    lines += ["", "ledgers"] + (_differences(found.before, found.after) or ["  alike"])
-    return "\n".join(lines) + "\n"
+        lines.append(f"confirmed  in {change.confirmed[0]} of {change.confirmed[1]} repeat measurements")
+    return lines
 
 
-def _visits(result: Result, case: Case) -> tuple[PassSamples, ...]:
-    return result.timings[case].by_pass if case in result.timings else ()
-
-
-def _when(number: int) -> str:
-    return f"  pass {number}".ljust(12)
-
-
-def _line(pass_samples: PassSamples, low: float, high: float) -> str:
+def _axis(pass_samples: PassSamples, low: float, high: float) -> str:
     cells = [" "] * WIDTH
-    for sample in pass_samples.quieted:
+    for sample in pass_samples.speed_corrected:
         cells[_column(sample, low, high)] = SAMPLE
-    cells[_column(median(pass_samples.quieted), low, high)] = MIDDLE
+    cells[_column(median(pass_samples.speed_corrected), low, high)] = MEDIAN
     return "".join(cells)
 
 
@@ -66,22 +82,25 @@ def _column(sample: float, low: float, high: float) -> int:
     return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
 
 
-def _said(pass_samples: PassSamples, pass_drift: float | None) -> str:
-    """Whether the pass counts, and what was done to its samples: the judge takes its mood off."""
-    if pass_samples.left_out:
-        return f"left out: {pass_samples.left_out}"
-    said = [duration(median(pass_samples.quiet or pass_samples.quieted))]
+def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
+    """Return the median of a pass, its quiet samples and its machine drift.
+
+    For an excluded pass, return the reason.
+    """
+    if pass_samples.excluded:
+        return f"excluded: {pass_samples.excluded}"
+    parts = [duration(median(pass_samples.quiet or pass_samples.speed_corrected))]
     if pass_samples.pairs:
-        said.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
+        parts.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
     if pass_drift is not None and pass_samples.quiet:
-        said.append(f"mood {round(100 * (exp(pass_drift) - 1), 1) + 0:+.1f} %")  # no -0.0
-    return ", ".join(said)
+        parts.append(f"machine drift {round(100 * (exp(pass_drift) - 1), 1) + 0:+.1f} %")  # + 0 turns -0.0 into 0.0
+    return ", ".join(parts)
 
 
-def _differences(one: Result, other: Result) -> list[str]:
-    names = [name for name in {**one.provenance, **other.provenance} if name not in NOT_EVIDENCE]
+def _differences(before: Result, after: Result) -> list[str]:
+    names = [name for name in {**before.provenance, **after.provenance} if name not in NOT_EVIDENCE]
     return [
-        f"  {name}: {one.provenance.get(name)} → {other.provenance.get(name)}"
+        f"  {name}: {before.provenance.get(name)} → {after.provenance.get(name)}"
         for name in names
-        if one.provenance.get(name) != other.provenance.get(name)
+        if before.provenance.get(name) != after.provenance.get(name)
     ]

@@ -1,6 +1,6 @@
-"""A comparison as Markdown, to be read in five seconds: a comment, whoever the results came from. Pure.
+"""A comparison as a GitHub comment that is read in five seconds.
 
-All text that came with results is escaped: it stays text on GitHub, and calls nobody, links nowhere and closes nothing.
+All text that comes from results is escaped: on GitHub it stays text, mentions nobody, links nowhere and closes no issue.
 """
 
 from __future__ import annotations
@@ -8,88 +8,95 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, times
+from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, sentence, times
+from tensorcopy.report.tables import markdown_table
 
-LONGEST = 60_000  # characters of a comment; GitHub takes 65,536
+LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 
 Row = tuple[str, Change]
 
 
-def comparison(named: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST) -> str:
-    """The verdict, a summary, the changes; the rest is folded, and cut where it is too long.
+def comparison_text(labels: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST) -> str:
+    """Return headline, summary and changes.
 
-    named : the two sides
-    on : what both were measured on
+    The other cases are folded, and the text is cut if it is too long.
+
+    labels : of the two sides
+    on : the processor and Python of both
     """
     rows = ordered(unordered)
-    symbol = next(
-        (SYMBOLS[verdict] for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), SYMBOLS[Verdict.UNCHANGED]
-    )
-    lines = [
-        f"### {symbol} {escaped(headline(rows))}",
-        "",
-        f"{escaped(named[0])} → {escaped(named[1])} · {escaped(on)}",
-        "",
-        "| | cases | median ratio | least … greatest |",
-        "|---|--:|--:|--:|",
-    ]
-    for verdict in (*CHANGED, Verdict.UNCHANGED, Verdict.INCONCLUSIVE):
-        ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
-        count = sum(change.verdict is verdict for _, change in rows)
-        spread = f"{ratios[0]:.2f} … {ratios[-1]:.2f}" if ratios else ""
-        lines.append(f"| {SYMBOLS[verdict]} {verdict.value} | {count} | {times(median(ratios) if ratios else None)} | {spread} |")
+    symbol = SYMBOLS[next((verdict for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), Verdict.UNCHANGED)]
+    lines = [f"### {symbol} {escaped(headline(rows))}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}", ""]
+    lines.append(_summary(rows))
     changed = [row for row in rows if row[1].verdict in CHANGED]
-    lines += ["", *_table(changed)] if changed else []
+    lines += ["", _table(changed)] if changed else []
     inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]
-    for some, title in (
+    for folded, title in (
         ([row for row in inconclusive if not row[1].interval], "not compared"),
         ([row for row in inconclusive if row[1].interval], "inconclusive"),
-        ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"with no change larger than {percent(margin)}"),
+        ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"unchanged (within ±{percent(margin)})"),
     ):
-        lines += ["", f"<details><summary>{len(some)} {title}</summary>", "", *_table(some), "", "</details>"] if some else []
+        lines += ["", f"<details><summary>{len(folded)} {title}</summary>", "", _table(folded), "", "</details>"] if folded else []
     return cut("\n".join(lines), longest) + "\n"
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
-    lines = ["| case | before | after | ratio | |", "|---|--:|--:|--:|---|"]
+def _summary(rows: Sequence[Row]) -> str:
+    """Return the number of cases, the median ratio and its range for each verdict."""
+    cells = []
+    for verdict in (*CHANGED, Verdict.UNCHANGED, Verdict.INCONCLUSIVE):
+        ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
+        count = sum(change.verdict is verdict for _, change in rows)
+        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else ""
+        cells.append((f"{SYMBOLS[verdict]} {verdict.value}", str(count), times(median(ratios) if ratios else None), spread))
+    return markdown_table(("", "cases", "median ratio", "range"), cells, "lrrr")
+
+
+def _table(rows: Sequence[Row]) -> str:
+    cells = []
     for name, change in rows:
         before, after = (seconds(time).replace(" ", "&nbsp;") for time in (change.before, change.after))
-        cells = [code(name), before, after, times(change.ratio), escaped(change.sentence)]
-        lines.append(f"| {SYMBOLS[change.verdict]} {' | '.join(cells)} |")
-    return lines
+        cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, times(change.ratio), escaped(sentence(change))))
+    return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 
 
 def cut(text: str, longest: int) -> str:
-    """No longer than a comment may be: whole lines, folds closed, and a line that says so."""
+    """Cut a text to `longest` characters, after a whole line.
+
+    Open folds are closed, and a note is added.
+    """
     if len(text) <= longest:
         return text
-    kept = text[:longest].rpartition("\n")[0]
-    open_folds = kept.count("<details>") - kept.count("</details>")
-    return kept + "\n" + "\n</details>" * open_folds + f"\n\nCut here: {len(text) - len(kept):,} characters more; --format json has all."
+    head = text[:longest].rpartition("\n")[0]
+    open_folds = head.count("<details>") - head.count("</details>")
+    note = f"Cut here: {len(text) - len(head):,} more characters; `--format json` has everything."
+    return head + "\n" + "\n</details>" * open_folds + f"\n\n{note}"
 
 
-# GitHub makes links, names and numbers of other pages out of text also where the character is written as a reference to it; a space of no
-# width after it prevents that
-NOTHING = "&#8203;"
+# GitHub turns text into links, mentions and issue references even if the character is written as a character reference; a zero-width
+# space after it prevents that
+ZERO_WIDTH_SPACE = "&#8203;"
 ESCAPES = str.maketrans(
     {
         **{character: "\\" + character for character in "\\*_[]|~"},
         **{character: f"&#{ord(character)};" for character in "<>`"},
-        "@": f"@{NOTHING}",
-        "#": f"\\#{NOTHING}",
+        "@": f"@{ZERO_WIDTH_SPACE}",
+        "#": f"\\#{ZERO_WIDTH_SPACE}",
     }
 )
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown, and GitHub, take for text: results may come from somebody else."""
+    """Escape text so that GitHub renders it as plain text."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     safe = " ".join(printable.translate(ESCAPES).split())
-    return safe.replace("://", f":{NOTHING}//").replace("www.", f"www{NOTHING}.")
+    return safe.replace("://", f":{ZERO_WIDTH_SPACE}//").replace("www.", f"www{ZERO_WIDTH_SPACE}.")
 
 
 def code(text: str) -> str:
-    """Text as code in a table's cell, where nothing but the span's end and the cell's end can be escaped."""
+    """Return text as a code span in a table cell.
+
+    Only the ends of the span and of the cell need escaping there.
+    """
     printable = "".join(character if character.isprintable() else " " for character in text)
     return "`" + " ".join(printable.replace("`", "'").replace("|", "\\|").replace("<!--", "<! --").split()) + "`"

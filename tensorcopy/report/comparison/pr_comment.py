@@ -1,23 +1,22 @@
-"""What is said under a pull request, from what its measurement left behind: somebody else's file, written by whatever code the pull request
-has. Pure but for reading it.
+"""The comment under a pull request, made from its comparison.json.
 
-Nothing of it is taken over but numbers, names that a case may have, and short lines that stand as code: the sentences are ours. A file that
-is too large, or not as comparison.schema.json has it, is not shown at all, and that is said. There is one comment, with a section for each
-device; a section is replaced in place.
+The file is untrusted. Only its numbers, enumerated codes, names that a case may have, and short lines in code spans are shown; all
+sentences are ours. A file that is too large or does not match comparison.schema.json is not shown, and the comment reports that. There is
+one comment, with a section for each device; a section is replaced in place.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jsonschema import Draft202012Validator
+from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.two_sample import Change, Verdict, worded
+from tensorcopy.analysis.verdict import Change, Failure, Reason, Verdict
 from tensorcopy.report.comparison import markdown
 from tensorcopy.report.comparison.markdown import code
 from tensorcopy.worker.devices import DEVICES
@@ -30,42 +29,43 @@ SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
 BEGIN, END = "<!-- tensorcopy: {} -->", "<!-- /tensorcopy: {} -->"
 
-# what the judge says where there is nothing to compare, without what it quotes
-REASONS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        "no result (before|after): (not measured, skipped or failed there|the machine was never quiet)",
-        "no result (before|after)",
-        "a sample (before|after) is no time",
-        "what was measured on differs",
-        r"too few quiet passes, \d{1,4} before and \d{1,4} after: about \d{1,4} more pass(es)? would tell",
-    )
-)
+# the reasons that come with an interval, and the verdicts that each may have; all others are inconclusive
+TESTED = {
+    Reason.CHANGED: (Verdict.SLOWER, Verdict.FASTER),
+    Reason.WITHIN_MARGIN: (Verdict.UNCHANGED,),
+    Reason.INTERVAL_TOO_WIDE: (Verdict.INCONCLUSIVE,),
+    Reason.NOT_CONFIRMED: (Verdict.INCONCLUSIVE,),
+}
 
 
 def section(artifact: Path, run: str, device: str) -> str:
-    """What is to be said of what lies in a folder. Raises nothing: what cannot be read is said to be so.
+    """Return the section of a device from the comparison.json in a folder.
 
-    artifact : the folder, or one with that folder in it
-    run : address of the run that left it, where whoever reads the comment finds the rest; "" where there is none
-    device : on which that run was to measure
+    A file that cannot be shown gives a section that says so.
+
+    artifact : the folder, or its parent
+    run : address of the workflow run that wrote the file; "" for none
+    device : the device that the run was to measure
     """
     paths = sorted([*artifact.glob(FILE), *artifact.glob(f"*/{FILE}")])
     if not paths:
-        return f"### ⚠️ Nothing was measured on {device}\n\nThe run ended without a result.{_see(run)}\n"
+        return f"### ⚠️ Nothing was measured on {device}\n\nThe run ended without a result.{_link(run)}\n"
     try:
         document = _read(paths[0])
         if document["device"] != device:
-            raise _Refused(f"is of another device than {device}")
+            raise _Refused(f"is for another device than {device}")
+        return markdown.cut(_section(document, run), SECTION)
     except _Refused as refused:
-        return f"### ⚠️ The measurement on {device} cannot be shown\n\nIts file {refused}.{_see(run)}\n"
-    return markdown.cut(_section(document, run), SECTION)
+        return f"### ⚠️ The measurement on {device} cannot be shown\n\nThe file {FILE} {refused}.{_link(run)}\n"
 
 
 def body(device: str, text: str, before: str = "") -> str:
-    """The whole comment: this section, and those of other devices that stood in the comment before."""
-    parts = {one: match[1] for one in DEVICES if (match := _part(one).search(before))} | {device: text.strip()}
-    return "\n\n".join([MARKER, *(f"{BEGIN.format(one)}\n{parts[one]}\n{END.format(one)}" for one in DEVICES if one in parts)])
+    """Return the whole comment: this section, and those of the other devices.
+
+    before : the comment as it was
+    """
+    parts = {name: match[1] for name in DEVICES if (match := _part(name).search(before))} | {device: text.strip()}
+    return "\n\n".join([MARKER, *(f"{BEGIN.format(name)}\n{parts[name]}\n{END.format(name)}" for name in DEVICES if name in parts)])
 
 
 def _part(device: str) -> re.Pattern[str]:
@@ -73,82 +73,90 @@ def _part(device: str) -> re.Pattern[str]:
 
 
 class _Refused(Exception):
-    """Why a file is not shown, as the rest of a sentence that begins with "Its file"."""
+    """The reason why a file is not shown; it continues a sentence after its name."""
 
 
 def _read(path: Path) -> dict[str, Any]:
     if path.is_symlink() or not path.is_file():
-        raise _Refused("is no file")
+        raise _Refused("is not a regular file")
     if path.stat().st_size > LARGEST:
-        raise _Refused(f"has {path.stat().st_size / 2**20:.0f} MiB, more than {LARGEST // 2**20}")
+        raise _Refused(f"has {path.stat().st_size / 2**20:.0f} MiB; the limit is {LARGEST // 2**20} MiB")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        raise _Refused("is no JSON") from None
-    if not _validator().is_valid(document):
-        raise _Refused(f"is not as {SCHEMA.name} has it")
+        raise _Refused("is not JSON") from None
+    try:
+        _validator()(document)
+    except JsonSchemaValueException:
+        raise _Refused(f"does not match {SCHEMA.name}") from None
     return dict(document)
 
 
-def _no_number(text: str) -> NoReturn:
+def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(text)
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+def _validator() -> Callable[[Any], object]:
+    validate: Callable[[Any], object] = compile(json.loads(SCHEMA.read_text(encoding="utf-8")), use_formats=False, use_default=False)
+    return validate
 
 
 def _section(document: Mapping[str, Any], run: str) -> str:
-    parts = [_contest(document, one) for one in document["contests"]]
-    if not parts:
-        parts = ["### ⚠️ Nothing was compared\n"]
+    parts = [_pair(document, pair) for pair in document["pairs"]] or ["### ⚠️ Nothing was compared\n"]
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
-    how = (
-        f"{document['passes']} passes of either side, by turns, on {document['device']}; what changed was measured again twice. "
-        f"The same here: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
+    note = (
+        f"{document['passes']} passes per side, interleaved, on {document['device']}; changes were measured again twice. "
+        f"To reproduce: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
     )
-    return "\n".join([*parts, f"<sub>{how}{_see(run)}</sub>\n"])
+    return "\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"])
 
 
-def _contest(document: Mapping[str, Any], contest: Mapping[str, Any]) -> str:
-    if contest["kind"] == "code":
-        named = f"base {document['base'][:8]}", f"head {document['head'][:8]}"
+def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
+    if pair["kind"] == "code":
+        labels = f"base {document['base'][:8]}", f"head {document['head'][:8]}"
     else:
-        named = f"torch {contest['torch'][0]}", f"torch {contest['torch'][1]}"
-    comparison = contest["comparison"]
-    failures = [_failed(named[0 if first else 1], lines) for first, lines in contest["failures"]]
+        labels = f"torch {pair['torch'][0]}", f"torch {pair['torch'][1]}"
+    comparison = pair["comparison"]
+    failures = [_failure(labels[0 if first else 1], lines) for first, lines in pair["failures"]]
     if comparison is None:
-        return "\n".join([f"### ⚠️ {named[0]} and {named[1]} could not be compared", *failures, ""])
-    provenance = comparison["after"]["ledger"]
-    where = [provenance["cpu"], *provenance["accelerators"].values()] if document["device"] != "cpu" else [provenance["cpu"]]
-    torch = [f"torch {contest['torch'][0]}"] if contest["kind"] == "code" else []
-    on = ", ".join([*torch, *where, f"Python {comparison['after']['python']}"])
+        return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
+    provenance = comparison["after"]["provenance"]
+    hardware = [provenance["cpu"], *(provenance["accelerators"].values() if document["device"] != "cpu" else ())]
+    torch = [f"torch {pair['torch'][0]}"] if pair["kind"] == "code" else []
+    on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
-    return "\n".join([markdown.comparison(named, on, comparison["margin"], rows), *failures])
+    return "\n".join([markdown.comparison_text(labels, on, comparison["margin"], rows), *failures])
 
 
-def _failed(side: str, lines: Sequence[str]) -> str:
-    return "\n".join(
-        [f"\n**⚠️ {side} failed**, so what it did not measure is not known:\n", *(f"- {code(line[:LINE])}" for line in lines), ""]
-    )
+def _failure(label: str, lines: Sequence[str]) -> str:
+    quoted = [f"- {code(line[:LINE])}" for line in lines]
+    return "\n".join([f"\n**⚠️ {label} failed**; cases that it did not measure are unknown:\n", *quoted, ""])
 
 
 def _change(row: Mapping[str, Any]) -> Change:
-    """A change with a reason in our words."""
-    verdict, interval, held = Verdict(row["verdict"]), row["interval"], row["confirmed"]
-    if interval is None or row["ratio"] is None:
-        matches = (pattern.match(row["reason"]) for pattern in REASONS)
-        reason = next((match[0] for match in matches if match), "not compared")
-        verdict, interval = Verdict.INCONCLUSIVE, None
-    else:
-        low, high = sorted(interval)
-        interval = (low, high)
-        reason = worded(verdict, row["ratio"], interval)
-        fell = verdict is Verdict.INCONCLUSIVE and held is not None and held[0] < held[1]
-        reason += ", which did not hold when measured again" if fell else ""
-    return Change(verdict, reason, row["ratio"], interval, row["p"], row["before"], row["after"], tuple(held) if held else None)
+    """Return a change of the file. Its differences are left out: they are text.
+
+    Raises _Refused for a contradiction.
+    """
+    verdict, reason, interval = Verdict(row["verdict"]), Reason(row["reason"]), row["interval"]
+    tested = interval is not None and row["ratio"] is not None
+    if tested is not (reason in TESTED) or verdict not in TESTED.get(reason, (Verdict.INCONCLUSIVE,)):
+        raise _Refused("contradicts itself")
+    return Change(
+        verdict,
+        reason,
+        ratio=row["ratio"],
+        interval=(min(interval), max(interval)) if tested else None,
+        p=row["p"],
+        before=row["before"],
+        after=row["after"],
+        passes=(row["passes"][0], row["passes"][1]),
+        more_passes=row["more_passes"],
+        failure=Failure(row["failure"]) if row["failure"] else None,
+        confirmed=(row["confirmed"][0], row["confirmed"][1]) if row["confirmed"] else None,
+    )
 
 
-def _see(run: str) -> str:
-    return f" [All of it]({run})" if run else ""
+def _link(run: str) -> str:
+    return f" [Workflow run]({run})" if run else ""

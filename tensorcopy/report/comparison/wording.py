@@ -1,4 +1,4 @@
-"""Verdicts in words: what was found in one sentence, in which order the changes are told, and their signs. Pure."""
+"""The sentences of a comparison, and how its numbers are written."""
 
 from __future__ import annotations
 
@@ -7,62 +7,144 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.two_sample import MOST_PASSES
+from tensorcopy.analysis.verdict import Change, Failure, Reason, Verdict
 from tensorcopy.report.units import duration
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
-MUCH = 0.25  # what can have changed by more than that is not summed up by its greatest change
+WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
+FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
 
 T = TypeVar("T")
 
 
+def sentence(change: Change) -> str:
+    """Return the verdict and its reason: "slower by 18.4 % (15.9 to 20.8 %)"."""
+    link = " " if change.verdict in CHANGED else ": "
+    return f"{change.verdict.value}{link}{_reason(change)}{_confirmed(change)}"
+
+
+def summary(change: Change) -> str:
+    """Return why a case is inconclusive, without numbers, to count cases by it."""
+    texts = {
+        Reason.INTERVAL_TOO_WIDE: "interval too wide; more passes needed",
+        Reason.PROVENANCE_DIFFERS: "measured under different conditions",
+        Reason.TOO_FEW_PASSES: "too few quiet passes",
+        Reason.NOT_CONFIRMED: "not confirmed by repeat measurements",
+    }
+    return texts.get(change.reason) or _reason(change)
+
+
+def _reason(change: Change) -> str:
+    """Return the part of the sentence after the verdict."""
+    if change.interval and change.ratio is not None:
+        return _of_interval(change, change.ratio, *change.interval)
+    if change.reason is Reason.PROVENANCE_DIFFERS:
+        fields = ", ".join(f"{field}: {before} → {after}" for field, before, after in change.differences)
+        return "measured under different conditions" + (f" ({fields})" if fields else "")
+    if change.reason is Reason.TOO_FEW_PASSES:
+        more = f"; about {change.more_passes} more needed" if change.more_passes else ""
+        return f"too few quiet passes ({change.passes[0]} before, {change.passes[1]} after){more}"
+    side = "before" if change.reason in (Reason.NO_SAMPLES_BEFORE, Reason.NOT_A_TIME_BEFORE) else "after"
+    if change.reason in (Reason.NOT_A_TIME_BEFORE, Reason.NOT_A_TIME_AFTER):
+        return f"a sample {side} is not a positive number"
+    return f"no result {side}{FAILURES[change.failure]}"
+
+
+def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
+    """Return the reason of a case that was tested."""
+    by = f"by {_percent(ratio)} ({_range(low, high)})"
+    if change.reason is Reason.CHANGED:
+        return by
+    if change.reason is Reason.NOT_CONFIRMED:
+        return f"{'slower' if ratio > 1 else 'faster'} {by} at first"
+    if change.reason is Reason.WITHIN_MARGIN:
+        return f"within ±{_percent(max(high, 1 / low))}"
+    needed = f"about {change.more_passes}" if change.more_passes else f"over {MOST_PASSES}"
+    direction = " slower" if low > 1 else " faster" if high < 1 else ""
+    return f"{_range(low, high)}{direction}; {needed} more pass{'' if change.more_passes == 1 else 'es'} needed"
+
+
+def _confirmed(change: Change) -> str:
+    """Return how many repeat measurements confirmed a change.
+
+    "" if there were none."""
+    if not change.confirmed:
+        return ""
+    held, repeats = change.confirmed
+    return f", {'' if change.verdict in CHANGED else 'not '}confirmed ({held} of {repeats} repeats)"
+
+
+def _range(low: float, high: float) -> str:
+    """Return an interval of a ratio: "15.9 to 20.8 %".
+
+    Around no change it is "between 1.2 % faster and 4.5 % slower".
+    """
+    if low > 1 or high < 1:
+        near, far = sorted(100 * abs(ratio - 1) for ratio in (low, high))
+        return f"{near:.1f} to {far:.1f} %"
+    return f"between {100 * (1 - low):.1f} % faster and {100 * (high - 1):.1f} % slower"
+
+
+def _percent(ratio: float) -> str:
+    """Return the size of a change in percent: "3.0 %" for 1.03 and for 0.97."""
+    return f"{100 * abs(ratio - 1):.1f} %"
+
+
 def headline(rows: Sequence[tuple[str, Change]]) -> str:
-    """What was found, in one sentence. rows : every case's name and change"""
+    """Return the whole comparison in one sentence.
+
+    rows : every case's name and change"""
     number = Counter(change.verdict for _, change in rows)
     if number[Verdict.SLOWER] or number[Verdict.FASTER]:
-        said = [f"{number[verdict]} {verdict.value}" for verdict in CHANGED if number[verdict]]
+        first = Verdict.SLOWER if number[Verdict.SLOWER] else Verdict.FASTER
+        counts = [f"{number[first]} of {cases(len(rows))} {first.value}"]
+        counts += [f"{number[verdict]} {verdict.value}" for verdict in Verdict if number[verdict] and verdict is not first]
+        start = "" if number[Verdict.SLOWER] else "No significant slowdowns: "
         name, change = ordered(rows)[0]
-        return f"{' and '.join(said)} of {cases(len(rows))}; most of all {name}, {change.sentence}"
-    known = [change.interval for _, change in rows if change.interval]
-    if not known:
-        return f"Nothing could be said of {cases(len(rows))}"
-    ends = [max(high - 1, 1 - low) for low, high in known]  # the farthest that each can have changed
-    rest = f"; {len(rows) - len(known)} could not be compared" if len(known) < len(rows) else ""
-    if max(ends) > MUCH:
-        half = f"half of which cannot have changed by more than {100 * median(ends):.1f} %"
-        return f"No change is seen in {cases(len(known))}, {half}{rest}"
-    return f"No change larger than {100 * max(ends):.1f} % in {cases(len(known))}{rest}"
+        kind = "slowdown" if first is Verdict.SLOWER else "speedup"
+        return f"{start}{', '.join(counts)}; largest {kind}: {name}, {_reason(change)}{_confirmed(change)}"
+    intervals = [change.interval for _, change in rows if change.interval]
+    if not intervals:
+        return f"Nothing could be compared ({cases(len(rows))})"
+    ends = [max(high - 1, 1 - low) for low, high in intervals]  # the largest change that each interval allows
+    rest = f"; {len(rows) - len(intervals)} could not be compared" if len(intervals) < len(rows) else ""
+    within = f"half of them within ±{100 * median(ends):.1f} %" if max(ends) > WIDE else f"within ±{100 * max(ends):.1f} %"
+    return f"No significant change in {cases(len(intervals))}: {within}{rest}"
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
-    """Slower, faster, inconclusive, same; within each the largest change first."""
+    """Sort changes: slower, faster, inconclusive, unchanged.
+
+    Within each the largest first.
+    """
     order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.UNCHANGED)
 
-    def place(row: tuple[T, Change]) -> tuple[int, float]:
+    def rank(row: tuple[T, Change]) -> tuple[int, float]:
         ratio = row[1].ratio or 1.0
         return order.index(row[1].verdict), -max(ratio, 1 / ratio)
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=rank)
 
 
 def cases(count: int) -> str:
-    """ "1 case", "2 cases"."""
+    """Return a number of cases: "1 case", "2 cases"."""
     return f"{count} case{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:
-    """ "3 %" of 0.03."""
+    """Return a share: "3 %" for 0.03."""
     return f"{100 * share:g} %"
 
 
 def seconds(value: float | None) -> str:
-    """A time, or nothing where there is none."""
+    """Return a time with its unit; "" for None."""
     return duration(value) if value is not None else ""
 
 
 def times(ratio: float | None) -> str:
-    """ "1.25×", or nothing where there is no ratio."""
+    """Return a ratio: "1.25×"; "" for None."""
     return f"{ratio:.2f}×" if ratio is not None else ""

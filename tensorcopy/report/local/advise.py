@@ -1,8 +1,8 @@
-"""Advice for the reader's own machine: which code to type, why, what it costs there, what to beware of. Needs neither torch nor asv.
+"""Advice for the user's own machine: the code to type, its cost and its caveats.
 
-Where torch is, every method that does as asked is seen and timed there and then, in a process of its own (`quick_bench`). Where it
-is not, the answer is that of the chooser's page, which comes with the package: shipped.json, written by `tensorcopy readme`. Either way it
-is `recommend` that judges.
+With torch, every matching method is observed and timed on the spot, in a process of its own (`worker.probes.quick_bench`). Without torch
+the answer is that of the chooser's page, which comes with the package as shipped.json, written by `tensorcopy readme`. Both are chosen by
+`analysis.recommend`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.i18n import said
+from tensorcopy.report.i18n import translate
 from tensorcopy.report.units import count
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples, timing
 
 SHIPPED = Path(__file__).with_name("shipped.json")
-KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # what is wanted, as it may be typed
+KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 NUMEL = 2**17
 FASTEST = "fastest"
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A method that does as asked.
+class MatchingMethod:
+    """A method that does what is requested.
 
-    seconds : per call; None where it was not measured
-    multiple : of the floor; None where either was not measured
-    verdict : beside the least time: "least" itself, "slower", "same" or "inconclusive"; "" without a time
-    ratio : over the least time, where there are two
-    caveats : what one may not expect, a sentence each
+    seconds : per call; None if it was not measured
+    multiple : the time over the memcpy baseline; None if either was not measured
+    verdict : against the fastest: "fastest", "slower", "unchanged" or "inconclusive"; "" without a time
+    ratio : the time over the fastest time; None for the fastest and without a time
+    caveats : a sentence each
     """
 
     method: str
@@ -52,18 +52,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to type for a tensor `x`. As text it is the code.
+    """The advice for a tensor `x`; converted to a string it is the code to type.
 
-    choices : everything that does as asked, the one to take first; empty where nothing does
-    why : why that one
-    numel : elements that it was measured at
+    choices : all matching methods, the recommended one first; empty if no method matches
+    why : why the first one is recommended
+    numel : elements that it was measured with
     measured : "here", or "shipped" with the package
-    torch, on, day : with which release, on which processor, when
+    torch, on, day : the release, the processor and the date of the measurement
     """
 
     request: CopyRequest
     numel: int
-    choices: tuple[Choice, ...]
+    choices: tuple[MatchingMethod, ...]
     why: str
     measured: str
     torch: str
@@ -72,14 +72,14 @@ class Advice:
 
     @property
     def code(self) -> str:
-        """What to type; "" where nothing does as asked."""
+        """The code to type; "" if no method matches."""
         return self.choices[0].code if self.choices else ""
 
     def __str__(self) -> str:
         return self.code
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the advice as plain values."""
         return {"code": self.code, **asdict(self)}
 
 
@@ -93,104 +93,119 @@ def advise(
     device: str = "cpu",
     shipped: bool = False,
     interpreter: str = "same",
-    tell: Callable[[float, str], None] = lambda share, doing: None,
+    report_progress: Callable[[float, str], None] = lambda share, doing: None,
 ) -> Advice:
-    """Which code to type for a tensor `x` of float32, measured here in some five seconds.
+    """Return the code to type for a float32 tensor `x`, measured here in some seconds.
 
     to : "tensor", or "numpy" for an ndarray
-    independent : with storage of its own; else sharing that of x
-    keep_graph : whether a gradient shall reach x
-    requires_grad : whether x does
-    numel : elements of x
-    device : where x lies
-    shipped : answer from what was shipped with the package, also where torch is
-    interpreter : whose torch is asked; "same" for the running one's
-    tell : hears the share that is done (0 to 1) and what is being done
+    independent : with its own storage; otherwise sharing the storage of x
+    keep_graph : whether gradients shall flow back to x
+    requires_grad : whether x requires grad
+    numel : number of elements of x
+    device : device of x
+    shipped : answer from the results shipped with the package, even if torch is installed
+    interpreter : the Python whose torch is measured; "same" for the running one
+    report_progress : called with the finished share (0 to 1) and the current step
 
-    Raises TensorcopyError for what is not to be had.
+    Raises TensorcopyError for a request that cannot be answered.
     """
-    request = _wish(to, independent, keep_graph, requires_grad, device)
+    request = _request(to, independent, keep_graph, requires_grad, device)
     if not 1 <= numel <= 2**62:
-        raise TensorcopyError("no number of elements", got=f"{numel:g}", allowed="1 or more", next="numel=2**17")
+        raise TensorcopyError("not a number of elements", got=f"{numel:g}", allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
         return _as_shipped(request, int(numel))
-    asked = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
-    tried = interpreters.asked(interpreters.executable(interpreter), "tensorcopy.worker.probes.quick_bench", json.dumps(asked), tell=tell)
-    return of_trial(tried, request, int(numel))
+    parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
+    benchmark = interpreters.run_probe(
+        interpreters.executable(interpreter),
+        "tensorcopy.worker.probes.quick_bench",
+        json.dumps(parameters),
+        report_progress=report_progress,
+    )
+    return of_benchmark(benchmark, request, int(numel))
 
 
 def can_measure(interpreter: str = "same") -> bool:
-    """Whether there is a torch to be asked; of another interpreter than the running one it is supposed."""
+    """Return whether torch is installed.
+
+    For another interpreter than the running one this is assumed.
+    """
     return interpreter != "same" or find_spec("torch") is not None
 
 
-def of_trial(tried: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
-    """What `quick_bench` found, judged as a result is; each round counts as a pass."""
+def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
+    """Return the advice from the output of `quick_bench`.
+
+    Each round counts as a pass."""
     timings = {}
-    for method, rounds in tried["rounds"].items():
-        case = recommend.case_of(tried["methods"][method], method, request, numel)
+    for method, rounds in benchmark["rounds"].items():
+        case = recommend.case_of(benchmark["methods"][method], method, request, numel)
         timings[case] = timing([PassSamples((seconds,)) for seconds in rounds])
-        floor = baseline.of(case)
-        if floor:
-            timings[floor] = timing([PassSamples((seconds,)) for seconds in tried["floor"]])
-    options = recommend.advised(_result(tried, timings), request).get(numel, ())
-    return _advice(request, numel, [_choice(option) for option in options], _why(options), "here", tried)
+        baseline_case = baseline.case_of(case)
+        if baseline_case:
+            timings[baseline_case] = timing([PassSamples((seconds,)) for seconds in benchmark["baseline"]])
+    options = recommend.options_by_size(_result(benchmark, timings), request).get(numel, ())
+    return _advice(request, numel, [_matching_method(option) for option in options], _why(options), "here", benchmark)
 
 
-def _result(tried: Mapping[str, Any], timings: dict[Case, Any]) -> Result:
-    return Result(Path("here"), "here", "", tried["python"], "", "here", timings, methods=tried["methods"])
+def _result(benchmark: Mapping[str, Any], timings: dict[Case, Any]) -> Result:
+    return Result(Path("here"), "here", "", benchmark["python"], "", "here", timings, methods=benchmark["methods"])
 
 
-def _wish(to: str, independent: bool, keep_graph: bool, requires_grad: bool, device: str) -> CopyRequest:
+def _request(to: str, independent: bool, keep_graph: bool, requires_grad: bool, device: str) -> CopyRequest:
     if to not in KINDS:
-        raise TensorcopyError("nothing is copied to that", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
+        raise TensorcopyError("unknown target", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
     has_graph = KINDS[to] == "tensor" and requires_grad
     if keep_graph and not has_graph:
         raise TensorcopyError(
             "there is no graph to keep",
             got="an ndarray" if to != "tensor" else "an x that requires no grad",
             allowed="a tensor, of an x that requires grad",
-            next="ask with --requires-grad, or without --keep-graph",
+            next="add --requires-grad, or remove --keep-graph",
         )
     return CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
 
 
 def _why(options: Sequence[Option]) -> str:
-    reason, places = recommend.because(options)
-    return said(reason, **places)
+    key, placeholders = recommend.reason(options)
+    return translate(key, **placeholders)
 
 
-def _choice(option: Option) -> Choice:
+def _matching_method(option: Option) -> MatchingMethod:
     change = option.change
-    return Choice(
+    return MatchingMethod(
         method=option.method,
         code=option.code,
         seconds=option.timing.median if option.timing else None,
         multiple=option.multiple,
         verdict="" if option.timing is None else FASTEST if change is None else change.verdict.value,
         ratio=change.ratio if change else None,
-        caveats=tuple(said(word, detail=detail) for word, detail in option.caveats),
+        caveats=tuple(translate(key, detail=detail) for key, detail in option.caveats),
     )
 
 
-def _advice(request: CopyRequest, numel: int, choices: Iterable[Choice], why: str, measured: str, source: Mapping[str, Any]) -> Advice:
+def _advice(
+    request: CopyRequest, numel: int, choices: Iterable[MatchingMethod], why: str, measured: str, source: Mapping[str, Any]
+) -> Advice:
     return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
 
 
-def shipped(result: Result, beside: Sequence[Result]) -> dict[str, Any]:
-    """shipped.json: what the chooser says of a result, at every size. `beside` as `recommend.advised` takes it."""
+def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
+    """Return the content of shipped.json: the advice from a result at every size.
+
+    others : as for `recommend.options_by_size`
+    """
     answers = []
     for device in recommend.devices(result):
         for request in recommend.requests(device):
-            found = recommend.advised(result, request, beside)
-            rows = {choice.method: choice for options in found.values() for choice in map(_choice, options)}
+            by_size = recommend.options_by_size(result, request, others)
+            matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
             answers.append(
                 {
-                    "wish": asdict(request),
-                    "methods": {name: {"code": row.code, "beware": row.caveats} for name, row in rows.items()},
+                    "request": asdict(request),
+                    "methods": {name: {"code": match.code, "caveats": match.caveats} for name, match in matches.items()},
                     "sizes": {
-                        str(numel): {"why": _why(options), "choices": [_plain(_choice(option)) for option in options]}
-                        for numel, options in found.items()
+                        str(numel): {"why": _why(options), "choices": [_row(_matching_method(option)) for option in options]}
+                        for numel, options in by_size.items()
                     },
                 }
             )
@@ -199,28 +214,28 @@ def shipped(result: Result, beside: Sequence[Result]) -> dict[str, Any]:
     return {"torch": provenance["torch"], "on": on, "day": provenance["started"][:10], "answers": answers}
 
 
-def _plain(choice: Choice) -> list[Any]:
-    def figure(value: float | None) -> float | None:
-        return None if value is None else float(f"{value:.4g}")
-
-    return [choice.method, figure(choice.seconds), figure(choice.multiple), choice.verdict, figure(choice.ratio)]
+def _row(match: MatchingMethod) -> list[Any]:
+    """Return the fields that depend on the size, as `_as_shipped` reads them."""
+    seconds, multiple, ratio = (None if value is None else float(f"{value:.4g}") for value in (match.seconds, match.multiple, match.ratio))
+    return [match.method, seconds, multiple, match.verdict, ratio]
 
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     document = json.loads(SHIPPED.read_text(encoding="utf-8"))
     for answer in document["answers"]:
-        if answer["wish"] == asdict(request) and answer["sizes"]:
-            at = recommend.near(numel, map(int, answer["sizes"]))
-            found, methods = answer["sizes"][str(at)], answer["methods"]
-            choices = [
-                Choice(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["beware"]))
-                for name, seconds, multiple, verdict, ratio in found["choices"]
+        if answer["request"] == asdict(request) and answer["sizes"]:
+            measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
+            at_size, methods = answer["sizes"][str(measured)], answer["methods"]
+            matches = [
+                MatchingMethod(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["caveats"]))
+                for name, seconds, multiple, verdict, ratio in at_size["choices"]
             ]
-            return _advice(request, at, choices, found["why"], "shipped", {**document, "on": document["on"][request.device]})
-    devices = dict.fromkeys(answer["wish"]["device"] for answer in document["answers"])
+            source = {**document, "on": document["on"][request.device]}
+            return _advice(request, measured, matches, at_size["why"], "shipped", source)
+    devices = dict.fromkeys(answer["request"]["device"] for answer in document["answers"])
     raise TensorcopyError(
-        f"nothing was shipped for {request.device}",
+        f"no results were shipped for {request.device}",
         got=f"{request.device}, {count(numel)} elements",
         allowed=", ".join(devices),
-        next="install torch beside tensorcopy, and it is measured here",
+        next="install torch in the same environment to measure here",
     )

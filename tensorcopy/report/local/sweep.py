@@ -1,4 +1,4 @@
-"""The size sweep of this machine: measured in a process of its own, drawn where matplotlib is installed."""
+"""The size sweep on the user's machine, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ def measure(
     most: int = 2**14,
     requires_grad: bool = False,
     interpreter: str = "same",
-    tell: Callable[[float, str], None] = lambda share, doing: None,
+    report_progress: Callable[[float, str], None] = lambda share, doing: None,
 ) -> dict[str, Any]:
-    """Time every copy or every conversion at numel = 1, 2, 4, … `most`; plain values, as `size_sweep` prints them.
+    """Time every copy or every conversion at numel = 1, 2, 4, … `most`.
+
+    Return plain values, as `size_sweep` prints them.
 
     what : "copies" or "conversions"
-    interpreter : whose torch is measured; "same" for the running one's
-    tell : called with the share that is done (0 to 1) and what is being done
+    most : number of elements of the largest tensor
+    interpreter : the Python whose torch is measured; "same" for the running one
+    report_progress : called with the finished share (0 to 1) and the current step
 
-    Raises TensorcopyError for a device, size or interpreter that is not there.
+    Raises TensorcopyError for an unavailable device, size or interpreter.
     """
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad}
-    return interpreters.asked(interpreters.executable(interpreter), "tensorcopy.worker.probes.size_sweep", json.dumps(request), tell=tell)
+    return interpreters.run_probe(
+        interpreters.executable(interpreter), "tensorcopy.worker.probes.size_sweep", json.dumps(request), report_progress=report_progress
+    )
 
 
 def plot(
@@ -41,13 +46,13 @@ def plot(
     relative_to: str = "",
     axes: Any = None,
 ) -> Any:
-    """Measure, and draw on a matplotlib axes, which is returned; on the current figure's where none is given.
+    """Measure, plot on matplotlib axes and return them; by default on new ones.
 
     what : "copies" or "conversions"
-    most : elements of the largest tensor
-    relative_to : a method's name or "floor": times as multiples of its
+    most : number of elements of the largest tensor
+    relative_to : a method's name or "baseline", to plot multiples of its time
 
-    Raises TensorcopyError where matplotlib is missing, and as `measure` does.
+    Raises TensorcopyError if matplotlib is missing, and like `measure`.
     """
     from tensorcopy.report.local import sweep_plot
 
@@ -56,4 +61,4 @@ def plot(
 
         axes = pyplot.subplots(figsize=sweep_plot.SIZE, layout="constrained")[1]
     document = measure(what, device=device, most=most, requires_grad=requires_grad)
-    return sweep_plot.drawn(document, axes, logx=logx, logy=logy, relative_to=relative_to)
+    return sweep_plot.draw(document, axes, logx=logx, logy=logy, relative_to=relative_to)

@@ -1,4 +1,4 @@
-"""Curves as a picture for a slide, by matplotlib; from what `size_sweep` measured, as plain values. Needs no torch."""
+"""The curves of a size sweep as a picture, by matplotlib. Needs no torch."""
 
 from __future__ import annotations
 
@@ -19,55 +19,61 @@ except ImportError as _missing:
         "matplotlib is not installed", got="none", allowed="any recent one", next='pip install "tensorcopy[plot]", or leave -o out'
     ) from _missing
 
-# colours that are told apart by everybody (after Okabe and Ito, 2008), dark enough for text, and a mark each for where there is no colour
+# colours that colour-blind readers can distinguish (after Okabe and Ito, 2008), dark enough for text; the marks serve prints without colour
 COLOURS = ("#0072B2", "#C94F00", "#00805C", "#A8447F", "#A36F00", "#2E7FB0", "#000000", "#7A7400")
 MARKS = "osD^vPX*"
 GREY = "#6b6b6b"
 SIZE = (9.6, 5.4)  # inches
 SUFFIXES = (".svg", ".png", ".pdf")
-NEAREST = 0.055  # of the axis' height, between two labels
+NEAREST = 0.055  # the smallest distance between two labels, as a share of the axis' height
 
 Document = Mapping[str, Any]
 
 
-def writable(path: Path) -> None:
-    """Raises TensorcopyError for a picture of no known kind, or in a folder that is not there."""
+def check_path(path: Path) -> None:
+    """Raise TensorcopyError for an unknown kind of picture, or a missing folder."""
     if path.suffix not in SUFFIXES:
-        raise TensorcopyError("no such kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
+        raise TensorcopyError("unknown kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
     if not path.absolute().parent.is_dir():
-        raise TensorcopyError("the picture cannot be written", got=f"no folder {path.parent}", allowed="one that is there", next="mkdir it")
+        raise TensorcopyError(
+            "the picture cannot be written", got=f"no folder {path.parent}", allowed="an existing folder", next=f"mkdir {path.parent}"
+        )
 
 
-def saved(document: Document, path: Path, **options: Any) -> None:
-    """Draw, and write the picture in the format that the file's name says. Raises TensorcopyError, see `writable` and `drawn`."""
-    writable(path)
+def save(document: Document, path: Path, **options: Any) -> None:
+    """Draw the picture and write it in the format of the file's suffix.
+
+    Raises TensorcopyError, see `check_path` and `draw`.
+    """
+    check_path(path)
     figure = Figure(figsize=SIZE, layout="constrained")
-    drawn(document, figure.subplots(), **options)
+    draw(document, figure.subplots(), **options)
     with rc_context({"svg.fonttype": "none"}):  # text stays text
         figure.savefig(path, dpi=200)
 
 
-def drawn(document: Document, axes: Any, *, logx: bool = True, logy: bool = True, relative_to: str = "") -> Any:
-    """Draw on a matplotlib axes, and return it: a line for each method with the band of its rounds, its code at its end, the floor dashed.
+def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True, relative_to: str = "") -> Any:
+    """Draw on matplotlib axes and return them.
 
-    relative_to : a method, to whose time the others' are shown; "floor" is one
+    Each method has a line, the band of its rounds, and its code at the end.
+    relative_to : plot multiples of this method's time; "baseline" is the memcpy baseline, which is dashed
 
     Raises TensorcopyError for a method that was not measured.
     """
-    curves = [*document["curves"], document["floor"]]
+    curves = [*document["curves"], document["baseline"]]
     by = divisors(curves, relative_to)
     ends = []
     for number, curve in enumerate(curves):
         numels = [point["numel"] for point in curve["points"]]
         low, middle, high = ([point[name] / by[point["numel"]] for point in curve["points"]] for name in ("low", "median", "high"))
-        floor = curve is curves[-1]
-        colour = GREY if floor else COLOURS[number % len(COLOURS)]
+        is_baseline = curve is curves[-1]
+        colour = GREY if is_baseline else COLOURS[number % len(COLOURS)]
         style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "zorder": 1}
-        if not floor:
+        if not is_baseline:
             style = {"marker": MARKS[number % len(MARKS)], "markersize": 4, "linewidth": 1.6, "zorder": 3}
         axes.plot(numels, middle, color=colour, label=curve["code"], **style)
         axes.fill_between(numels, low, high, color=colour, alpha=0.13, linewidth=0, zorder=1)
-        ends.append((middle[-1], f"floor: {curve['code']}" if floor else curve["code"], colour))
+        ends.append((middle[-1], f"memcpy baseline: {curve['code']}" if is_baseline else curve["code"], colour))
     axes.set_xscale("log", base=2) if logx else axes.set_xscale("linear")
     axes.set_yscale("log") if logy else axes.set_ylim(bottom=0)
     _scales(axes, relative=bool(relative_to), logx=logx, logy=logy)
@@ -75,14 +81,14 @@ def drawn(document: Document, axes: Any, *, logx: bool = True, logy: bool = True
     kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
     axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
-    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Median of the rounds; bands hold their middle half."
+    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Medians of the rounds; bands: interquartile range."
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes
 
 
 def _scales(axes: Any, *, relative: bool, logx: bool, logy: bool) -> None:
     axes.set_xlabel("elements", color=GREY)
-    axes.set_ylabel("times as long" if relative else "time of a call", color=GREY)
+    axes.set_ylabel("relative time" if relative else "time per call", color=GREY)
     if logx:
         axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
@@ -100,7 +106,10 @@ def _scales(axes: Any, *, relative: bool, logx: bool, logy: bool) -> None:
 
 
 def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> None:
-    """Each line's code beside its end, moved apart where two would lie on each other."""
+    """Write each line's code next to its end.
+
+    Labels that would overlap are moved apart.
+    """
     low, high = axes.get_ylim()
 
     def height(value: float) -> float:
@@ -109,14 +118,14 @@ def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> No
     ordered = sorted(ends)
     heights = [height(value) for value, _, _ in ordered]
     for _ in range(200):
-        for one in range(len(heights) - 1):
-            short = NEAREST - (heights[one + 1] - heights[one])
-            if short > 0:
-                heights[one], heights[one + 1] = heights[one] - short / 2, heights[one + 1] + short / 2
-    for at, (_, text, colour) in zip(heights, ordered):
+        for lower in range(len(heights) - 1):
+            overlap = NEAREST - (heights[lower + 1] - heights[lower])
+            if overlap > 0:
+                heights[lower], heights[lower + 1] = heights[lower] - overlap / 2, heights[lower + 1] + overlap / 2
+    for label_height, (_, text, colour) in zip(heights, ordered):
         axes.annotate(
             text,
-            (1.015, at),
+            (1.015, label_height),
             xycoords="axes fraction",
             color=colour,
             fontsize=9,
