@@ -1,1 +1,4 @@
-"""Results as pages: model/ is what is true, charts/ what is drawn, pages/ a module per kind of page, templates/ the HTML."""
+"""Results as web pages.
+
+model/ holds values, charts/ draws SVG, pages/ has a module per kind of page, data_files/ writes data, docgen/ writes docs.
+"""

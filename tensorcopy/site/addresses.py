@@ -1,7 +1,7 @@
-"""Where every page lies: addresses that stay, for others link to them. Pure.
+"""The address of every page. Addresses are stable: other sites link to them. Pure.
 
-An address is relative to the site's root, with "/" between its parts. What comes from results (machines, environments, parameters) is cut
-to letters, digits, ".", "_" and "-"; where that loses something, a digest of the whole keeps two apart.
+An address is relative to the site's root, with "/" between its parts. Text from results (machines, environments, parameters) is reduced
+to letters, digits, ".", "_" and "-"; where that drops a character, a digest of the full text keeps addresses distinct.
 """
 
 from __future__ import annotations
@@ -32,43 +32,51 @@ SCHEMA = "result.schema.json"
 DATA_SCHEMA = "data.schema.json"
 CARD_DATA = "report-card.json"
 
-LONGEST = 60  # characters of a part
+MAX_SLUG = 60  # characters
 
 
 def translated(address: str, language: str) -> str:
-    """The same page in another language than English."""
+    """Return the address of a page in another language; English pages have no prefix."""
     return address if language == "en" else f"{language}/{address}"
 
 
 def of_doc(name: str) -> str:
-    """A page of docs/, by the name of its file: "guide", and "guide.ja" for the Japanese one."""
+    """Return the address of a page of docs/ from its file name.
+
+    "guide" is the English page, "guide.ja" the Japanese one.
+    """
     stem, _, language = name.partition(".")
-    address = GLOSSARY if stem == "glossary" else f"docs/{part(stem.lower())}.html"
+    address = GLOSSARY if stem == "glossary" else f"docs/{slug(stem.lower())}.html"
     return translated(address, language or "en")
 
 
 def of_method(method: str) -> str:
-    return f"methods/{part(method)}.html"
+    """Return the address of a method's page."""
+    return f"methods/{slug(method)}.html"
 
 
 def of_case(machine: str, case: Case) -> str:
-    """A case's history, on one machine."""
+    """Return the address of a case's history on one machine."""
     suite = case.suite.rpartition(".")[0] or case.suite
-    return f"history/{part(machine)}/{part(suite)}/{part('-'.join(value for _, value in case.parameters) or 'all')}.html"
+    return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
 
 
 def of_sizes(result: Result) -> str:
-    return f"sizes/{part(result.machine)}/{part(result.environment)}/{part(version(result))}.html"
+    """Return the address of a result's page of time over size."""
+    return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"
 
 
-def of_pair(one: Result, other: Result) -> str:
-    """The comparison of two results: of releases, or of environments or machines with the same release."""
-    places = [(one.machine, other.machine), (one.environment, other.environment), (version(one), version(other))]
-    return f"compare/{'/'.join(part(left) if left == right else f'{part(left)}..{part(right)}' for left, right in places)}.html"
+def of_comparison(before: Result, after: Result) -> str:
+    """Return the address of the comparison of two results.
+
+    A part that differs is written "before..after".
+    """
+    pairs = [(before.machine, after.machine), (before.environment, after.environment), (version(before), version(after))]
+    return f"compare/{'/'.join(slug(left) if left == right else f'{slug(left)}..{slug(right)}' for left, right in pairs)}.html"
 
 
 def of_request(request: CopyRequest, numel: int) -> str:
-    """An answer of the chooser."""
+    """Return the address of the chooser's answer to a request at one size."""
     graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]
     words = [
         request.device,
@@ -77,25 +85,24 @@ def of_request(request: CopyRequest, numel: int) -> str:
         "grad" if request.requires_grad else "plain",
         str(numel),
     ]
-    return f"choose/{part('-'.join(words))}.html"
+    return f"choose/{slug('-'.join(words))}.html"
 
 
 def data(address: str, ending: str) -> str:
-    """The data beside a page."""
+    """Return the address of the data file beside a page."""
     return f"{address.removesuffix('.html')}.{ending}"
 
 
-def relative(here: str, there: str) -> str:
-    """A link from the page at `here` to the one at `there`."""
-    up = here.count("/")
-    same = 0
-    mine, others = here.split("/")[:-1], there.split("/")[:-1]
-    while same < min(len(mine), len(others)) and mine[same] == others[same]:
-        same += 1
-    return "../" * (up - same) + "/".join(there.split("/")[same:])
+def relative(source: str, target: str) -> str:
+    """Return the relative link from the page at `source` to `target`."""
+    source_folders, target_folders = source.split("/")[:-1], target.split("/")[:-1]
+    shared = 0
+    while shared < min(len(source_folders), len(target_folders)) and source_folders[shared] == target_folders[shared]:
+        shared += 1
+    return "../" * (len(source_folders) - shared) + "/".join(target.split("/")[shared:])
 
 
-def part(text: str) -> str:
-    """A text as one part of an address."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:LONGEST]
+def slug(text: str) -> str:
+    """Return a text as one safe part of an address."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:MAX_SLUG]
     return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip(".-")

@@ -1,67 +1,71 @@
-"""Values as the pages write them. Pure."""
+"""Template filters: values as the pages show them. Pure."""
 
 from __future__ import annotations
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.two_sample import Change
+from tensorcopy.analysis.verdict import Change
 from tensorcopy.report.units import count
 from tensorcopy.results.load import Case
 
-SHORT = 2  # characters
-NARROW = "\u202f"  # a space that does not break
+SHORT_NAME = 2  # characters
+NARROW_SPACE = "\u202f"  # does not break
 
 
 def percent(ratio: float) -> str:
-    """A ratio as a change: "+12.3 %", "−4.0 %"; from twice on as a multiple."""
+    """Format a ratio as a change: "+12.3 %", "−4.0 %"; a multiple from 2 on."""
     if ratio >= 2:
-        return f"×{NARROW}{ratio:.3g}"
-    return f"{100 * (ratio - 1):+.1f}{NARROW}%".replace("-", "−")
+        return f"×{NARROW_SPACE}{ratio:.3g}"
+    return f"{100 * (ratio - 1):+.1f}{NARROW_SPACE}%".replace("-", "−")
 
 
-def coded(code: str) -> Markup:
+def code_markup(code: str) -> Markup:
+    """Return code as a <code> element that may wrap between calls."""
     return Markup("<code>{}</code>").format(breakable(code))
 
 
 def breakable(code: str) -> Markup:
-    """Code that may be broken before a call, where a phone is too narrow; but not behind a name as short as x."""
+    """Allow line breaks before each call, but never after a name as short as `x`."""
     head, *calls = code.split(".")
-    if calls and len(head) <= SHORT:
+    if calls and len(head) <= SHORT_NAME:
         head, *calls = f"{head}.{calls[0]}", *calls[1:]
     return Markup("<wbr>.").join([head, *calls])
 
 
 def circumstances(case: Case) -> str:
-    """What a case is, beside its method: "2¹⁷ elements, float16"."""
-    return ", ".join(_said(name, value) for name, value in case.parameters if name != "method") or "as it is"
+    """Format a case's parameters without its method: "2¹⁷ elements, float16"."""
+    return ", ".join(_parameter(name, value) for name, value in case.parameters if name != "method") or "default parameters"
 
 
-def bandwidth(nbytes: float) -> str:
-    """Bytes a second, in units of ten to the ninth."""
-    return f"{nbytes / 1e9:.3g} GB/s"
+def bandwidth(bytes_per_second: float) -> str:
+    """Format bytes per second in GB/s, where G is ten to the ninth."""
+    return f"{bytes_per_second / 1e9:.3g} GB/s"
 
 
 def interval(ends: tuple[float, float]) -> str:
-    """An interval of a ratio: "−3.1 … +5.5 %"."""
-    return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW}%"
+    """Format an interval of ratios: "−3.1 … +5.5 %"."""
+    return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW_SPACE}%"
 
 
-def give_or_take(change: Change) -> str:
-    """A change with half the width of its interval: "+1.2 ± 4.3 %"."""
+def plus_minus(change: Change) -> str:
+    """Format a change with half the width of its interval: "+1.2 ± 4.3 %"."""
     ratio, ends = change.ratio or 1.0, change.interval
     if not ends:
         return percent(ratio)
-    half = f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW}%"
-    return f"{percent(ratio)}{half}" if ratio >= 2 else percent(ratio).replace(f"{NARROW}%", half)
+    half = f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW_SPACE}%"
+    return f"{percent(ratio)}{half}" if ratio >= 2 else percent(ratio).replace(f"{NARROW_SPACE}%", half)
 
 
-def widest(changes: list[Change]) -> float:
-    """What an axis of intervals ends at, as a share: it holds nine tenths of them, and 10 % at least."""
+def axis_limit(changes: list[Change]) -> float:
+    """Return an axis limit that holds nine tenths of the intervals, as a share.
+
+    It is at least 0.1.
+    """
     ends = sorted(max(change.interval[1], 1 / change.interval[0]) - 1 for change in changes if change.interval)
     return max(0.1, ends[int(0.9 * (len(ends) - 1))]) if ends else 0.1
 
 
-def _said(name: str, value: str) -> str:
+def _parameter(name: str, value: str) -> str:
     if name == "numel":
         return f"{count(int(value))} element{'' if value == '1' else 's'}"
     if name == "requires_grad":

@@ -1,4 +1,4 @@
-"""What a module in pages/ yields: a page to be rendered, or a file of data."""
+"""Pages and data files, before they are rendered and written."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Page:
-    """A page: where it lies, the template it is written with, and what that is told.
+    """A page to be rendered from a template.
 
-    languages : by language, where the same page lies in it
+    address : relative to the site's root
+    values : variables of the template
+    languages : addresses of the same page by language, including this one; empty where it exists in one language only
     """
 
     address: str
@@ -24,7 +26,7 @@ class Page:
 
 @dataclass(frozen=True)
 class File:
-    """Data beside the pages."""
+    """A data file beside the pages."""
 
     address: str
     text: str

@@ -1,4 +1,4 @@
-"""The pages as part of `asv publish`: asv.conf.json names this module among its plugins, beside tensorcopy.asv_plugin."""
+"""The site as part of `asv publish`; asv.conf.json lists this module as a plugin."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tensorcopy.results import load
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
-    """Write every page from the results, and return the problems of results that could not be read."""
+    """Write every page and return the problems of results that could not be read."""
     from tensorcopy.site import render  # asv imports its plugins for every command; only this one needs the pages
 
-    read = load.load_results(results_dir)
+    loaded = load.load_results(results_dir)
     card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-    render.write(read.results, card, documentation(), html_dir)
-    return read.problems
+    render.write(loaded.results, card, documentation(), html_dir)
+    return loaded.problems
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:
-    """Return every page of docs/ as Markdown, by the name of its file, and the changelog."""
+    """Return the Markdown of docs/ and of the changelog, by file name without ending."""
     files = [*sorted((checkout / "docs").glob("*.md")), *checkout.glob("CHANGELOG.md")]
     return {path.name.removesuffix(".md").lower(): path.read_text(encoding="utf-8") for path in files}
 

@@ -1,4 +1,4 @@
-"""Pages and data, written as files: HTML by templates, with one stylesheet and one small script. Asks no other host."""
+"""The site as files: pages, data files, one stylesheet and one small script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,27 +19,16 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.wording import SIGNS
 from tensorcopy.report.units import count, duration, size
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, filters
+from tensorcopy.site import addresses, filters, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages import chooser, comparison_pages, data, docs, histories, landing, machines, methods, sizes
-from tensorcopy.site.translate import speaker
+from tensorcopy.site.translate import translator
 
 HERE = Path(__file__).parent
-OURS = ("tensorcopy.css", "tensorcopy.js")
-MAKERS: tuple[Callable[[Content], Iterator[Page | File]], ...] = (
-    landing.pages,
-    chooser.pages,
-    histories.pages,
-    comparison_pages.pages,
-    sizes.pages,
-    methods.pages,
-    machines.pages,
-    docs.pages,
-    data.pages,
-)
-NAV = (
+ASSETS = ("tensorcopy.css", "tensorcopy.js")
+PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
+NAVIGATION = (
     ("choose", addresses.CHOOSER),
     ("history", addresses.HISTORIES),
     ("compare", addresses.COMPARISONS),
@@ -50,62 +41,65 @@ NAV = (
     ("glossary", addresses.GLOSSARY),
     ("data", addresses.DATA),
     ("explorer", addresses.EXPLORER),
-)
+)  # names of texts in words.toml
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # no character of a page, a feed or a table
-WITHOUT_DOCS = {
-    "index": "# Docs\n\nThey are in docs/.\n",
+PLACEHOLDER_DOCS = {
+    "index": "# Docs\n\nThe documentation is in docs/.\n",
     "glossary": "# Glossary\n",
     "glossary.ja": "# 用語集\n",
-}  # every page leads there
-REPLACED = "\ufffd"
+}  # the navigation links to them
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
+REPLACEMENT = "\ufffd"
 
 
-def write(found: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
-    """Write every page, its data, the stylesheet and the script into `directory`, which exists.
+def write(results: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
+    """Write pages, data files, stylesheet and script into `directory`, which exists.
 
-    card : of `report_card`; docs : Markdown by the names of files, as `Content` has it
+    card : of `report_card`
+    docs : Markdown by file name, as in `Content`
     """
-    for name in OURS:
+    for name in ASSETS:
         shutil.copyfile(HERE / name, directory / name)
-    made: set[Path] = set()
-    for address, text in files(content(found, card, docs)):
+    created: set[Path] = set()
+    for address, text in files(content(results, card, docs)):
         path = directory / address
-        if path.parent not in made:
+        if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
-            made.add(path.parent)
+            created.add(path.parent)
         path.write_text(text, encoding="utf-8")
 
 
-def content(found: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
-    """What the pages are made of, as of today."""
-    return Content.of_results(
-        found, release_table.load(), card, {**WITHOUT_DOCS, **(docs or {})}, datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    )
+def content(results: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
+    """Return the content of the pages, dated today."""
+    day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:
-    """Every page and every file of data, by its address."""
+    """Yield the address and the text of every page and data file."""
     templates = _templates(content)
-    for maker in MAKERS:
-        for one in maker(content):
-            yield one.address, CONTROL.sub(REPLACED, one.text if isinstance(one, File) else _page(templates, one))
+    for name in PAGE_MODULES:
+        make_pages: Callable[[Content], Iterator[Page | File]] = import_module(f"{pages.__name__}.{name}").pages
+        for page in make_pages(content):
+            text = page.text if isinstance(page, File) else _page(templates, page)
+            yield page.address, CONTROL.sub(REPLACEMENT, text)
 
 
 def _page(templates: Environment, page: Page) -> str:
-    def local(address: str) -> str:
+    def localized(address: str) -> str:
+        """Return the address in the page's language, for pages that are translated."""
         return addresses.translated(address, page.language) if address in TRANSLATED else address
 
-    to = partial(addresses.relative, page.address)
+    link = partial(addresses.relative, page.address)
     return templates.get_template(page.template).render(
         page.values,
         title=page.title,
-        here=page.address,
-        to=to,
-        local=local,
-        say=speaker(page.language),
+        address=page.address,
+        link=link,
+        localized=localized,
+        t=translator(page.language),
         language=page.language,
-        languages={language: to(address) for language, address in page.languages.items()},
+        languages={language: link(address) for language, address in page.languages.items()},
     )
 
 
@@ -126,8 +120,8 @@ def _templates(content: Content) -> Environment:
         circumstances=filters.circumstances,
         bandwidth=filters.bandwidth,
         interval=filters.interval,
-        give_or_take=filters.give_or_take,
-        part=addresses.part,
+        plus_minus=filters.plus_minus,
+        slug=addresses.slug,
         method=lambda parameters: dict(parameters).get("method", ""),
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
@@ -135,10 +129,10 @@ def _templates(content: Content) -> Environment:
         day=content.day,
         methods=content.methods,
         version=__version__,
-        nav=NAV,
+        navigation=NAVIGATION,
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,
-        method_page=addresses.of_method,
-        sizes_page=addresses.of_sizes,
+        method_address=addresses.of_method,
+        sizes_address=addresses.of_sizes,
     )
     return environment

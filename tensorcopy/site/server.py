@@ -1,4 +1,4 @@
-"""The site on this machine's loopback."""
+"""A local web server for the site, on the loopback interface only."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
-PORTS = (*range(8080, 8100), 0)  # the usual one, its neighbours, whatever is free
+PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
 
 
 def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
-    """A server for `directory`, bound but not yet serving; without a port, on 8080 or the next free one.
+    """Return a server for `directory`, bound but not yet serving.
 
-    Raises TensorcopyError for a port that cannot be had.
+    port : None for 8080 or the next free one
+    Raises TensorcopyError when the port is in use or not allowed.
     """
     handler = partial(_QuietHandler, directory=str(directory))
     for candidate in PORTS if port is None else (port,):
@@ -23,13 +24,13 @@ def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
         except (OSError, OverflowError):
             continue
     raise TensorcopyError(
-        "the port cannot be had",
+        "cannot serve on this port",
         got=f"{port}, in use or not allowed",
-        allowed="a free port of the loopback, 1 to 65535",
-        next="another --port, or none for the next free one",
+        allowed="a free port from 1 to 65535",
+        next="choose another --port, or omit it to use the next free one",
     )
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the terminal is the reader's."""
+        """Print nothing: requests would mix with the command's own output."""

@@ -1,10 +1,10 @@
-/* Only adds: a switch between light and dark, and a filter above long tables. Everything is there without it. */
+/* Adds a switch between light and dark and a filter above long tables; the pages are complete without it. */
 "use strict";
 
 const root = document.documentElement;
 const THEMES = ["light", "dark"];
 
-function remembered(theme) {
+function storedTheme(theme) {
   try {
     if (theme !== undefined) localStorage.setItem("theme", theme);
     return localStorage.getItem("theme");
@@ -13,23 +13,23 @@ function remembered(theme) {
   }
 }
 
-if (THEMES.includes(remembered())) root.dataset.theme = remembered();
+if (THEMES.includes(storedTheme())) root.dataset.theme = storedTheme();
 
 function isDark() {
   return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function addSwitch(place) {
+function addSwitch(tools) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "◐";
-  button.title = place.dataset.label;
-  button.setAttribute("aria-label", place.dataset.label);
+  button.title = tools.dataset.label;
+  button.setAttribute("aria-label", tools.dataset.label);
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    remembered(root.dataset.theme);
+    storedTheme(root.dataset.theme);
   });
-  place.append(button);
+  tools.append(button);
 }
 
 function addFilter(table) {

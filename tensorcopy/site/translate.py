@@ -1,4 +1,4 @@
-"""The words of `tensorcopy.report.i18n` as the pages' markup. Pure."""
+"""Texts of `tensorcopy.report.i18n` as markup. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from tensorcopy.report.i18n import LANGUAGES, table
+from tensorcopy.report.i18n import LANGUAGES, texts
 
-Speaker = Callable[..., Markup]
-
-
-def speaker(language: str) -> Speaker:
-    """A function from a text's name and what stands in its places to the text; what is no markup is escaped."""
-
-    def say(name: str, /, **places: object) -> Markup:
-        return Markup(table()[name][language]).format(**places)  # noqa: S704 - our own words; what stands in their places is escaped
-
-    return say
+Translate = Callable[..., Markup]
 
 
-__all__ = ["LANGUAGES", "Speaker", "speaker"]
+def translator(language: str) -> Translate:
+    """Return a function from a text's name and its placeholders to the text.
+
+    The values of placeholders are escaped.
+    """
+
+    def translate(name: str, /, **values: object) -> Markup:
+        return Markup(texts()[name][language]).format(**values)  # noqa: S704 - words.toml is ours; values are escaped
+
+    return translate
+
+
+__all__ = ["LANGUAGES", "Translate", "translator"]

@@ -1,4 +1,7 @@
-"""Everything that is produced in README.md, docs/ and the package, as texts by their path. Writes nothing."""
+"""All generated files and parts of README.md, docs/ and the package, by path.
+
+Nothing is written here.
+"""
 
 from __future__ import annotations
 
@@ -16,63 +19,72 @@ from tensorcopy.report.local import advise
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
 from tensorcopy.site.charts import charts, method_drawings
-from tensorcopy.site.docgen import methodology, readme, reference
+from tensorcopy.site.docgen import memory_table, methodology, readme, reference
 from tensorcopy.site.model.machine import Machine, machines
 
 
-def documents(found: Sequence[Result], parser: argparse.ArgumentParser) -> dict[Path, str]:
-    """Return the text of every file with a produced part, by its path in the checkout that is the current folder.
+def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dict[Path, str]:
+    """Return the text of every generated file, by path in the checkout.
 
+    The current folder is the checkout.
     parser : of the command line, for docs/commands.md
-    Raises TensorcopyError where a file that a part is made from is missing, and where a page has no place for one.
+    Raises TensorcopyError when an input file is missing, and when a page has no markers for a part.
     """
-    machine = readme.best_known(tuple(found))
+    machine = readme.longest_history(tuple(results))
     return {
         **_pages(machine),
-        Path("docs/history.svg"): readme.picture(machine),
-        advise.SHIPPED: _shipped(found),
+        Path("docs/history.svg"): readme.history_svg(machine),
+        advise.SHIPPED: _shipped(results),
         Path("docs/commands.md"): reference.commands(parser),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
-        **_drawings(select.newest(found)),
+        **_drawings(select.newest(results)),
     }
 
 
-def methodology_parts(found: Sequence[Result]) -> dict[str, str]:
-    """Return the produced parts of docs/methodology.md by name."""
+def methodology_parts(results: Sequence[Result]) -> dict[str, str]:
+    """Return the generated parts of docs/methodology.md by name."""
     if not crosscheck.FILE.exists():
-        raise TensorcopyError("no agreement was kept", got=f"no {crosscheck.FILE}", allowed="its figures", next="tensorcopy verify --keep")
+        raise TensorcopyError(
+            "the cross-check of the timer is missing", got=f"no {crosscheck.FILE}", allowed="its figures", next="tensorcopy verify --keep"
+        )
     if not report_card.FILE.exists():
-        raise TensorcopyError("no report card", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card")
-    known = {release.sha: release for release in release_table.load()}
-    kept, schema, card = (json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, files.SCHEMA, report_card.FILE))
+        raise TensorcopyError(
+            "the report card is missing", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card"
+        )
+    releases = {release.sha: release for release in release_table.load()}
+    crosschecked, schema, card = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, files.SCHEMA, report_card.FILE)
+    )
     return {
         "card": report_card.markdown(card),
-        "agreement": methodology.agreement(kept),
-        "quiet": methodology.quiet(found),
-        "moods": methodology.drifts(found),
-        "repeated": methodology.repeated(found, known),
-        "sets": methodology.sets(found, load.load_results(injected_slowdowns.FOLDER).results),
-        "memory": methodology.memory(found, known),
-        "seen": methodology.seen(found, known),
-        "ledger": methodology.provenance(schema),
+        "agreement": methodology.agreement(crosschecked),
+        "quiet": methodology.quiet(results),
+        "drift": methodology.drift(results),
+        "repeated": methodology.repeated(results, releases),
+        "sets": methodology.sets(results, load.load_results(injected_slowdowns.FOLDER).results),
+        "memory": memory_table.memory(results, releases),
+        "seen": methodology.seen(results, releases),
+        "provenance": methodology.provenance(schema),
     }
 
 
 def _pages(machine: Machine) -> dict[Path, str]:
-    """Pages with produced parts between markers: the text around them is kept."""
+    """Return the pages with generated parts; the text around them is kept."""
     parts = methodology_parts(machine.results)
-    pages = {"README.md": readme.parts(machine), "docs/methodology.md": parts, "docs/memory.md": {"memory": parts["memory"]}}
-    return {Path(name): readme.written(Path(name).read_text(encoding="utf-8"), part, name) for name, part in pages.items()}
+    pages = {"README.md": readme.readme_parts(machine), "docs/methodology.md": parts, "docs/memory.md": {"memory": parts["memory"]}}
+    return {
+        Path(name): readme.replace_parts(Path(name).read_text(encoding="utf-8"), page_parts, name) for name, page_parts in pages.items()
+    }
 
 
 def _drawings(newest: Result) -> dict[Path, str]:
-    """The drawings of docs/guide.md, for those who read it as a file."""
+    """Return the drawings of docs/guide.md as files, for readers of the Markdown."""
     drawings = method_drawings.of_methods(newest.methods)
     return {Path(f"docs/drawings/{name}.svg"): charts.standalone(svg, "drawings") + "\n" for name, svg in drawings.items()}
 
 
-def _shipped(found: Sequence[Result]) -> str:
-    """The answers of `tensorcopy advise` where torch is missing: those of the chooser's pages."""
-    machine = machines(found, release_table.load())[0]
+def _shipped(results: Sequence[Result]) -> str:
+    """Return shipped.json: the chooser's answers, for `advise` without torch."""
+    machine = machines(results, release_table.load())[0]
     document = advise.shipped(machine.result, machine.series[0].results)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,190 +1,191 @@
-"""The produced parts of docs/methodology.md, from results and from docs/agreement.json. Pure."""
+"""The generated parts of docs/methodology.md. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import combinations
 from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any
 
-from tensorcopy.analysis.comparisons import NOT_TORCHS
+from tensorcopy.analysis.comparisons import WITHOUT_TORCH
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.units import duration, size
-from tensorcopy.results import noise
+from tensorcopy.report.tables import markdown_table
+from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import DriftModel
-from tensorcopy.results.passes import PassSamples, Timing, left_out, timing
+from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise.machine_drift import DriftModel
+from tensorcopy.results.noise.quiet import excluded
+from tensorcopy.results.passes import PassSamples, Timing, timing
 
 INSTRUCTIONS = "instructions.ByMethod.track_instructions"
-NUMEL = 2**20  # of the memory suites
-TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device
-FEWEST = 3  # passes of a release, of which the earlier are compared with the later
+FEWEST = 3  # passes of a release whose earlier half is compared with the later one
+CONVERSION = Case("conversions.BySize.time_conversion", (("method", "detach_numpy_copy"), ("numel", "1")))
+COPY = Case("copies.ByGrad.time_copy", (("method", "empty_like_copy"), ("numel", "16"), ("requires_grad", "True")))
+CONVERSION_TEXT = "`x.detach().numpy().copy()`, numel 1"
+COPY_TEXT = "`torch.empty_like(x).copy_(x)` with requires_grad, numel 16"
+SHOWN = (
+    (CONVERSION_TEXT, CONVERSION, ("1.9.0", "3.9"), ("2.0.1", "3.9")),
+    (CONVERSION_TEXT, CONVERSION, ("1.13.1", "3.11"), ("2.0.1", "3.11")),
+    (CONVERSION_TEXT, CONVERSION, ("2.0.1", "3.11"), ("2.15.0", "3.11")),
+    (COPY_TEXT, COPY, ("1.13.1", "3.11"), ("2.0.1", "3.11")),
+    (COPY_TEXT, COPY, ("2.0.1", "3.11"), ("2.15.0", "3.11")),
+)  # text, case, and the release and Python before and after
 
 
-def agreement(kept: Mapping[str, Any]) -> str:
-    """What `tensorcopy verify --keep` found: asv's time over torch's Timer's, by suite."""
-    lines = ["| asv over the reference | cases | median | least | greatest |", "|---|--:|--:|--:|--:|"]
-    for name, row in kept["suites"].items():
-        lines.append(f"| {name} | {row['cases']} | {row['median']:.3f} | {row['least']:.3f} | {row['greatest']:.3f} |")
-    return "\n".join(
-        [*lines, "", f"torch {kept['torch']} on {kept['on']}, {kept['day']}: the median over all cases is {kept['median']:.3f}."]
-    )
+def agreement(crosschecked: Mapping[str, Any]) -> str:
+    """Return the ratio of asv's time to that of torch's Timer, by suite."""
+    rows = [
+        [name, str(row["cases"]), f"{row['median']:.3f}", f"{row['min']:.3f}", f"{row['max']:.3f}"]
+        for name, row in crosschecked["suites"].items()
+    ]
+    source = f"torch {crosschecked['torch']} on {crosschecked['on']}, {crosschecked['day']}"
+    table = markdown_table(["asv / reference", "cases", "median", "min", "max"], rows, "lrrrr")
+    return f"{table}\n\n{source}: the median over all cases is {crosschecked['median']:.3f}."
 
 
 def quiet(results: Sequence[Result]) -> str:
-    """How quiet the machine was, how much the cases follow its pace, and which passes are left out."""
-    timings = [one for result in results for one in result.timings.values()]
-    by_pass = [pass_samples for one in timings for pass_samples in one.by_pass]
-    readings = [reading for pass_samples in by_pass for reading in pass_samples.control]
-    share = sum(reading <= pass_samples.limit for pass_samples in by_pass for reading in pass_samples.control) / max(len(readings), 1)
-    powers = sorted({(r.python, case): one.by_pass[0].power for r in results for case, one in r.timings.items()}.items(), key=str)
-    known = [power for _, power in powers if power is not None]
+    """Return how quiet the machine was and how many passes are excluded."""
+    timings = [timing for result in results for timing in result.timings.values()]
+    by_pass = [pass_samples for timing in timings for pass_samples in timing.by_pass]
+    readings = [reading <= pass_samples.limit for pass_samples in by_pass for reading in pass_samples.control]
+    share = sum(readings) / max(len(readings), 1)
+    exponents = {(result.python, case): timing.by_pass[0].control_exponent for result in results for case, timing in result.timings.items()}
+    known = [exponent for exponent in exponents.values() if exponent is not None]
     low, middle, high = quantiles(known, n=4) if len(known) > 1 else (0.0, 0.0, 0.0)
-    records = {record["id"]: record for result in results for record in result.passes if _timed(record)}
-    disturbed = sum(one.disturbed for one in timings)
-    lines = [
-        f"{len(readings):,} samples in {len(records)} passes of {len(results)} results; {share:.0%} of the samples were taken while the "
-        f"machine was quiet, and {disturbed:,} of {len(timings):,} times have no quiet sample. {len(known)} of {len(powers)} cases are "
-        f"known to follow the control, with a power of {middle:.2f} in the median (the middle half: {low:.2f} to {high:.2f})."
-    ]
-    said, far = [], 0
-    for python in sorted({result.python for result in results}):
-        some = [record for result in results if result.python == python for record in result.passes if _timed(record)]
-        said += [record["left_out"] for record in some if record.get("left_out")]
-        far += len(left_out(some)) - sum(bool(record.get("left_out")) for record in some)
-    if said:
-        lines.append(f"- {len(said)} passes are left out, as their records say: {'; '.join(sorted(set(said)))}.")
-    if far:
-        lines.append(f"- {far} passes are left out because their control is far from that of the others.")
-    return "\n".join(lines)
-
-
-def drifts(results: Sequence[Result]) -> str:
-    """How the machine's mood went from pass to pass, and how much the cases follow it."""
-    told = [_steady(results, one) for one in {result.python: result for result in results}.values()]
-    strays = [100 * (exp(value) - 1) for drift in told for value in drift.drifts.values()]
-    powers = [power for drift in told for power in drift.powers.values()]
-    if len(strays) < 2 or len(powers) < 2:
-        return "No pass's mood is known."
-    least, *_, greatest = quantiles(strays, n=20)
-    low, middle, high = quantiles(powers, n=4)
-    return (
-        f"Of {len(strays)} passes in {len(results)} results nine in ten were in a mood between {least:+.1f} % and {greatest:+.1f} %. "
-        f"{len(powers)} cases are known to follow it, by a power of {middle:.2f} in the median (the middle half: {low:.2f} to {high:.2f})."
+    passes = {record["id"] for result in results for record in result.passes if _timed(record)}
+    disturbed = sum(timing.disturbed for timing in timings)
+    return "\n".join(
+        [
+            f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {share:.0%} of the samples were taken while the "
+            f"machine was quiet, and {disturbed:,} of {len(timings):,} times have no quiet sample. {len(known)} of {len(exponents)} cases "
+            f"follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to {high:.2f} for the middle half.",
+            *_excluded_passes(results),
+        ]
     )
 
 
-def _steady(results: Sequence[Result], one: Result) -> DriftModel:
-    """What all results of one machine tell of all that torch can change."""
-    told = [result for result in results if noise.same_machine(result, one)]
-    return noise.fit_drift(told, {case for result in told for case in result.timings if not case.suite.startswith(NOT_TORCHS)})
+def _excluded_passes(results: Sequence[Result]) -> list[str]:
+    """Return list items about the excluded passes."""
+    reasons, far = [], 0
+    for python in sorted({result.python for result in results}):
+        records = [record for result in results if result.python == python for record in result.passes if _timed(record)]
+        recorded = [record["left_out"] for record in records if record.get("left_out")]
+        reasons += recorded
+        far += len(excluded(records)) - len(recorded)
+    lines = [f"- {len(reasons)} passes are excluded by their records: {'; '.join(sorted(set(reasons)))}."] if reasons else []
+    return lines + ([f"- {far} passes are excluded because their control is far from that of the others."] if far else [])
+
+
+def drift(results: Sequence[Result]) -> str:
+    """Return the machine drift between passes, and how the cases follow it."""
+    models = [_drift_model(results, result) for result in {result.python: result for result in results}.values()]
+    drifts = [100 * (exp(value) - 1) for model in models for value in model.drifts.values()]
+    exponents = [exponent for model in models for exponent in model.exponents.values()]
+    if len(drifts) < 2 or len(exponents) < 2:
+        return "The drift of every pass is unknown."
+    lowest, *_, highest = quantiles(drifts, n=20)
+    low, middle, high = quantiles(exponents, n=4)
+    return (
+        f"The drift is known for {len(drifts)} passes in {len(results)} results; nine in ten are between {lowest:+.1f} % and "
+        f"{highest:+.1f} %. {len(exponents)} cases follow it to a known exponent: {middle:.2f} in the median, {low:.2f} to {high:.2f} for "
+        "the middle half."
+    )
+
+
+def _drift_model(results: Sequence[Result], like: Result) -> DriftModel:
+    """Fit the drift to all results of one machine and all cases that torch can change."""
+    group = [result for result in results if machine_drift.same_machine(result, like)]
+    return machine_drift.fit_drift(group, _torch_cases({case for result in group for case in result.timings}))
+
+
+def _torch_cases(cases: Iterable[Case]) -> list[Case]:
+    return [case for case in cases if not case.suite.startswith(WITHOUT_TORCH)]
 
 
 def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
-    """The earlier passes of each release against its later ones: the median over cases of the difference, before and after control."""
-    lines = [
-        "| torch | Python | passes | hours apart | cases | as sampled | after control | of that, drift |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
+    """Compare the earlier half of each release's passes with the later half.
+
+    The figures are medians over cases, as sampled and after control.
+    """
+    rows = []
     for result in results:
-        halves = [pair for one in result.timings.values() if (pair := _halves(one))]
+        halves = [pair for timing in result.timings.values() if (pair := _halves(timing))]
         if not halves:
             continue
-        raw = [log(_as_sampled(later) / _as_sampled(earlier)) for earlier, later in halves]
-        calm = [log(timing(later).median / timing(earlier).median) for earlier, later in halves]
+        sampled = [log(_as_sampled(later) / _as_sampled(earlier)) for earlier, later in halves]
+        controlled = [log(timing(later).median / timing(earlier).median) for earlier, later in halves]
         passes = max(len(earlier) + len(later) for earlier, later in halves)
-        lines.append(
-            f"| {releases[result.sha].version} | {result.python} | {passes} | {_hours(result):.1f} | {len(halves)} "
-            f"| {_percent(median(map(abs, raw)))} | {_percent(median(map(abs, calm)))} | {_signed(median(calm))} |"
+        rows.append(
+            [
+                *(releases[result.sha].version, result.python, str(passes), f"{_hours(result):.1f}", str(len(halves))),
+                *(_percent(median(map(abs, sampled))), _percent(median(map(abs, controlled))), _signed(median(controlled))),
+            ]
         )
-    return "\n".join(lines)
+    header = ["torch", "Python", "passes", "hours apart", "cases", "as sampled", "after control", "common part"]
+    return markdown_table(header, rows, "llrrrrrr")
 
 
 def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
-    """Whole sets of passes of one release against each other: the history's, and the known changes' two without a change."""
-    unchanged = [one for one in variants if not injected_slowdowns.VARIANTS.get(one.machine, 1.0)]
-    beside = [one for one in results for other in unchanged[:1] if noise.same_kind(one, other)]
-    named = [*(("`results/`", one) for one in beside if one.sha == unchanged[0].sha), *((f"`{one.machine}`", one) for one in unchanged)]
-    lines = [
-        "| one set | another | passes | hours apart | cases | difference | of that, drift | in the usual mood | of that, drift |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for (name, one), (other_name, other) in combinations(named, 2):
-        judged = [{case for case, timing in result.timings.items() if timing.judged} for result in (one, other)]
-        cases = [case for case in one.timings if case in judged[0] & judged[1] and not case.suite.startswith(NOT_TORCHS)]
-        hours = abs(mean(_starts(other)) - mean(_starts(one))) / 3600
-        cells = [f"{name} | {other_name} | {len(_starts(one))} and {len(_starts(other))} | {hours:.1f} | {len(cases)}"]
-        for drift in (noise.AS_MEASURED, noise.fit_drift([*beside, *variants], cases)):
-            levels = [[median(drift.logs(case, result.timings[case])) for case in cases] for result in (one, other)]
-            changes = [after - before for before, after in zip(*levels)]
-            cells.append(f"{_percent(median(map(abs, changes)))} | {_signed(median(changes))}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"torch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}."])
+    """Compare whole sets of passes of one release.
 
-
-def memory(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
-    """What conversions allocate: on the host, and on a CUDA device, measured where there is one and else counted by torch's dispatcher."""
-    shown, rows = TO_NUMPY, results[-1].methods
-    codes = {name: (rows[name]["code"], rows[name]["code_on_accelerator"]) for name in shown}
-    lines = []
-    for title, on_device in (("On the host, of a tensor on the CPU", False), ("On the device, of a tensor on CUDA", True)):
-        lines += [f"{title}: the peak above the input of {size(NUMEL * 4)}.", ""]
-        lines += [f"| torch | {' | '.join(f'`{codes[name][on_device]}`' for name in shown)} | |", f"|---|{'--:|' * len(shown)}---|"]
-        for versions, values, how in _alike(_peaks(result, shown, on_device) for result in _one_each(results, list(releases))):
-            names = [releases[sha].version for sha in versions]
-            span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-            lines.append(f"| {span} | {' | '.join('–' if value is None else size(int(value)) for value in values)} | {how} |")
-        lines.append("")
-    return "\n".join(lines).rstrip()
+    They are those of the history and the two variants without a slowdown.
+    """
+    unchanged = [result for result in variants if not injected_slowdowns.VARIANTS.get(result.machine, 1.0)]
+    history = [result for result in results if unchanged and machine_drift.same_kind(result, unchanged[0])]
+    named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
+    named += [(f"`{result.machine}`", result) for result in unchanged]
+    rows = []
+    for (before_name, before), (after_name, after) in combinations(named, 2):
+        usable = {case for case, timing in after.timings.items() if timing.usable}
+        cases = _torch_cases(case for case, timing in before.timings.items() if timing.usable and case in usable)
+        hours = abs(mean(_starts(after)) - mean(_starts(before))) / 3600
+        row = [before_name, after_name, f"{len(_starts(before))} and {len(_starts(after))}", f"{hours:.1f}", str(len(cases))]
+        for model in (machine_drift.AS_MEASURED, machine_drift.fit_drift([*history, *variants], cases)):
+            levels = [[median(model.logs(case, result.timings[case])) for case in cases] for result in (before, after)]
+            differences = [second - first for first, second in zip(*levels)]
+            row += [_percent(median(map(abs, differences))), _signed(median(differences))]
+        rows.append(row)
+    measures = ["difference", "common part", "drift-corrected", "common part"]
+    table = markdown_table(["set", "compared with", "passes", "hours apart", "cases", *measures], rows, "llrrrrrrr")
+    return f"{table}\n\ntorch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}."
 
 
 def seen(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
-    """Some of what the history shows, with the ranges of the passes and the instructions beside it."""
-    at = {(releases[result.sha].version, result.python): result for result in results}
-    plain = Case("conversions.BySize.time_conversion", (("method", "detach_numpy_copy"), ("numel", "1")))
-    grad = Case("copies.ByGrad.time_copy", (("method", "empty_like_copy"), ("numel", "16"), ("requires_grad", "True")))
-    lines = ["| | from | to | time | instructions |", "|---|---|---|--:|--:|"]
-    for what, case, before, after in (
-        ("`x.detach().numpy().copy()`, numel 1", plain, ("1.9.0", "3.9"), ("2.0.1", "3.9")),
-        ("`x.detach().numpy().copy()`, numel 1", plain, ("1.13.1", "3.11"), ("2.0.1", "3.11")),
-        ("`x.detach().numpy().copy()`, numel 1", plain, ("2.0.1", "3.11"), ("2.15.0", "3.11")),
-        ("`torch.empty_like(x).copy_(x)` with requires_grad, numel 16", grad, ("1.13.1", "3.11"), ("2.0.1", "3.11")),
-        ("`torch.empty_like(x).copy_(x)` with requires_grad, numel 16", grad, ("2.0.1", "3.11"), ("2.15.0", "3.11")),
-    ):
-        one, other = at.get(before), at.get(after)
-        if one and other and case in one.timings and case in other.timings:
-            lines.append(
-                f"| {what} | {before[0]}, Python {before[1]} | {after[0]} | {_change(one.timings[case], other.timings[case])} "
-                f"| {_counted(one, other, case)} |"
-            )
+    """Return some changes in the history, with ranges and ratios of instructions."""
+    by_release = {(releases[result.sha].version, result.python): result for result in results}
+    rows = []
+    for text, case, (version, python), (version_after, python_after) in SHOWN:
+        before, after = by_release.get((version, python)), by_release.get((version_after, python_after))
+        if before and after and case in before.timings and case in after.timings:
+            change = _change(before.timings[case], after.timings[case])
+            rows.append([text, f"{version}, Python {python}", version_after, change, _instructions(before, after, case, case)])
     newest = results[-1]
-    first, second = (Case(grad.suite, (("method", name), *grad.parameters[1:])) for name in ("clone_detach", "detach_clone"))
+    first, second = (Case(COPY.suite, (("method", name), *COPY.parameters[1:])) for name in ("clone_detach", "detach_clone"))
     if first in newest.timings and second in newest.timings:
-        lines.append(
-            f"| with requires_grad, numel 16 | `x.clone().detach()` | `x.detach().clone()`, torch {releases[newest.sha].version} "
-            f"| {_change(newest.timings[first], newest.timings[second])} | {_counted(newest, newest, first, second)} |"
-        )
-    return "\n".join(lines)
+        change = _change(newest.timings[first], newest.timings[second])
+        codes = ("`x.clone().detach()`", f"`x.detach().clone()`, torch {releases[newest.sha].version}")
+        rows.append(["with requires_grad, numel 16", *codes, change, _instructions(newest, newest, first, second)])
+    return markdown_table(["", "from", "to", "time", "instructions"], rows, "lllrr")
 
 
 def provenance(schema: Mapping[str, Any]) -> str:
-    """The ledger's fields, from result.schema.json."""
+    """Return the fields of the provenance, from result.schema.json."""
     fields = schema["$defs"]["ledger"]["properties"]
-    return "\n".join(["| field | |", "|---|---|", *(f"| `{name}` | {field['description']} |" for name, field in fields.items())])
+    return markdown_table(["field", ""], [[f"`{name}`", field["description"]] for name, field in fields.items()], "ll")
 
 
 def _timed(record: Mapping[str, Any]) -> bool:
     return any(row["control_ns"] and any(row["control_ns"]) for row in record["suites"].values())
 
 
-def _halves(one: Timing) -> tuple[tuple[PassSamples, ...], tuple[PassSamples, ...]] | None:
-    """The earlier and the later passes of a case."""
-    kept = [pass_samples for pass_samples in one.by_pass if not pass_samples.left_out]
-    half = len(kept) // 2
-    return (tuple(kept[:half]), tuple(kept[-half:])) if len(kept) >= FEWEST else None
+def _halves(timing: Timing) -> tuple[tuple[PassSamples, ...], tuple[PassSamples, ...]] | None:
+    """Return both halves of a case's passes; None when there are too few."""
+    passes = [pass_samples for pass_samples in timing.by_pass if not pass_samples.excluded]
+    half = len(passes) // 2
+    return (tuple(passes[:half]), tuple(passes[-half:])) if len(passes) >= FEWEST else None
 
 
 def _as_sampled(by_pass: Sequence[PassSamples]) -> float:
@@ -198,7 +199,7 @@ def _hours(result: Result) -> float:
 
 
 def _starts(result: Result) -> list[float]:
-    """When each timed pass that is kept began, in seconds."""
+    """Return the start of each timed pass that is not excluded, in seconds."""
     records = [record for record in result.passes if _timed(record) and not record.get("left_out")]
     return [datetime.fromisoformat(record["started"]).timestamp() for record in records]
 
@@ -211,59 +212,19 @@ def _signed(logarithm: float) -> str:
     return f"{exp(logarithm) - 1:+.1%}"
 
 
-def _one_each(results: Sequence[Result], order: Sequence[str]) -> list[Result]:
-    """A result for each release, in their order: bytes do not hang on Python, and are not counted on each."""
-    found: dict[str, Result] = {}
-    for result in results:
-        if result.counts or result.sha not in found:
-            found[result.sha] = result
-    return sorted(found.values(), key=lambda result: order.index(result.sha))
-
-
-def _peaks(result: Result, methods: Sequence[str], on_device: bool) -> tuple[str, tuple[float | None, ...], str]:
-    """A release's peaks in bytes, and how they were found."""
-
-    def of(suite: str, *more: tuple[str, str]) -> tuple[float | None, ...]:
-        return tuple(result.counts.get(Case(suite, (("method", name), ("numel", str(NUMEL)), *more))) for name in methods)
-
-    if not on_device:
-        return result.sha, of("memory.Host.track_peak", ("device", "cpu")), ""
-    measured = of("memory.Device.track_peak", ("device", "cuda"))
-    if any(value is not None for value in measured):
-        return result.sha, measured, f"measured on {result.provenance['accelerators']['cuda']}"
-    counted = of("memory.Counted.track_peak")
-    known = any(value is not None for value in counted)
-    return result.sha, counted, "counted by torch's dispatcher; not measured yet" if known else "not measured yet"
-
-
-def _alike(
-    rows: Iterator[tuple[str, tuple[float | None, ...], str]],
-) -> Iterator[tuple[list[str], tuple[float | None, ...], str]]:
-    """Neighbouring releases with the same values, together."""
-    shas: list[str] = []
-    last: tuple[tuple[float | None, ...], str] | None = None
-    for sha, values, how in rows:
-        if last is not None and (values, how) != last:
-            yield shas, *last
-            shas = []
-        shas.append(sha)
-        last = values, how
-    if last is not None:
-        yield shas, *last
-
-
 def _change(before: Timing, after: Timing) -> str:
-    """The ratio with its range: the extremes of the passes on either side."""
+    """Return the ratio with its range: the extremes of the passes on both sides."""
     return (
         f"×{after.median / before.median:.2f} ({after.low / before.high:.2f} … {after.high / before.low:.2f}): "
         f"{duration(before.median)} → {duration(after.median)}"
     )
 
 
-def _counted(before: Result, after: Result, case: Case, other: Case | None = None) -> str:
-    """The ratio of the instructions, which are counted at numel 16 whatever the case's."""
-    found = []
-    for result, of in ((before, case), (after, other or case)):
-        grad = dict(of.parameters).get("requires_grad", "False")
-        found.append(result.counts.get(Case(INSTRUCTIONS, (("method", of["method"]), ("numel", "16"), ("requires_grad", grad)))))
-    return f"×{found[1] / found[0]:.2f}" if found[0] and found[1] else "–"
+def _instructions(before: Result, after: Result, before_case: Case, after_case: Case) -> str:
+    """Return the ratio of instructions, which are counted at numel 16 for every case."""
+    counts = []
+    for result, case in ((before, before_case), (after, after_case)):
+        grad = dict(case.parameters).get("requires_grad", "False")
+        parameters = (("method", case["method"]), ("numel", "16"), ("requires_grad", grad))
+        counts.append(result.counts.get(Case(INSTRUCTIONS, parameters)))
+    return f"×{counts[1] / counts[0]:.2f}" if counts[0] and counts[1] else "–"

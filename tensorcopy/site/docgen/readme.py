@@ -1,4 +1,4 @@
-"""The produced parts of README.md: the answer, the table of eight methods, the picture; and how parts get into a page. Pure."""
+"""The generated parts of README.md, and the replacement of parts in a page. Pure."""
 
 from __future__ import annotations
 
@@ -7,68 +7,79 @@ from collections.abc import Mapping
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.semantics_text import outcome
+from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
 from tensorcopy.site.charts import charts
-from tensorcopy.site.model.machine import PICTURED, Machine, machines
+from tensorcopy.site.model.costs import CostTable
+from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, machines
 
-PART = "<!-- produced by `tensorcopy readme`: {} -->"
+BEGIN = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"
+RESULTS_OF = {"copy": "tensor", "conversion": "ndarray"}
 
 
-def best_known(found: tuple[Result, ...]) -> Machine:
-    """The machine with the longest history. Raises TensorcopyError where nothing was measured."""
-    measured = machines(found, release_table.load())
+def longest_history(results: tuple[Result, ...]) -> Machine:
+    """Return the machine with the longest history.
+
+    Raises TensorcopyError when nothing was measured.
+    """
+    measured = machines(results, release_table.load())
     if not measured:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     return max(measured, key=lambda machine: len(machine.results))
 
 
-def parts(machine: Machine) -> dict[str, str]:
-    """What README.md says of a machine, by the name of its place."""
+def readme_parts(machine: Machine) -> dict[str, str]:
+    """Return the generated parts of README.md by name."""
     return {"answer": _answer(machine), "methods": _methods(machine)}
 
 
-def written(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
-    """A page's text with its produced parts written anew. Raises TensorcopyError where a marker is missing."""
+def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
+    """Return a page's text with its generated parts replaced.
+
+    Raises TensorcopyError when a marker is missing.
+    """
     for name, content in parts.items():
-        begin = PART.format(name)
+        begin = BEGIN.format(name)
         if begin not in text or END not in text.split(begin, 1)[1]:
             raise TensorcopyError(
-                f"{page} has no place for the {name}", got="no marker", allowed=f"{begin} … {END}", next=f"git checkout {page}"
+                f"{page} has no markers for the part {name}", got="no marker", allowed=f"{begin} … {END}", next=f"git checkout {page}"
             )
         before, rest = text.split(begin, 1)
         text = f"{before}{begin}\n{content}\n{END}{rest.split(END, 1)[1]}"
     return text
 
 
-def picture(machine: Machine) -> str:
-    """The copies' history at the smaller pictured size, as an SVG file of its own, in light and dark."""
-    history = next(one for one in machine.histories if one.group == "copy")
+def history_svg(machine: Machine) -> str:
+    """Return the history of the copies at the smaller size as a standalone SVG."""
+    history = next(history for history in machine.histories if history.group == "copy")
     return charts.standalone(charts.of_group(history, {name: machine.code(name) for name in history.methods}))
 
 
 def _answer(machine: Machine) -> str:
-    parts = "; ".join(f"`{code}` {truth}" for code, truth in machine.answer())
-    return f"With torch {machine.newest.version} on {machine.provenance['cpu']}, {parts} (one thread, {_day(machine)})."
+    uses = [
+        f"`{machine.code(table.methods[row])}` for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
+        for table, row in machine.winners()
+    ]
+    return f"With torch {machine.newest.version} on {machine.provenance['cpu']}, use {' and '.join(uses)}. One thread, {_day(machine)}."
 
 
 def _methods(machine: Machine) -> str:
-    columns = PICTURED
-    lines = [
-        f"| | the result, of a leaf that requires grad | {' | '.join(count(numel) for numel in columns)} |",
-        f"|---|---|{'--:|' * len(columns)}",
-    ]
-    for table in machine.costs:
-        if table.device != "cpu":
-            continue
-        for method, row in zip(table.methods, table.costs, strict=True):
-            timings = [row[table.numels.index(numel)].timing for numel in columns]
-            times = " | ".join(duration(timing.median) if timing else "–" for timing in timings)
-            observed = machine.result.methods[method]["observed"]["cpu"]["with_grad"]
-            lines.append(f"| `{machine.code(method)}` | {outcome(observed)} | {times} |")
+    header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
+    rows = [row for table in machine.costs if table.device == "cpu" for row in _rows(machine, table)]
     note = f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}, float32, one thread, {_day(machine)}."
-    return "\n".join([*lines, "", note])
+    return "\n".join([markdown_table(header, rows, "ll" + "r" * len(HISTORY_NUMELS)), "", note])
+
+
+def _rows(machine: Machine, table: CostTable) -> list[list[str]]:
+    """Return each method's code, semantics and times at the pictured sizes."""
+    rows = []
+    for method, costs in zip(table.methods, table.costs, strict=True):
+        timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
+        semantics = outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"])
+        rows.append([f"`{machine.code(method)}`", semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
+    return rows
 
 
 def _day(machine: Machine) -> str:

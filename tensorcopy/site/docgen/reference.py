@@ -1,6 +1,6 @@
-"""docs/commands.md and docs/api.md: every command with its options, every public name with its docstring. Imports nothing of what it tells.
+"""docs/commands.md and docs/api.md: commands, options, public names, docstrings.
 
-griffe reads the docstrings from the sources, so that neither torch nor asv has to be there.
+griffe reads the docstrings from the sources, so that neither torch nor asv is needed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 PRODUCED = "<!-- produced by `tensorcopy readme` -->"
 INTRODUCTION = (
-    "`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used. The words are those of the",
-    "[glossary](glossary.md).",
+    "`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used. The [glossary](glossary.md)",
+    "explains the terms.",
     "",
     "```python",
     ">>> import torch, tensorcopy",
@@ -24,27 +24,27 @@ INTRODUCTION = (
     "False",
     "```",
 )
-SECTION = re.compile(r"^(\w[\w, ]*) : (.*)$")
+FIELD = re.compile(r"^(\w[\w, ]*) : (.*)$")
 
 
 def commands(parser: argparse.ArgumentParser) -> str:
-    """Every command of a parser, with what is to be given and what may be, as Markdown."""
+    """Return every command of a parser with its arguments and options, as Markdown."""
     lines = [
         "# Commands",
         "",
         PRODUCED,
         "",
-        "Every command exits with 0 where all is well, with 1 where what was asked does not hold, and with 2 where it could not be",
-        "done, said in one line: what, what was got, what is allowed, what is next. `compare` and `ci pull-request` also have 3:",
-        "nothing was compared.",
+        "Every command exits with 0 on success, with 1 if a check failed, and with 2 on an error, after printing one line: what went",
+        "wrong, the value it got, what is allowed, and what to do next. `compare` and `ci pull-request` exit with 3 if nothing could be",
+        "compared.",
         "",
     ]
     for name, about, command in _commands(parser, ""):
         arguments = [action for action in command._actions if not isinstance(action, (argparse._HelpAction, argparse._SubParsersAction))]
         if any(isinstance(action, argparse._SubParsersAction) and action.required for action in command._actions):
-            continue  # it is one of those below that is typed
-        given = " ".join(_shown(action) for action in arguments if not action.option_strings)
-        lines += [f"## tensorcopy {name}", "", f"`tensorcopy {' '.join(filter(None, [name, given]))}`", "", _sentence(about), ""]
+            continue  # it needs one of the subcommands below
+        positional = " ".join(_argument(action) for action in arguments if not action.option_strings)
+        lines += [f"## tensorcopy {name}", "", f"`tensorcopy {' '.join(filter(None, [name, positional]))}`", "", _sentence(about), ""]
         if arguments:
             lines += ["| | |", "|---|---|"]
             lines += [f"| {_cell(action)} | {_cell_text(action.help or '')} |" for action in arguments]
@@ -53,36 +53,36 @@ def commands(parser: argparse.ArgumentParser) -> str:
 
 
 def _subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, str, argparse.ArgumentParser]]:
-    found = []
+    commands = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            helps = {one.dest: one.help or "" for one in action._choices_actions}
-            found += [(name, helps.get(name, ""), command) for name, command in action.choices.items()]
-    return found
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            commands += [(name, helps.get(name, ""), command) for name, command in action.choices.items()]
+    return commands
 
 
-def _commands(parser: argparse.ArgumentParser, before: str) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+def _commands(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     for name, about, command in _subcommands(parser):
-        whole = f"{before} {name}".strip()
-        yield whole, about, command
-        yield from _commands(command, whole)
+        full_name = f"{prefix} {name}".strip()
+        yield full_name, about, command
+        yield from _commands(command, full_name)
 
 
-def _shown(action: argparse.Action) -> str:
-    name = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper())
-    shown = str(name)
-    return {"*": f"[{shown} …]", "+": f"{shown} …", "?": f"[{shown}]"}.get(str(action.nargs), shown)
+def _argument(action: argparse.Action) -> str:
+    """Return an argument as the usage line shows it."""
+    name = str(action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper()))
+    return {"*": f"[{name} …]", "+": f"{name} …", "?": f"[{name}]"}.get(str(action.nargs), name)
 
 
 def _cell(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`{_shown(action)}`"
-    takes = "" if action.nargs == 0 else f" {_shown(action)}"
-    return ", ".join(f"`{option}{takes}`" for option in action.option_strings).replace("|", "\\|")
+        return f"`{_argument(action)}`"
+    value = "" if action.nargs == 0 else f" {_argument(action)}"
+    return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", "\\|")
 
 
 def _cell_text(text: str) -> str:
-    return text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("|", "\\|")  # which Python 3.12 and earlier add
+    return text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("|", "\\|")  # Python up to 3.12 adds the default
 
 
 def _sentence(text: str) -> str:
@@ -90,60 +90,60 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def api(homes: dict[str, str], package: Path) -> str:
-    """Every public name with its signature and docstring, as Markdown.
+def api(modules: dict[str, str], package: Path) -> str:
+    """Return every public name with its signature and docstring, as Markdown.
 
-    homes : names by the module of the package they come from
+    modules : the module of each name, relative to the package
     """
     import griffe
 
     loader = griffe.GriffeLoader(search_paths=[str(package.parent)])
     root: Any = loader.load(package.name, submodules=True, try_relative_path=False)
     lines = ["# In Python", "", PRODUCED, "", *INTRODUCTION, ""]
-    for name, module in homes.items():
+    for name, module in modules.items():
         lines += [f"## {name}", "", *_object(root[f"{module}.{name}"]), ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
-def _object(one: Any) -> Iterator[str]:
-    told = one.docstring.value if one.docstring else ""
-    if one.is_function:
-        yield _code(f"{one.name}({_parameters(one)}) -> {one.returns}")
-    elif one.is_class:
-        fields = [member for member in one.members.values() if member.is_attribute and not member.name.startswith("_")]
-        shown = [f"    {field.name}: {field.annotation}{f' = {field.value}' if field.value is not None else ''}" for field in fields]
-        yield _code("\n".join([f"class {one.name}:", *shown]))
+def _object(item: Any) -> Iterator[str]:
+    """Yield a function's or a class's signature, docstring and documented members."""
+    if item.is_function:
+        yield _code(f"{item.name}({_parameters(item)}) -> {item.returns}")
+    elif item.is_class:
+        fields = [member for member in item.members.values() if member.is_attribute and not member.name.startswith("_")]
+        lines = [f"    {field.name}: {field.annotation}{f' = {field.value}' if field.value is not None else ''}" for field in fields]
+        yield _code("\n".join([f"class {item.name}:", *lines]))
     yield ""
-    yield _prose(told)
-    for member in one.members.values() if one.is_class else ():
+    yield _prose(item.docstring.value if item.docstring else "")
+    for member in item.members.values() if item.is_class else ():
         if member.docstring and not member.name.startswith("_"):
             call = f"({_parameters(member)})" if member.is_function else ""
             yield f"\n**`.{member.name}{call}`** {_prose(member.docstring.value)}"
 
 
 def _code(text: str) -> str:
-    return f"```python\n{text}\n```".replace("'", '"')  # as the sources write it, whichever way griffe has it
+    return f"```python\n{text}\n```".replace("'", '"')  # griffe writes single quotes, the sources double ones
 
 
 def _parameters(function: Any) -> str:
-    shown, keyword = [], False
-    for one in function.parameters:
-        if one.name == "self":
+    parameters, keyword_only = [], False
+    for parameter in function.parameters:
+        if parameter.name == "self":
             continue
-        if one.kind is not None and one.kind.name == "keyword_only" and not keyword:
-            shown.append("*")
-            keyword = True
-        text = f"{one.name}: {one.annotation}" if one.annotation is not None else one.name
-        shown.append(f"{text} = {one.default}" if one.default is not None else text)
-    return ", ".join(shown)
+        if parameter.kind is not None and parameter.kind.name == "keyword_only" and not keyword_only:
+            parameters.append("*")
+            keyword_only = True
+        text = f"{parameter.name}: {parameter.annotation}" if parameter.annotation is not None else parameter.name
+        parameters.append(f"{text} = {parameter.default}" if parameter.default is not None else text)
+    return ", ".join(parameters)
 
 
 def _prose(docstring: str) -> str:
-    """A docstring as Markdown: "name : what it is" becomes an entry of a list."""
+    """Return a docstring as Markdown; "name : description" becomes a list item."""
     lines: list[str] = []
     for line in map(str.strip, docstring.strip().splitlines()):
-        told = SECTION.match(line)
-        if told and lines and not lines[-1].startswith("- "):
+        field = FIELD.match(line)
+        if field and lines and not lines[-1].startswith("- "):
             lines.append("")
-        lines.append(f"- `{told[1]}`: {told[2]}" if told else line)
+        lines.append(f"- `{field[1]}`: {field[2]}" if field else line)
     return "\n".join(lines)

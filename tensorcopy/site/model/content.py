@@ -1,4 +1,4 @@
-"""All that the pages are made of, gathered once; and what a page is."""
+"""The content of all pages, gathered once. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from tensorcopy.site.model.result_series import Series
 
 @dataclass(frozen=True)
 class Content:
-    """What was measured, and what is known of it.
+    """Everything that the pages show.
 
-    card : the report card (`report_card`); None where there is none
-    docs : the pages of docs/ as Markdown, by the names of their files: "guide", "guide.ja"
-    day : of writing, "2026-11-21"
+    machines : the machine that measured last first
+    card : the report card (`report_card`); None when there is none
+    docs : the Markdown of docs/ by file name: "guide", "guide.ja"
+    day : the day of writing, "2026-11-21"
     """
 
     machines: tuple[Machine, ...]
@@ -32,46 +33,53 @@ class Content:
 
     @classmethod
     def of_results(
-        cls, found: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
+        cls, results: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
     ) -> Content:
-        return cls(tuple(machines(found, releases)), card, docs, day)
+        """Return the content of results and documentation."""
+        return cls(tuple(machines(results, releases)), card, docs, day)
 
     @property
     def machine(self) -> Machine | None:
-        """The one that measured last, of which the landing page and the chooser speak."""
+        """The machine of the landing page and the chooser: the one that measured last."""
         return self.machines[0] if self.machines else None
 
     @property
     def series(self) -> list[Series]:
-        return [one for machine in self.machines for one in machine.series]
+        """The series of all machines."""
+        return [series for machine in self.machines for series in machine.series]
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
-        """Every pair that has a page, judged, by its address."""
-        return {addresses.of_pair(one, other): mine.compared(one, other) for mine, one, other in result_series.pairs(self.series)}
+        """The judged comparison of every pair of results that has a page, by address."""
+        return {
+            addresses.of_comparison(before, after): series.compared(before, after)
+            for series, before, after in result_series.pairs(self.series)
+        }
 
     @cached_property
-    def _paired(self) -> frozenset[str]:
-        return frozenset(addresses.of_pair(one, other) for _, one, other in result_series.pairs(self.series))
+    def _comparison_addresses(self) -> frozenset[str]:
+        return frozenset(addresses.of_comparison(before, after) for _, before, after in result_series.pairs(self.series))
 
-    def linked(self, one: Result, other: Result) -> str:
-        """Where two results are compared; "" where they are not."""
-        address = addresses.of_pair(one, other)
-        return address if address in self._paired else ""
+    def comparison_address(self, before: Result, after: Result) -> str:
+        """Return the address of the comparison of two results; "" when they have no page."""
+        address = addresses.of_comparison(before, after)
+        return address if address in self._comparison_addresses else ""
 
     @cached_property
     def methods(self) -> dict[str, Any]:
-        """Every method that any machine knows, those of the first machine first."""
-        found: dict[str, Any] = {}
+        """The methods of all machines, those of the first machine first."""
+        rows: dict[str, Any] = {}
         for machine in self.machines:
-            found = {**found, **{name: row for name, row in machine.methods.items() if name not in found}}
-        return found
+            rows = {**rows, **{name: row for name, row in machine.methods.items() if name not in rows}}
+        return rows
 
     @property
     def builds(self) -> set[str]:
+        """The builds of all results."""
         return {result.build for machine in self.machines for result in machine.results}
 
     def machine_of(self, result: Result) -> Machine:
+        """Return the machine on which a result was measured."""
         return self._by_name[result.machine]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What each method costs at each size, from one result. Pure."""
+"""The cost of each method at each size, from one result. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import suite_of
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
@@ -18,18 +18,24 @@ GROUPS = ("copy", "conversion")
 
 @dataclass(frozen=True)
 class Cost:
-    """One method at one size: its time; whether it is the least; whether it may be, for no other is surely faster."""
+    """A method at one size.
+
+    fastest : has the lowest time
+    among_fastest : fastest, or not significantly slower than the fastest
+    """
 
     timing: Timing | None
-    least: bool
+    fastest: bool
     among_fastest: bool
 
 
 @dataclass(frozen=True)
 class CostTable:
-    """The methods of one group on one device: `costs[i][j]` is method i at size j, `floors[j]` what the same bytes cost at least.
+    """The methods of one group on one device, by size.
 
-    with_grad : at how many sizes method i may be the least for a tensor that requires grad
+    costs : `costs[i][j]` is method i at size j
+    baselines : `baselines[j]` is the memcpy baseline at size j
+    with_grad : at how many sizes method i is among the fastest for a tensor that requires grad
     """
 
     group: str
@@ -37,93 +43,108 @@ class CostTable:
     numels: tuple[int, ...]
     methods: tuple[str, ...]
     costs: tuple[tuple[Cost, ...], ...]
-    floors: tuple[Timing | None, ...]
+    baselines: tuple[Timing | None, ...]
     with_grad: tuple[int, ...]
 
     def winner(self) -> int:
-        """The row of the method that may be the least at the most sizes, without grad and with; of several the one that is least
-        most often, then as a whole.
+        """Return the row that is among the fastest at the most sizes.
+
+        Sizes with and without grad count.
+
+        Ties are broken by how often a row is the fastest, then by its times over all sizes.
         """
 
         def rank(row: int) -> tuple[int, int, float]:
             costs = self.costs[row]
-            whole = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
-            return sum(cost.among_fastest for cost in costs) + self.with_grad[row], sum(cost.least for cost in costs), -whole
+            product = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
+            return self.sizes_among_fastest(row) + self.with_grad[row], sum(cost.fastest for cost in costs), -product
 
         return max(range(len(self.methods)), key=rank)
 
-    def least(self, column: int) -> int | None:
-        """The row with the least time at a size; None where none was measured."""
-        return next((row for row, costs in enumerate(self.costs) if costs[column].least), None)
+    def fastest_row(self, column: int) -> int | None:
+        """Return the row with the lowest time at a size; None when nothing was measured."""
+        return next((row for row, costs in enumerate(self.costs) if costs[column].fastest), None)
 
     def among_fastest_rows(self, column: int) -> list[int]:
-        """The rows that may be the least at a size."""
+        """Return the rows that are among the fastest at a size."""
         return [row for row, costs in enumerate(self.costs) if costs[column].among_fastest]
 
-    def beaten(self, row: int) -> int:
-        """At how many sizes another is surely faster."""
+    def sizes_among_fastest(self, row: int) -> int:
+        """Return the number of sizes at which a method is among the fastest."""
+        return sum(cost.among_fastest for cost in self.costs[row])
+
+    def sizes_slower(self, row: int) -> int:
+        """Return the number of sizes at which a method is significantly slower."""
         return sum(cost.timing is not None and not cost.among_fastest for cost in self.costs[row])
 
-    def truth(self, row: int) -> str:
-        """What is true of a method over all sizes, as the end of a sentence."""
-        least, beaten = sum(cost.least for cost in self.costs[row]), self.beaten(row)
-        others = f"at {beaten} another is surely faster" if beaten else f"no {self.group} is surely faster at any"
-        return f"takes the least time at {least} of {len(self.numels)} sizes, and {others}"
+    def rank_text(self, row: int) -> str:
+        """Return how a method ranks over all sizes, as the end of a sentence."""
+        slower = self.sizes_slower(row)
+        text = f"fastest or tied with the fastest at {self.sizes_among_fastest(row)} of {len(self.numels)} sizes"
+        return f"{text}; significantly slower at {slower}" if slower else text
 
 
 def groups(result: Result) -> list[str]:
-    """What is pictured by size: copies, conversions, and everybody's own operations."""
+    """Return the groups with a table by size: copies, conversions, own operations."""
     return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
-    """The case of a method of a group at one size, contiguous float32 without grad."""
-    where = () if device == "cpu" else (("device", device),)
-    return Case(suite_of(group, device), (("method", method), ("numel", str(numel)), *where))
-
-
-def _cases(result: Result, group: str, device: str) -> list[Case]:
-    suite = suite_of(group, device)
-    found = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
-    return found if group in recommend.GROUPS else [case for case in found if result.methods.get(case["method"], {}).get("group") == group]
+    """Return the case of a method at one size: contiguous float32 without grad."""
+    device_parameter = () if device == "cpu" else (("device", device),)
+    return Case(suite_of(group, device), (("method", method), ("numel", str(numel)), *device_parameter))
 
 
 def numels_of(result: Result, group: str, device: str) -> list[int]:
+    """Return the measured sizes of a group on a device, in order."""
     return sorted({int(case["numel"]) for case in _cases(result, group, device)})
 
 
 def methods_of(result: Result, group: str, device: str) -> list[str]:
+    """Return the measured methods of a group on a device, in the order of the results."""
     return list(dict.fromkeys(case["method"] for case in _cases(result, group, device)))
 
 
-def costs(result: Result, group: str, device: str, beside: Sequence[Result] = ()) -> CostTable:
-    """The table of one result; `beside` are results of its series, which know how far passes stray."""
+def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()) -> CostTable:
+    """Return the table of one result.
+
+    series : the results of the same machine, Python and build, from which the noise of passes is estimated
+    """
     methods, numels = methods_of(result, group, device), numels_of(result, group, device)
     changes = {
-        numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], beside) for numel in numels
+        numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], series) for numel in numels
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
-    least_possible = tuple(baseline.timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), rows, least_possible, _with_grad(result, group, device, methods, beside))
+    baselines = tuple(baseline.timing_of(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines, _with_grad(result, group, device, methods, series))
 
 
-def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], beside: Sequence[Result]) -> tuple[int, ...]:
-    """At how many sizes each method may be the least for a tensor that requires grad; that is measured on the CPU only."""
-    found = dict.fromkeys(methods, 0)
+def _cases(result: Result, group: str, device: str) -> list[Case]:
+    suite = suite_of(group, device)
+    cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
+    return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
+
+
+def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], series: Sequence[Result]) -> tuple[int, ...]:
+    """Count for each method the sizes at which it is among the fastest with grad.
+
+    The suites time that on the CPU only.
+    """
+    counts = dict.fromkeys(methods, 0)
     suite = suite_of(group, "cpu", requires_grad=True)
-    sizes: dict[str, list[Case]] = {}
+    by_size: dict[str, list[Case]] = {}
     for case in result.timings if device == "cpu" else ():
-        asked = dict(case.parameters)
-        if case.suite == suite and asked.get("requires_grad") == "True" and asked.get("method") in found:
-            sizes.setdefault(asked.get("numel", ""), []).append(case)
-    for cases in sizes.values():
-        for case, change in recommend.against_fastest(result, cases, beside).items():
-            found[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
-    return tuple(found.values())
+        parameters = dict(case.parameters)
+        if case.suite == suite and parameters.get("requires_grad") == "True" and parameters.get("method") in counts:
+            by_size.setdefault(parameters.get("numel", ""), []).append(case)
+    for cases in by_size.values():
+        for case, change in recommend.against_fastest(result, cases, series).items():
+            counts[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
+    return tuple(counts.values())
 
 
 def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:
     if case not in changes:
-        return Cost(None, least=False, among_fastest=False)
+        return Cost(None, fastest=False, among_fastest=False)
     change = changes[case]
-    return Cost(result.timings[case], least=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)
+    return Cost(result.timings[case], fastest=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)

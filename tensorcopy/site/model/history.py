@@ -1,4 +1,4 @@
-"""A group's methods at one size over the releases. Pure."""
+"""The methods of a group at one size over the releases. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tensorcopy.site.model.result_series import Series
 
 
 @dataclass(frozen=True)
-class Point:
-    """A method's cost in one release in one environment, such as "py3.11-cuda", at one size."""
+class HistoryPoint:
+    """A method's time with one release in one environment, such as "py3.11-cuda"."""
 
     release: str
     environment: str
@@ -25,20 +25,24 @@ class Point:
 
 @dataclass(frozen=True)
 class History:
-    """A group's methods at one size over the releases, in order of version."""
+    """The methods of a group at one size over the releases, in order of version.
+
+    environments : the newest Python first; each is a series
+    """
 
     group: str
     numel: int
     releases: tuple[str, ...]
-    environments: tuple[str, ...]  # each a series of its own, the newest Python first
+    environments: tuple[str, ...]
     methods: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[HistoryPoint, ...]
 
     def at(self, release: str, environment: str, method: str) -> Timing | None:
+        """Return a method's time; None when it was not measured."""
         return self._timings.get((release, environment, method))
 
     def has(self, release: str, environment: str) -> bool:
-        """Whether any of the methods was measured there."""
+        """Return whether any of the methods was measured with a release in an environment."""
         return any((release, environment, method) in self._timings for method in self.methods)
 
     @cached_property
@@ -46,25 +50,27 @@ class History:
         return {(point.release, point.environment, point.method): point.timing for point in self.points}
 
 
-def history(mine: tuple[Series, ...], group: str, numel: int) -> History:
+def history(all_series: tuple[Series, ...], group: str, numel: int) -> History:
+    """Return the history of a group on the CPU at one size, for one machine."""
     points = tuple(
-        Point(release.version, result.environment, method, timing)
-        for one in mine
-        for release, result in zip(one.releases, one.results)
+        HistoryPoint(release.version, result.environment, method, timing)
+        for series in all_series
+        for release, result in zip(series.releases, series.results)
         for method in methods_of(result, group, "cpu")
         if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
     )
-    there = {point.release for point in points}
+    releases = {point.release for point in points}
+    environments = {point.environment for point in points}
     return History(
         group=group,
         numel=numel,
-        releases=tuple(name for name in in_order(mine) if name in there),
-        environments=tuple(one.environment for one in mine if any(point.environment == one.environment for point in points)),
+        releases=tuple(version for version in release_versions(all_series) if version in releases),
+        environments=tuple(series.environment for series in all_series if series.environment in environments),
         methods=tuple(dict.fromkeys(point.method for point in points)),
         points=points,
     )
 
 
-def in_order(mine: Sequence[Series]) -> list[str]:
-    """Every release that any of the series has, in order of version."""
-    return sorted({release.version for one in mine for release in one.releases}, key=Version)
+def release_versions(all_series: Sequence[Series]) -> list[str]:
+    """Return every release of any of the series, in order of version."""
+    return sorted({release.version for series in all_series for release in series.releases}, key=Version)

@@ -1,4 +1,4 @@
-"""Results in order: the series of each machine, which pairs are compared, what happened between one release and the next. Pure."""
+"""Results in order: series, pairs to compare, and changes of the machine. Pure."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
-from tensorcopy.analysis import comparisons, series
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case, Result
 
-MOST_PAIRS = 2_000  # pages that compare two results: a page is some 50 kB
-TORCHS = ("cpu_capability", "threads")  # of what must be alike, what torch itself chose
+MAX_PAIRS = 2_000  # pages that compare two results; a page has some 50 kB
+TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
+
+Pair = tuple["Series", Result, Result]  # the series whose noise applies, before, after
 
 
 @dataclass(frozen=True)
 class Series:
-    """The results of one machine, Python and build, in order of release: every case's series. There is at least one.
+    """The results of one machine, Python and build in order of release; at least one.
 
     releases : of each result
     """
@@ -30,116 +33,142 @@ class Series:
 
     @property
     def machine(self) -> str:
+        """The machine's name."""
         return self.results[-1].machine
 
     @property
     def environment(self) -> str:
+        """Python and build: "py3.11-cuda"."""
         return self.results[-1].environment
 
     @property
     def newest(self) -> Result:
+        """The newest result."""
         return self.results[-1]
 
     @property
-    def before(self) -> Result | None:
-        """The newest but one."""
+    def previous(self) -> Result | None:
+        """The result before the newest; None when there is only one."""
         return self.results[-2] if len(self.results) > 1 else None
 
     @cached_property
     def series_by_case(self) -> dict[Case, CaseSeries]:
-        return series.over(self.results)
+        """Each case's times over the releases."""
+        return case_series.over(self.results)
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
-        """What moved together at each release, the newest first."""
-        return series.changes_by_release(self.series_by_case)[::-1]
+        """The changes at each release, the newest release first."""
+        return case_series.changes_by_release(self.series_by_case)[::-1]
 
     @cached_property
     def latest(self) -> Comparison | None:
-        """The newest release against the one before it."""
-        return self.compared(self.before, self.newest) if self.before else None
+        """The comparison of the newest release with the one before it."""
+        return self.compared(self.previous, self.newest) if self.previous else None
 
-    def compared(self, one: Result, other: Result) -> Comparison:
-        """Two results, of which the first is of this series, judged with what all of the series tells of noise."""
-        return comparisons.between(one, other, self.results)
+    def compared(self, before: Result, after: Result) -> Comparison:
+        """Return the comparison of two results, with the noise of this series.
+
+        `before` belongs to the series.
+        """
+        return comparisons.between(before, after, self.results)
 
     @cached_property
     def machine_changes(self) -> dict[str, list[str]]:
-        """By release, what of the machine is not as it was at the release before; none where all is."""
+        """The differences of the machine from the release before, by release.
+
+        Releases without a difference are omitted.
+        """
         return {
-            comparisons.version(other): changed for one, other in pairwise(self.results) if (changed := machine_differences(one, other))
+            comparisons.version(after): differences
+            for before, after in pairwise(self.results)
+            if (differences := machine_differences(before, after))
         }
 
 
-def machine_differences(one: Result, other: Result) -> list[str]:
-    """What of the machine, or of what measured there, is not the same for two results of it."""
-    names = [name for name in (*SAME_MACHINE, *SAME_TIMER) if name not in TORCHS]
-    changed = [name for name in names if _said(one, name) and _said(other, name) and _said(one, name) != _said(other, name)]
-    return [f"{name}: {_said(one, name)} → {_said(other, name)}" for name in changed]
+def machine_differences(before: Result, after: Result) -> list[str]:
+    """Return the differences of machine and timer between two results.
 
-
-def of_results(found: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
-    """Every series: the machine that measured last first, and there the newest Python. Results of an unknown SHA are left out."""
-    known = {release.sha: (index, release) for index, release in enumerate(releases)}
-    groups: dict[tuple[str, str, str], list[Result]] = {}
-    for result in found:
-        if result.sha in known and result.timings:
-            groups.setdefault((result.machine, result.environment, result.build), []).append(result)
-    ordered = [sorted(group, key=lambda one: known[one.sha][0]) for group in groups.values()]
-    series = [Series(tuple(group), tuple(known[one.sha][1] for one in group)) for group in ordered]
-    last = {
-        one.machine: max(str(result.provenance["started"]) for other in series if other.machine == one.machine for result in other.results)
-        for one in series
-    }
-    series.sort(key=lambda one: (_newest(one, known), one.environment), reverse=True)
-    series.sort(key=lambda one: (last[one.machine], one.machine), reverse=True)
-    return series
-
-
-def pairs(series: Sequence[Series]) -> list[tuple[Series, Result, Result]]:
-    """Which results have a page that compares them, the earlier or lesser first.
-
-    Of every series each release with the one before it and with the newest; the same release on two environments of a machine, and on two
-    machines; then all other pairs of a series, of one series after the other, while there are fewer than `MOST_PAIRS` in all.
+    Each is a text: "hugepages: madvise → always".
     """
-    found = {}
-    for one, before, after in (*_neighbours(series), *_across(series)):
-        found[before.path, after.path] = (one, before, after)
-    for one in series:
-        for before, after in combinations(one.results, 2):
-            if len(found) < MOST_PAIRS:
-                found.setdefault((before.path, after.path), (one, before, after))
-    return list(found.values())
+    differences = []
+    for name in (*SAME_MACHINE, *SAME_TIMER):
+        values = _field(before, name), _field(after, name)
+        if name not in TORCH_CHOICES and all(values) and values[0] != values[1]:
+            differences.append(f"{name}: {values[0]} → {values[1]}")
+    return differences
 
 
-def _neighbours(series: Sequence[Series]) -> Iterator[tuple[Series, Result, Result]]:
-    for one in series:
-        yield from ((one, before, after) for before, after in pairwise(one.results))
-        yield from ((one, before, one.newest) for before in one.results[:-2])
+def of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
+    """Return every series, the machine that measured last first, then by Python.
+
+    Results of an unknown SHA are omitted.
+    """
+    by_sha = {release.sha: release for release in releases}
+    order = {release.sha: index for index, release in enumerate(releases)}
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        if result.sha in order and result.timings:
+            groups.setdefault((result.machine, result.environment, result.build), []).append(result)
+    sorted_groups = [sorted(group, key=lambda result: order[result.sha]) for group in groups.values()]
+    all_series = [Series(tuple(group), tuple(by_sha[result.sha] for result in group)) for group in sorted_groups]
+    last_started: dict[str, str] = {}
+    for group in sorted_groups:
+        started = max(str(result.provenance["started"]) for result in group)
+        last_started[group[0].machine] = max(started, last_started.get(group[0].machine, ""))
+    all_series.sort(key=lambda series: (order[series.newest.sha], _numbers(series.environment), series.environment), reverse=True)
+    all_series.sort(key=lambda series: (last_started[series.machine], series.machine), reverse=True)
+    return all_series
 
 
-def _across(series: Sequence[Series]) -> Iterator[tuple[Series, Result, Result]]:
-    """Of one machine all that two environments share; of two machines that follow on each other the newest that they share."""
-    machines: dict[str, list[Series]] = {}
-    for one in series:
-        machines.setdefault(one.machine, []).append(one)
-    for mine in machines.values():
-        for one, other in combinations(mine, 2):
-            yield from ((other, theirs, its) for its, theirs in _shared(one, other))
-    for one, other in pairwise(mine[0] for mine in machines.values()):
-        yield from ((one, its, theirs) for its, theirs in _shared(one, other)[-1:])
+def pairs(all_series: Sequence[Series]) -> list[Pair]:
+    """Return the pairs of results that have a comparison page, the earlier first.
+
+    In each series every release with the one before it and with the newest; the same release in two environments of a machine, and on
+    two machines; then all other pairs of a series, series by series, up to `MAX_PAIRS` in all.
+    """
+    selected = {}
+    for series, before, after in (*_neighbours(all_series), *_across(all_series)):
+        selected[before.path, after.path] = (series, before, after)
+    for series in all_series:
+        for before, after in combinations(series.results, 2):
+            if len(selected) < MAX_PAIRS:
+                selected.setdefault((before.path, after.path), (series, before, after))
+    return list(selected.values())
 
 
-def _shared(one: Series, other: Series) -> list[tuple[Result, Result]]:
-    theirs = {result.sha: result for result in other.results}
-    return [(result, theirs[result.sha]) for result in one.results if result.sha in theirs]
+def _neighbours(all_series: Sequence[Series]) -> Iterator[Pair]:
+    for series in all_series:
+        yield from ((series, before, after) for before, after in pairwise(series.results))
+        yield from ((series, before, series.newest) for before in series.results[:-2])
 
 
-def _newest(series: Series, known: dict[str, tuple[int, Release]]) -> tuple[int, list[int]]:
-    """By the newest release, then by the numbers in the environment's name: py3.9 before py3.11."""
-    return known[series.newest.sha][0], [int(digits) for digits in re.findall(r"\d+", series.environment)]
+def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
+    """Pair releases that two environments of a machine, or two machines, share.
+
+    Two environments are paired for all shared releases, two neighbouring machines for the newest one.
+    """
+    by_machine: dict[str, list[Series]] = {}
+    for series in all_series:
+        by_machine.setdefault(series.machine, []).append(series)
+    for machine_series in by_machine.values():
+        for newer, older in combinations(machine_series, 2):
+            yield from ((older, before, after) for after, before in _shared(newer, older))
+    for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
+        yield from ((first, before, after) for before, after in _shared(first, second)[-1:])
 
 
-def _said(result: Result, name: str) -> str:
+def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:
+    """Return the results of both series for each release that both have."""
+    by_sha = {result.sha: result for result in second.results}
+    return [(result, by_sha[result.sha]) for result in first.results if result.sha in by_sha]
+
+
+def _numbers(environment: str) -> list[int]:
+    """Return the numbers in an environment's name, so that py3.9 sorts before py3.11."""
+    return [int(digits) for digits in re.findall(r"\d+", environment)]
+
+
+def _field(result: Result, name: str) -> str:
     value = result.provenance.get(name)
     return "" if value in (None, "") else str(value)

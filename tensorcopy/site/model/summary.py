@@ -1,4 +1,4 @@
-"""Several verdicts summed up in one. Pure."""
+"""Verdicts on several cases, summarised as one. Pure."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.verdict import Change, Verdict
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of several cases at once, as "slower", "faster", "unchanged" or "inconclusive".
+    """The verdict on several cases together.
 
-    ratio : of the case that moved most where something changed, else the median
-    counts : how many of the cases had each verdict
+    ratio : of the case with the largest change when any changed, else the median
+    counts : the number of cases by verdict
     """
 
     verdict: Verdict
@@ -24,11 +24,17 @@ class Summary:
 
     @property
     def cases(self) -> int:
+        """The number of cases."""
         return sum(self.counts.values())
 
 
 def summary(changes: Sequence[Change]) -> Summary | None:
-    """Several changes in one word: any slower case makes it slower, then any faster one; same only where all are. None of none."""
+    """Summarise changes in one verdict; return None for no changes.
+
+    It is slower if any case is slower, else faster if any case is faster, and unchanged only if all cases are.
+
+    Returns None for no changes.
+    """
     if not changes:
         return None
     counts = {verdict: sum(change.verdict is verdict for change in changes) for verdict in Verdict}
@@ -36,14 +42,14 @@ def summary(changes: Sequence[Change]) -> Summary | None:
         ratios = [change.ratio for change in changes if change.verdict is verdict and change.ratio]
         if ratios:
             return Summary(verdict, max(ratios, key=lambda ratio: max(ratio, 1 / ratio)), counts)
-    word = Verdict.UNCHANGED if counts[Verdict.UNCHANGED] == len(changes) else Verdict.INCONCLUSIVE
-    known = [change.ratio for change in changes if change.ratio]
-    return Summary(word, median(known) if known else None, counts)
+    verdict = Verdict.UNCHANGED if counts[Verdict.UNCHANGED] == len(changes) else Verdict.INCONCLUSIVE
+    ratios = [change.ratio for change in changes if change.ratio]
+    return Summary(verdict, median(ratios) if ratios else None, counts)
 
 
-def by_method(found: Comparison) -> dict[tuple[str, str], Summary]:
-    """What became of all cases of each method on each device."""
+def by_method(comparison: Comparison) -> dict[tuple[str, str], Summary]:
+    """Summarise the cases of each method on each device."""
     groups: dict[tuple[str, str], list[Change]] = {}
-    for case, change in found.changes.items():
+    for case, change in comparison.changes.items():
         groups.setdefault((dict(case.parameters).get("method", ""), case.device), []).append(change)
-    return {key: told for key, changes in groups.items() if (told := summary(changes))}
+    return {key: group_summary for key, changes in groups.items() if (group_summary := summary(changes))}

@@ -1,9 +1,12 @@
-"""The chooser: a page for each wish and size, in every language, joined by plain links."""
+"""The chooser: a page for each request and size, joined by plain links."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
@@ -12,90 +15,122 @@ from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
-from tensorcopy.site.translate import LANGUAGES, speaker
+from tensorcopy.site.translate import LANGUAGES, translator
 
-FIRST = CopyRequest(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # what most people come for
-AT = 2**17  # of the sizes measured the nearest to it is shown first
+FIRST = CopyRequest(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # the most common request
+FIRST_NUMEL = 2**17  # the nearest measured size is shown first
+
+Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, then by size
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A possible answer to a question. chosen : it is this page's"""
+
+    text: str | Markup
+    address: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers as links."""
+
+    text: Markup
+    choices: list[Choice]
 
 
 def pages(content: Content) -> Iterator[Page]:
-    machine = content.machine
-    if machine is None:
-        yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
-        return
-    found = {
-        request: answers
+    """Yield a page for each request and size, and the first page, in every language."""
+    answers = _answers(content.machine) if content.machine else {}
+    for request, by_size in answers.items():
+        for numel in by_size:
+            yield from _answer_pages(addresses.of_request(request, numel), content.machine, answers, request, numel)
+    first = FIRST if FIRST in answers else next(iter(answers), None)
+    if first is None:
+        yield from _empty_pages()
+    else:
+        yield from _answer_pages(addresses.CHOOSER, content.machine, answers, first, recommend.nearest_size(FIRST_NUMEL, answers[first]))
+
+
+def _answers(machine: Machine) -> Answers:
+    """Return the answers to every request that was measured at any size."""
+    answers = {
+        request: recommend.options_by_size(machine.result, request, machine.series[0].results)
         for device in recommend.devices(machine.result)
         for request in recommend.requests(device)
-        if (answers := recommend.advised(machine.result, request, machine.series[0].results))
     }
-    sizes = {request: list(answers) for request, answers in found.items()}
-    for request, answers in found.items():
-        for numel, options in answers.items():
-            yield from _asked(addresses.of_request(request, numel), machine, request, numel, options, sizes)
-    first = FIRST if FIRST in found else next(iter(found), None)
-    if first is None:  # nothing of what it asks was measured
-        yield from _pages(addresses.CHOOSER, {"machine": None, "options": (), "questions": ()})
-    else:
-        numel = recommend.near(AT, sizes[first])
-        yield from _asked(addresses.CHOOSER, machine, first, numel, found[first][numel], sizes)
+    return {request: by_size for request, by_size in answers.items() if by_size}
 
 
-def _asked(
-    address: str, machine: Machine, request: CopyRequest, numel: int, options: Sequence[Option], sizes: dict[CopyRequest, list[int]]
-) -> Iterator[Page]:
-    yield from _pages(address, {"machine": machine, "options": options}, request, numel, sizes)
+def _empty_pages() -> Iterator[Page]:
+    yield from _pages(addresses.CHOOSER, {language: {"machine": None} for language in LANGUAGES})
 
 
-def _pages(
-    address: str,
-    values: dict[str, Any],
-    request: CopyRequest | None = None,
-    numel: int = 0,
-    sizes: dict[CopyRequest, list[int]] | None = None,
-) -> Iterator[Page]:
+def _answer_pages(address: str, machine: Machine | None, answers: Answers, request: CopyRequest, numel: int) -> Iterator[Page]:
+    options = answers[request][numel]
+    reason, placeholders = recommend.reason(options)
+    values = {
+        language: {
+            "machine": machine,
+            "options": options,
+            "questions": _Questions(answers, request, numel, language).all(),
+            "reason": translator(language)(reason, **placeholders),
+        }
+        for language in LANGUAGES
+    }
+    yield from _pages(address, values)
+
+
+def _pages(address: str, values: Mapping[str, Mapping[str, Any]]) -> Iterator[Page]:
+    """Yield a page in every language; `values` are by language."""
     languages = {language: addresses.translated(address, language) for language in LANGUAGES}
     for language, translated in languages.items():
-        say, told = speaker(language), dict(values)
-        if request:
-            told["questions"] = _questions(request, numel, sizes or {}, language)
-            reason, places = recommend.because(values["options"])
-            told["because"] = say(reason, **places)
-        yield Page(translated, "choose.html", str(say("chooser")), told, language, languages)
+        yield Page(translated, "choose.html", str(translator(language)("chooser")), values[language], language, languages)
 
 
-def _questions(
-    request: CopyRequest, numel: int, sizes: dict[CopyRequest, list[int]], language: str
-) -> list[tuple[Any, list[tuple[Any, str, bool]]]]:
-    """Each question with its answers: the text, where it leads, and whether it is the one given here."""
-    say = speaker(language)
+@dataclass(frozen=True)
+class _Questions:
+    """The questions of one page; each answer links to the page with that answer."""
 
-    def link(to: CopyRequest, at: int = numel) -> str:
-        return addresses.translated(addresses.of_request(to, recommend.near(at, sizes[to])), language)
+    answers: Answers
+    request: CopyRequest
+    numel: int
+    language: str
 
-    def asked(name: str, *answers: tuple[str, CopyRequest]) -> tuple[Any, list[tuple[Any, str, bool]]]:
-        return say(name), [(say(text), link(to), to == request) for text, to in answers if to in sizes]
+    def all(self) -> list[Question]:
+        """Return every question that this request raises."""
+        questions = [
+            self._question("q_to", ("tensor", {"to": "tensor"}), ("ndarray", {"to": "ndarray"})),
+            self._question("q_storage", ("own", {"own": True}), ("shared", {"own": False})),
+            self._question("q_grad", ("yes", {"requires_grad": True}), ("no", {"requires_grad": False})),
+        ]
+        if self.request.keeps_graph is not None:
+            questions.append(self._question("q_graph", ("cut", {"keeps_graph": False}), ("kept", {"keeps_graph": True})))
+        translate, sizes = translator(self.language), self.answers[self.request]
+        devices = [(device, self._changed(device=device)) for device in dict.fromkeys(request.device for request in self.answers)]
+        questions.append(Question(translate("q_device"), [self._choice(*device) for device in devices if device[1] in self.answers]))
+        numels = [Choice(count(numel), self._address(self.request, numel), numel == self.numel) for numel in sizes]
+        return [*questions, Question(translate("q_numel"), numels)]
 
-    def changed(**fields: Any) -> CopyRequest:
-        """The wish with another answer; whether there is a graph to keep follows from the others."""
-        now = {**vars(request), **fields}
-        has_graph = now["to"] == "tensor" and now["requires_grad"]
-        now["keeps_graph"] = (now["keeps_graph"] or False) if has_graph else None
-        return CopyRequest(**now)
+    def _question(self, name: str, *choices: tuple[str, dict[str, Any]]) -> Question:
+        translate = translator(self.language)
+        requests = [(translate(text), self._changed(**fields)) for text, fields in choices]
+        return Question(translate(name), [self._choice(text, request) for text, request in requests if request in self.answers])
 
-    found = [
-        asked("q_to", ("tensor", changed(to="tensor")), ("ndarray", changed(to="ndarray"))),
-        asked("q_storage", ("own", changed(own=True)), ("shared", changed(own=False))),
-        asked("q_grad", ("yes", changed(requires_grad=True)), ("no", changed(requires_grad=False))),
-    ]
-    if request.keeps_graph is not None:
-        found.append(asked("q_graph", ("cut", changed(keeps_graph=False)), ("kept", changed(keeps_graph=True))))
-    devices = dict.fromkeys(other.device for other in sizes)
-    found.append(
-        (
-            say("q_device"),
-            [(device, link(changed(device=device)), device == request.device) for device in devices if changed(device=device) in sizes],
-        )
-    )
-    found.append((say("q_numel"), [(count(size), link(request, size), size == numel) for size in sizes[request]]))
-    return found
+    def _choice(self, text: str | Markup, request: CopyRequest) -> Choice:
+        return Choice(text, self._address(request, self.numel), request == self.request)
+
+    def _address(self, request: CopyRequest, numel: int) -> str:
+        address = addresses.of_request(request, recommend.nearest_size(numel, self.answers[request]))
+        return addresses.translated(address, self.language)
+
+    def _changed(self, **fields: Any) -> CopyRequest:
+        """Return the request with another answer.
+
+        `keeps_graph` is None when there is no graph to keep.
+        """
+        values = {**vars(self.request), **fields}
+        has_graph = values["to"] == "tensor" and values["requires_grad"]
+        values["keeps_graph"] = (values["keeps_graph"] or False) if has_graph else None
+        return CopyRequest(**values)

@@ -1,19 +1,19 @@
-"""Comparisons: a page for each pair, and one that leads to them all."""
+"""Comparisons: a page for each pair of results, and an index."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
-from io import StringIO
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import Comparison, named, version
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.comparisons import Comparison, case_name, version
+from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
 from tensorcopy.report.comparison.wording import CHANGED, headline, ordered
+from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
@@ -23,129 +23,159 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.page import File, Page
 
-ORDER = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
+VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
+COLUMNS = ("case", "verdict", "ratio", "low", "high", "p", "before", "after")
+
+CaseChange = tuple[Case, Change]
+
+
+@dataclass(frozen=True)
+class ComparisonCounts:
+    """A comparison's page and its counts of cases.
+
+    conclusive : at least half of the cases have an interval
+    """
+
+    address: str
+    labels: tuple[str, str]
+    after: str  # the later side's release
+    cases: int
+    slower: int
+    faster: int
+    conclusive: bool
+
+
+@dataclass(frozen=True)
+class UnchangedGroup:
+    """The cases of one suite and method that are unchanged or inconclusive."""
+
+    suite: str
+    method: str
+    code: str
+    changes: list[CaseChange]
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    within = {
-        address: found
-        for address, found in content.comparisons.items()
-        if found.before.environment == found.after.environment and found.before.machine == found.after.machine
-    }
-    across = [_counted(address, found) for address, found in content.comparisons.items() if address not in within]
-    grids = [{"series": one, "rows": _grid(content, one)} for one in content.series]
-    yield Page(addresses.COMPARISONS, "comparisons.html", "Compare any two", {"grids": grids, "across": across})
-    its = {result.path: one for one in content.series for result in one.results}
-    for address, found in content.comparisons.items():
-        yield from _pair(content, address, found, its[found.after.path])
+    """Yield the index, and a page and a CSV for each pair."""
+    grids = [{"series": series, "rows": _grid(content, series)} for series in content.series]
+    across = [_counts(address, comparison) for address, comparison in content.comparisons.items() if not _same_environment(comparison)]
+    yield Page(addresses.COMPARISONS, "comparisons.html", "Compare two releases", {"grids": grids, "across": across})
+    series_of = {result.path: series for series in content.series for result in series.results}
+    for address, comparison in content.comparisons.items():
+        yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
 
 
-def _pair(content: Content, address: str, found: Comparison, one: Series) -> Iterator[Page | File]:
-    data = addresses.data(address, "csv")
-    verdicts = [change.verdict for change in found.changes.values()]
-    rows, machine, widest = ordered(found.changes.items()), content.machine_of(found.after), filters.widest(list(found.changes.values()))
+def _same_environment(comparison: Comparison) -> bool:
+    before, after = comparison.before, comparison.after
+    return (before.machine, before.environment) == (after.machine, after.environment)
+
+
+def _comparison_page(content: Content, address: str, comparison: Comparison, series: Series) -> Iterator[Page | File]:
+    before, after, changes = comparison.before, comparison.after, comparison.changes
+    csv_address = addresses.data(address, "csv")
+    verdicts = [change.verdict for change in changes.values()]
+    machine, limit = content.machine_of(after), filters.axis_limit(list(changes.values()))
+    changed = [row for row in changes.items() if row[1].verdict in CHANGED]
     values = {
-        "found": found,
+        "comparison": comparison,
         "machine": machine,
-        "headline": headline(comparison_formats.rows(found)),
-        "counts": [(verdict.value, verdicts.count(verdict)) for verdict in ORDER],
-        "changed": sorted((row for row in rows if row[1].verdict in CHANGED), key=_how_sure),
-        "quiet": _quiet(machine, [row for row in found.changes.items() if row[1].verdict not in CHANGED]),
-        "why": comparison_formats.counted(found),
-        "widest": widest,
-        "svg": Markup(charts.of_changes(found, widest)),  # noqa: S704 - our own SVG
-        "case_page": lambda case: addresses.of_case(found.after.machine, case),
-        "neighbours": _neighbours(content, found, one),
-        "machine_changes": result_series.machine_differences(found.before, found.after)
-        if found.before.machine == found.after.machine
-        else [],
-        "notes": [release for release in one.releases if release.sha == found.after.sha],
-        "ledgers": _provenances(found.before, found.after),
-        "spoken": [_spoken(content, result) for result in (found.before, found.after)],
-        "csv": data,
+        "headline": headline(comparison_formats.rows(comparison)),
+        "counts": [(verdict.value, verdicts.count(verdict)) for verdict in VERDICTS],
+        "changed": sorted(ordered(changed), key=_significance),
+        "unchanged": _unchanged(machine, [row for row in changes.items() if row[1].verdict not in CHANGED]),
+        "reasons": comparison_formats.counts(comparison),
+        "limit": limit,
+        "svg": Markup(charts.of_changes(comparison, limit)),  # noqa: S704 - our own SVG
+        "case_address": lambda case: addresses.of_case(after.machine, case),
+        "neighbours": _neighbours(content, comparison, series),
+        "machine_differences": result_series.machine_differences(before, after) if before.machine == after.machine else [],
+        "releases": [release for release in series.releases if release.sha == after.sha],
+        "provenance_differences": _provenance_differences(before, after),
+        "arguments": [_argument(content, result) for result in (before, after)],
+        "csv": csv_address,
     }
-    yield Page(address, "compare.html", f"{found.named[0]} → {found.named[1]}", values)
-    yield File(data, _csv(found))
+    yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
+    yield File(csv_address, _csv(comparison))
 
 
-def _how_sure(row: tuple[Case, Change]) -> tuple[int, float, float]:
-    """Slower first; of each the surest, then the largest."""
+def _significance(row: CaseChange) -> tuple[int, float, float]:
+    """Sort slower cases first, then by p, then by size."""
     change = row[1]
     ratio = change.ratio or 1.0
     return CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
 
 
-def _spoken(content: Content, result: Result) -> str:
-    """A side as `tensorcopy explain` takes it."""
-    words = [version(result), result.python, result.machine, *([result.build] if len(content.builds) > 1 else [])]
-    return "@".join(words)
+def _argument(content: Content, result: Result) -> str:
+    """Return a result as `tensorcopy explain` takes it: "2.15.0@3.11@machine"."""
+    parts = [version(result), result.python, result.machine, *([result.build] if len(content.builds) > 1 else [])]
+    return "@".join(parts)
 
 
-def _quiet(machine: Machine, rows: Sequence[tuple[Case, Change]]) -> list[tuple[str, str, str, list[tuple[Case, Change]]]]:
-    """Cases by suite and method: the suite, the method and its code, and each case with its change."""
-    groups: dict[tuple[str, str, str], list[tuple[Case, Change]]] = {}
+def _unchanged(machine: Machine, rows: Sequence[CaseChange]) -> list[UnchangedGroup]:
+    """Group unchanged and inconclusive cases by suite and method."""
+    groups: dict[tuple[str, str, str], list[CaseChange]] = {}
     for case, change in rows:
         method = dict(case.parameters).get("method", case.suite)
         groups.setdefault((case.suite.rpartition(".")[0], method, machine.code(method, case.device)), []).append((case, change))
-    return [(*names, cells) for names, cells in groups.items()]
+    return [UnchangedGroup(suite, method, code, changes) for (suite, method, code), changes in groups.items()]
 
 
-def _csv(found: Comparison) -> str:
-    """A line for each case; times in seconds; an empty field is not known. `tensorcopy compare --format csv` also has the reasons."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["case", "verdict", "ratio", "low", "high", "p", "before", "after"])
-    for case, change in ordered(found.changes.items()):
-        numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
-        writer.writerow([named(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
-    return text.getvalue()
+def _csv(comparison: Comparison) -> str:
+    """Return a row for each case; times in seconds; an empty field is unknown.
 
-
-def _grid(content: Content, one: Series) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """A row for each release but the last, a cell for each but the first."""
+    `tensorcopy compare --format csv` has the reasons too.
+    """
     rows = []
-    for before, release in zip(one.results, one.releases[:-1]):
-        cells: list[dict[str, Any] | None] = []
-        for after in one.results[1:]:
-            address = content.linked(before, after)
-            cells.append(_counted(address, content.comparisons[address]) if address and _earlier(one, before, after) else None)
+    for case, change in ordered(comparison.changes.items()):
+        numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
+        rows.append([case_name(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
+    return csv_text(COLUMNS, rows)
+
+
+def _grid(content: Content, series: Series) -> list[tuple[str, list[ComparisonCounts | None]]]:
+    """Return a row for each release but the last.
+
+    Each has a cell for each release but the first.
+    """
+    rows = []
+    for index, (before, release) in enumerate(zip(series.results[:-1], series.releases)):
+        cells: list[ComparisonCounts | None] = [None] * index
+        for after in series.results[index + 1 :]:
+            address = content.comparison_address(before, after)
+            cells.append(_counts(address, content.comparisons[address]) if address else None)
         rows.append((release.version, cells))
     return rows
 
 
-def _earlier(one: Series, before: Result, after: Result) -> bool:
-    return one.results.index(before) < one.results.index(after)
+def _counts(address: str, comparison: Comparison) -> ComparisonCounts:
+    changes = list(comparison.changes.values())
+    return ComparisonCounts(
+        address=address,
+        labels=comparison.labels,
+        after=version(comparison.after),
+        cases=len(changes),
+        slower=sum(change.verdict is Verdict.SLOWER for change in changes),
+        faster=sum(change.verdict is Verdict.FASTER for change in changes),
+        conclusive=2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
+    )
 
 
-def _counted(address: str, found: Comparison) -> dict[str, Any]:
-    changes: list[Change] = list(found.changes.values())
-    return {
-        "address": address,
-        "named": found.named,
-        "to": version(found.after),
-        "cases": len(changes),
-        "slower": sum(change.verdict is Verdict.SLOWER for change in changes),
-        "faster": sum(change.verdict is Verdict.FASTER for change in changes),
-        "judged": 2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
-    }
-
-
-def _neighbours(content: Content, found: Comparison, one: Series) -> list[tuple[str, str]]:
-    """The same comparison a release earlier and later, where there is one."""
-    steps = {after.path: (before, after) for before, after in pairwise(one.results)}
+def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:
+    """Return links to the comparisons from one release earlier and to one later."""
+    previous = {after.path: before for before, after in pairwise(series.results)}.get(comparison.before.path)
+    following = {before.path: after for before, after in pairwise(series.results)}.get(comparison.after.path)
     links = []
-    if found.before.path in steps:
-        links.append((f"from {version(steps[found.before.path][0])}", content.linked(steps[found.before.path][0], found.after)))
-    later = next((after for before, after in pairwise(one.results) if before.path == found.after.path), None)
-    if later is not None:
-        links.append((f"to {version(later)}", content.linked(found.before, later)))
+    if previous:
+        links.append((f"from {version(previous)}", content.comparison_address(previous, comparison.after)))
+    if following:
+        links.append((f"to {version(following)}", content.comparison_address(comparison.before, following)))
     return [(label, address) for label, address in links if address]
 
 
-def _provenances(one: Result, other: Result) -> list[tuple[str, str, str]]:
-    """What differs, by name."""
-    names = dict.fromkeys([*one.provenance, *other.provenance])
-    rows = [(name, _text(one.provenance.get(name)), _text(other.provenance.get(name))) for name in names]
+def _provenance_differences(before: Result, after: Result) -> list[tuple[str, str, str]]:
+    """Return each differing field with both values."""
+    names = dict.fromkeys([*before.provenance, *after.provenance])
+    rows = [(name, _text(before.provenance.get(name)), _text(after.provenance.get(name))) for name in names]
     return [row for row in rows if row[1] != row[2]]
 
 

@@ -1,6 +1,9 @@
-"""docs/ as pages: Markdown to HTML, with highlighted code and drawings. A link that leads nowhere is an error, not a dead link.
+"""docs/ as pages: Markdown to HTML, with highlighted code and drawings.
 
-Links between pages of docs/ lead to each other here too; those to other files of the repository are left as text, for they are no pages.
+A dead link is an error.
+
+Links between pages of docs/ lead to each other on the site too. Links to other files of the repository become text: the site
+has no page for them.
 """
 
 from __future__ import annotations
@@ -25,30 +28,34 @@ from tensorcopy.site.charts import method_drawings
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
 
-ELSEWHERE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
+REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """A page for each file, in the languages that it has. Raises TensorcopyError for a link that leads nowhere."""
-    pictures = method_drawings.of_methods(content.methods)
+    """Yield a page for each file of docs/ in each of its languages.
+
+    Raises TensorcopyError for a dead link.
+    """
+    drawings = method_drawings.of_methods(content.methods)
     parsed = {name: _parse(text) for name, text in content.docs.items()}
     anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
-        languages = {one: addresses.of_doc(other) for one in LANGUAGES if (other := _named(stem, one)) in content.docs}
+        files = {language: _file_name(stem, language) for language in LANGUAGES}
+        languages = {language: addresses.of_doc(file) for language, file in files.items() if file in content.docs}
         address = addresses.of_doc(name)
-        _lead(tokens, name, address, anchors)
+        _resolve_links(tokens, name, address, anchors)
         yield Page(
             address,
             "manual.html",
             _title(tokens) or stem,
-            {"text": _rendered(tokens, pictures), "sections": _sections(tokens)},
+            {"text": _rendered(tokens, drawings), "sections": _sections(tokens)},
             language or "en",
             languages if len(languages) > 1 else {},
         )
 
 
-def _named(stem: str, language: str) -> str:
+def _file_name(stem: str, language: str) -> str:
     return stem if language == "en" else f"{stem}.{language}"
 
 
@@ -62,7 +69,7 @@ def _parse(markdown: str) -> list[Token]:
 
 
 def _highlighted(code: str, name: str, attributes: str) -> str:
-    """A block of code as spans with Pygments' classes, whose colours the stylesheet has."""
+    """Return code as spans with Pygments' classes, which the stylesheet colours."""
     try:
         lexer = get_lexer_by_name("pycon" if code.startswith(">>>") else name or "text")
     except ClassNotFound:
@@ -80,7 +87,7 @@ def _anchors(tokens: Sequence[Token]) -> set[str]:
 
 
 def _headings(tokens: Sequence[Token], level: str) -> Iterator[tuple[str, str]]:
-    """Each heading's anchor and text."""
+    """Yield each heading's anchor and text."""
     for opening, content in zip(tokens, tokens[1:]):
         if opening.type == "heading_open" and opening.tag == level:
             yield str(opening.attrs["id"]), "".join(child.content for child in content.children or ())
@@ -94,53 +101,52 @@ def _sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     return list(_headings(tokens, "h2"))
 
 
-def _lead(tokens: Sequence[Token], name: str, here: str, anchors: Mapping[str, set[str]]) -> None:
-    """Let every link lead to a page of the site, or be text."""
-    text_until = ""
+def _resolve_links(tokens: Sequence[Token], name: str, address: str, anchors: Mapping[str, set[str]]) -> None:
+    """Point every link at a page of the site, or turn it into text."""
+    closing = ""
     for token in _inline(tokens):
         if token.type == "link_open":
-            target = unescape(str(token.attrs["href"]))
-            found = _target(target, name, here, anchors)
-            if found is None:
-                token.tag, token.attrs, text_until = "span", {}, "link_close"
+            link = _link(unescape(str(token.attrs["href"])), name, address, anchors)
+            if link is None:
+                token.tag, token.attrs, closing = "span", {}, "link_close"
             else:
-                token.attrs["href"] = found
-        elif token.type == text_until:
-            token.tag, text_until = "span", ""
+                token.attrs["href"] = link
+        elif token.type == closing:
+            token.tag, closing = "span", ""
 
 
-def _target(target: str, name: str, here: str, anchors: Mapping[str, set[str]]) -> str | None:
-    """Where a link leads from the page `here`; None where that is no page."""
+def _link(target: str, name: str, address: str, anchors: Mapping[str, set[str]]) -> str | None:
+    """Return a link relative to the page at `address`; None for a file without a page."""
     if target.startswith(("http:", "https:")):
         return target
     path, _, anchor = target.partition("#")
-    other = path.removeprefix("../").removesuffix(".md") if path else name
-    known = other if other in anchors else other.lower()  # CHANGELOG.md
-    if known in anchors and (not anchor or anchor in anchors[known]):
-        there = addresses.relative(here, addresses.of_doc(known)) if path else ""
-        return f"{there}#{anchor}" if anchor else there
-    if known not in anchors and ELSEWHERE.match(path):
+    stem = path.removeprefix("../").removesuffix(".md") if path else name
+    page = stem if stem in anchors else stem.lower()  # CHANGELOG.md
+    if page in anchors and (not anchor or anchor in anchors[page]):
+        link = addresses.relative(address, addresses.of_doc(page)) if path else ""
+        return f"{link}#{anchor}" if anchor else link
+    if page not in anchors and REPOSITORY_FILE.match(path):
         return None
     raise TensorcopyError(
-        f"docs/{name}.md has a link that leads nowhere",
+        f"docs/{name}.md has a dead link",
         got=target,
-        allowed="a file beside it, and a heading in it",
-        next="mend the link",
+        allowed="a file beside it, or a heading in one",
+        next=f"correct the link in docs/{name}.md",
     )
 
 
-def _aligned(tokens: Sequence[Token]) -> None:
-    """A column's alignment as a class: a page has no styles of its own."""
+def _align(tokens: Sequence[Token]) -> None:
+    """Replace a column's style by a class: the pages' policy forbids inline styles."""
     for token in tokens:
         if "style" in token.attrs:
             token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
 
 
-def _rendered(tokens: list[Token], pictures: Mapping[str, str]) -> Markup:
-    _aligned(tokens)
+def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
+    _align(tokens)
     parser = _parser()
-    parser.add_render_rule("code_inline", lambda renderer, some, index, options, environment: _code(some[index].content))
-    parser.add_render_rule("image", lambda renderer, some, index, options, environment: _image(some[index], pictures))
+    parser.add_render_rule("code_inline", lambda renderer, tokens, index, options, environment: _code(tokens[index].content))
+    parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _image(tokens[index], drawings))
     html = parser.renderer.render(tokens, parser.options, {})
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="words">')
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
@@ -151,7 +157,10 @@ def _code(text: str) -> str:
     return f"<code>{filters.breakable(text) if '(' in text else escape(text)}</code>"
 
 
-def _image(token: Token, pictures: Mapping[str, str]) -> str:
-    """A drawing, or nothing where this torch was not looked at: the text beside it says the same."""
+def _image(token: Token, drawings: Mapping[str, str]) -> str:
+    """Return a drawing, or nothing when its method was not observed.
+
+    The text beside it says the same.
+    """
     name = str(token.attrs["src"]).removeprefix("drawings/").removesuffix(".svg")
-    return re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', pictures.get(name, ""), count=1)
+    return re.sub(r'aria-label="[^"]*"', lambda _: f'aria-label="{escape(token.content)}"', drawings.get(name, ""), count=1)

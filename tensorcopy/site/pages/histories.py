@@ -1,118 +1,158 @@
-"""Histories: a page for each case of each machine, and one that leads to them all."""
+"""Histories: a page for each case of each machine, and an index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.report.case_history import said
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.verdict import Change
+from tensorcopy.report.case_history import step_text
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
+from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model.changes import changes_on_machine
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages import landing
-from tensorcopy.site.pages.data import times
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case in the index: its newest time and the changes since the first release."""
+
+    case: Case
+    suite: str
+    address: str
+    timing: Timing | None
+    times_memcpy: float | None
+    steps: Sequence[Step]
+    last_release: str  # of the last change; "" without one
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """A case with one release of a series.
+
+    comparison_address, change : against the release before
+    machine_changes : differences of the machine from the release before
+    step : the change detected at this release, in words; "" for none
+    """
+
+    release: str
+    notes: str
+    timing: Timing | None
+    times_memcpy: float | None
+    bandwidth: float | None
+    comparison_address: str
+    change: Change | None
+    machine_changes: Sequence[str]
+    step: str
 
 
 def pages(content: Content) -> Iterator[Page | File]:
+    """Yield the index, and a page and a CSV for each case."""
     values = {
         "machines": content.machines,
-        "moved": lambda machine: sorted(
-            (release_change for one in machine.series for release_change in landing.changes_by_release(content, one)),
-            key=lambda release_change: release_change["date"],
-            reverse=True,
-        ),
-        "cases": _cases,
-        "picture": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
-        "names": lambda machine, history: list(_codes(machine, history).values()),
+        "changes": lambda machine: changes_on_machine(content, machine.series),
+        "cases": _case_rows,
+        "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
+        "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
-    yield Page(addresses.HISTORIES, "histories.html", "Over torch releases", values)
+    yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
     for machine in content.machines:
         for case in machine.cases:
-            yield from _of_case(content, machine, case)
+            yield from _case_page(content, machine, case)
 
 
-def _of_case(content: Content, machine: Machine, case: Case) -> Iterator[Page | File]:
+def _case_page(content: Content, machine: Machine, case: Case) -> Iterator[Page | File]:
     address = addresses.of_case(machine.name, case)
-    csv = addresses.data(address, "csv")
-    shown = [one for one in machine.series if case in one.series_by_case]
-    steps = [step for one in shown[:1] for step in one.series_by_case[case].steps]
-    names = [one.series_by_case[case].releases[step.index] for one in shown[:1] for step in one.series_by_case[case].steps]
+    csv_address = addresses.data(address, "csv")
+    all_series = [series for series in machine.series if case in series.series_by_case]
+    has_baseline = baseline.times_memcpy(machine.result, case) is not None
     values = {
         "machine": machine,
         "case": case,
         "suite": case.suite.rpartition(".")[0],
-        "shown": shown,
-        "ended": f"{len(steps)} step{'s' if len(steps) > 1 else ''}; the last with torch {names[-1]}: {said(steps[-1])}."
-        if steps
-        else "No step is seen.",
-        "floored": charts.reaches_floor(machine, case),
-        "floor": baseline.timing(machine.result, case) if baseline.multiple(machine.result, case) else None,
-        "svg": Markup(charts.of_case(machine, case, partial(_linked, content, address))),  # noqa: S704 - our own SVG
-        "rows": partial(_rows, content, case),
-        "csv": csv,
+        "all_series": all_series,
+        "conclusion": _conclusion(all_series, case),
+        "shows_baseline": charts.shows_baseline(machine, case),
+        "baseline": baseline.timing_of(machine.result, case) if has_baseline else None,
+        "svg": Markup(charts.of_case(machine, case, partial(_comparison_link, content, address))),  # noqa: S704 - our own SVG
+        "rows": partial(_release_rows, content, case),
+        "csv": csv_address,
     }
     code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
     yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
-    yield File(csv, times([result for one in shown for result in one.results], [case]))
+    yield File(csv_address, times_csv([result for series in all_series for result in series.results], [case]))
 
 
-def _linked(content: Content, here: str, one: Result, other: Result) -> str:
-    """A link from the page at `here` to the comparison of two results; "" where there is none."""
-    address = content.linked(one, other)
-    return addresses.relative(here, address) if address else ""
+def _conclusion(all_series: Sequence[Series], case: Case) -> str:
+    """Return the detected changes of the first series as a sentence."""
+    case_series = all_series[0].series_by_case[case] if all_series else None
+    if case_series is None or not case_series.steps:
+        return "No change detected over the releases."
+    last, number = case_series.steps[-1], len(case_series.steps)
+    changes = f"{number} changes detected, the last" if number > 1 else "1 change detected,"
+    return f"{changes} with torch {case_series.releases[last.index]}: {step_text(last)}."
 
 
-def _rows(content: Content, case: Case, one: Series) -> list[dict[str, Any]]:
-    """A row for each release of a series, the newest first."""
-    case_series = one.series_by_case[case]
-    steps = {case_series.releases[step.index]: said(step) for step in case_series.steps}
+def _comparison_link(content: Content, page: str, before: Result, after: Result) -> str:
+    """Return the link from a page to a comparison; "" when it has no page."""
+    address = content.comparison_address(before, after)
+    return addresses.relative(page, address) if address else ""
+
+
+def _release_rows(content: Content, case: Case, series: Series) -> list[HistoryRow]:
+    """Return a row for each release of a series, the newest first."""
+    case_series = series.series_by_case[case]
+    steps = {case_series.releases[step.index]: step_text(step) for step in case_series.steps}
     rows = []
-    for index, (release, result) in enumerate(zip(one.releases, one.results)):
-        before = one.results[index - 1] if index else None
-        address = content.linked(before, result) if before else ""
+    for index, (release, result) in enumerate(zip(series.releases, series.results)):
+        address = content.comparison_address(series.results[index - 1], result) if index else ""
         rows.append(
-            {
-                "release": release.version,
-                "notes": release.notes,
-                "timing": result.timings.get(case),
-                "multiple": baseline.multiple(result, case),
-                "bandwidth": baseline.bandwidth(result, case),
-                "address": address,
-                "change": content.comparisons[address].changes.get(case) if address else None,
-                "machine_changes": one.machine_changes.get(release.version, []),
-                "step": steps.get(release.version, ""),
-            }
+            HistoryRow(
+                release=release.version,
+                notes=release.notes,
+                timing=result.timings.get(case),
+                times_memcpy=baseline.times_memcpy(result, case),
+                bandwidth=baseline.bandwidth(result, case),
+                comparison_address=address,
+                change=content.comparisons[address].changes.get(case) if address else None,
+                machine_changes=series.machine_changes.get(release.version, ()),
+                step=steps.get(release.version, ""),
+            )
         )
     return rows[::-1]
 
 
-def _cases(machine: Machine) -> list[dict[str, Any]]:
+def _case_rows(machine: Machine) -> list[CaseRow]:
+    """Return a row for each case, from the first series that has it."""
     rows = []
     for case in machine.cases:
-        one = next((one for one in machine.series if case in one.series_by_case), None)
-        if one is not None:
-            case_series = one.series_by_case[case]
-            rows.append(
-                {
-                    "case": case,
-                    "suite": case.suite.rpartition(".")[0],
-                    "address": addresses.of_case(machine.name, case),
-                    "timing": one.newest.timings.get(case),
-                    "multiple": baseline.multiple(one.newest, case),
-                    "steps": case_series.steps,
-                    "last": case_series.releases[case_series.steps[-1].index] if case_series.steps else "",
-                }
+        series = next(series for series in machine.series if case in series.series_by_case)
+        case_series = series.series_by_case[case]
+        steps = case_series.steps
+        rows.append(
+            CaseRow(
+                case=case,
+                suite=case.suite.rpartition(".")[0],
+                address=addresses.of_case(machine.name, case),
+                timing=series.newest.timings.get(case),
+                times_memcpy=baseline.times_memcpy(series.newest, case),
+                steps=steps,
+                last_release=case_series.releases[steps[-1].index] if steps else "",
             )
+        )
     return rows
 
 

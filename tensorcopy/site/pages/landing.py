@@ -1,164 +1,164 @@
-"""The landing page: what to use, what changed, what is fastest, how sure that is; in every language."""
+"""The landing page: what to use, what changed, what is fastest, how reliable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.series import DISPATCHER, ReleaseChange
-from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.report.case_history import sentence
+from tensorcopy.analysis.series import DISPATCHER
+from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
-from tensorcopy.site.filters import coded, percent
+from tensorcopy.site.filters import code_markup, percent
+from tensorcopy.site.model.changes import SeriesChange, series_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.summary import by_method
+from tensorcopy.site.model.summary import Summary, by_method
 from tensorcopy.site.page import Page
-from tensorcopy.site.translate import LANGUAGES, Speaker, speaker
+from tensorcopy.site.translate import LANGUAGES, Translate, translator
 
-CHANGES = 6  # of the last, so that the page stays short
-FOUND = 0.1  # the slowdown that most people would want to be told of
+RECENT_CHANGES = 6  # so that the page stays short
+SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
+
+
+@dataclass(frozen=True)
+class NewestComparison:
+    """The newest release against the one before, by method and device.
+
+    rows : a method with its summary on each device; None where it was not measured
+    """
+
+    before: str
+    after: str
+    devices: list[str]
+    rows: list[tuple[str, list[Summary | None]]]
+    address: str
+
+
+@dataclass(frozen=True)
+class RecentChange:
+    """A change of the first series, in the language of the page."""
+
+    date: str
+    release: str
+    address: str
+    text: Markup
 
 
 def pages(content: Content) -> Iterator[Page]:
+    """Yield the landing page in every language."""
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
     for language, address in languages.items():
-        say = speaker(language)
+        translate = translator(language)
         values: dict[str, Any] = {"machine": content.machine, "machines": content.machines}
         if content.machine:
             values |= {
-                "answer": _answer(content.machine, say),
-                "news": _news(content.machine, say),
-                "latest": _latest(content.machine.series[0]),
-                "changes": _changes(content, content.machine, say),
-                "tiles": _tiles(content, content.machine, say),
-                "card": _card(content, say),
-                "codes": partial(_codes, content.machine, say("and")),
+                "answer": _answer(content.machine, translate),
+                "news": _news(content.machine, translate),
+                "newest": _newest(content.machine.series[0]),
+                "changes": _changes(content, content.machine, translate),
+                "tiles": _tiles(content, content.machine, translate),
+                "card_note": _card_note(content, translate),
+                "codes": partial(_codes, content.machine, translate("and")),
             }
-        yield Page(address, "landing.html", str(say("question")), values, language, languages)
+        yield Page(address, "landing.html", str(translate("question")), values, language, languages)
 
 
-def _answer(machine: Machine, say: Speaker) -> Markup:
-    """The sentence that a reader came for."""
+def _answer(machine: Machine, translate: Translate) -> Markup:
+    """Return which copy and which conversion to use, as a sentence.
+
+    It is empty when no copy was measured.
+    """
     device = machine.device
-    codes = {table.group: coded(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
+    codes = {table.group: code_markup(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
     if not codes.get("copy"):
         return Markup("")
     name = "answer" if "conversion" in codes else "answer_copy"
-    return say(name, torch=machine.newest.version, where=machine.hardware(device), **codes)
+    return translate(name, torch=machine.newest.version, hardware=machine.hardware(device), **codes)
 
 
-def _news(machine: Machine, say: Speaker) -> Markup:
+def _news(machine: Machine, translate: Translate) -> Markup:
+    """Return the number of cases by verdict since the release before, as a sentence."""
     latest = machine.series[0].latest
     if latest is None:
-        return say("news_first")
+        return translate("news_first")
     verdicts = [change.verdict for change in latest.changes.values()]
     counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
     before = machine.series[0].releases[-2].version
-    return say("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
+    return translate("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
 
 
-def _latest(one: Series) -> dict[str, Any] | None:
-    """The newest release against the one before it, by method and device."""
-    if one.latest is None or one.before is None:
+def _newest(series: Series) -> NewestComparison | None:
+    """Return the comparison of the newest two releases; None for a single release.
+
+    Primitives and alternatives are omitted.
+    """
+    if series.latest is None or series.previous is None:
         return None
-    told = by_method(one.latest)
-    asked = {dict(case.parameters).get("method") for case in one.latest.changes if case.suite.startswith(("copies.", "conversions."))}
-    devices = list(dict.fromkeys(device for _, device in told))
-    methods = [method for method in dict.fromkeys(method for method, _ in told) if method in asked]
-    rows = [(method, [told.get((method, device)) for device in devices]) for method in methods]
-    versions = (one.releases[-2].version, one.releases[-1].version)
-    return {"versions": versions, "devices": devices, "rows": rows, "address": addresses.of_pair(one.before, one.newest)}
-
-
-def _changes(content: Content, machine: Machine, say: Speaker) -> list[dict[str, Any]]:
-    """The last moves of the machine's first series that are torch's."""
-    told = [
-        {
-            "date": release_change["date"],
-            "release": release_change["release"],
-            "address": release_change["address"],
-            "text": say(
-                "moved_slower" if release_change["slower"] else "moved_faster",
-                some=release_change["cases"],
-                of=release_change["of"],
-                kind=say(
-                    "cases_small" if release_change["small"] else "cases_large", device=release_change["device"], numel=count(DISPATCHER)
-                ),
-                ratio=percent(release_change["ratio"]),
-            ),
-        }
-        for release_change in changes_by_release(content, machine.series[0])
-        if not release_change["machine_changes"]
-    ]
-    return told[:CHANGES]
-
-
-def changes_by_release(content: Content, one: Series) -> list[dict[str, Any]]:
-    """What moved together in a series, the newest first, with where its evidence lies."""
-    place = {release.version: index for index, release in enumerate(one.releases)}
-    found = []
-    for release_change in one.changes_by_release:
-        index = place[release_change.release]
-        case, step = release_change.most
-        found.append(
-            {
-                "date": one.releases[index].date.isoformat(),
-                "release": release_change.release,
-                "environment": one.environment,
-                "address": content.linked(one.results[index - 1], one.results[index]) or addresses.HISTORIES,
-                "slower": release_change.verdict == "slower",
-                "cases": len(release_change.cases),
-                "of": release_change.of,
-                "device": release_change.device,
-                "small": release_change.small,
-                "ratio": release_change.ratio,
-                "text": sentence(release_change),
-                "most": case,
-                "most_ratio": step.ratio,
-                "most_address": addresses.of_case(one.machine, case),
-                "machine_changes": one.machine_changes.get(release_change.release, []),
-                "confirmed": index < len(one.releases) - 1 or _confirmed(one, release_change),
-            }
-        )
-    return found
-
-
-def _confirmed(one: Series, release_change: ReleaseChange) -> bool:
-    """Whether the judge sees with the newest release, for any of the cases, what the history sees: no later one could contradict it yet."""
-    return one.latest is not None and any(
-        one.latest.changes[case].verdict.value == release_change.verdict for case in release_change.cases if case in one.latest.changes
+    summaries = by_method(series.latest)
+    shown = {dict(case.parameters).get("method") for case in series.latest.changes if case.suite.startswith(("copies.", "conversions."))}
+    devices = list(dict.fromkeys(device for _, device in summaries))
+    methods = [method for method in dict.fromkeys(method for method, _ in summaries) if method in shown]
+    return NewestComparison(
+        before=series.releases[-2].version,
+        after=series.releases[-1].version,
+        devices=devices,
+        rows=[(method, [summaries.get((method, device)) for device in devices]) for method in methods],
+        address=addresses.of_comparison(series.previous, series.newest),
     )
 
 
-def _tiles(content: Content, machine: Machine, say: Speaker) -> list[tuple[Markup, object]]:
-    few, many = machine.passes_of(machine.result)
+def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
+    """Return recent changes of the first series that the machine does not explain."""
+    changes = [change for change in series_changes(content, machine.series[0]) if not change.machine_changes]
+    return [
+        RecentChange(change.date, change.release, change.comparison_address, _change_text(change, translate))
+        for change in changes[:RECENT_CHANGES]
+    ]
+
+
+def _change_text(series_change: SeriesChange, translate: Translate) -> Markup:
+    change = series_change.change
+    return translate(
+        "changed_slower" if series_change.slower else "changed_faster",
+        changed=len(change.cases),
+        cases=change.of,
+        kind=translate("cases_small" if change.small else "cases_large", device=change.device, numel=count(DISPATCHER)),
+        ratio=percent(change.ratio),
+    )
+
+
+def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
+    """Return the figures about freshness and reliability, each with its name."""
+    fewest, most = machine.passes_of(machine.result)
     tiles: list[tuple[Markup, object]] = [
-        (say("measured"), str(machine.provenance["started"])[:10]),
-        (say("releases"), len({release.version for one in machine.series for release in one.releases})),
-        (say("passes"), few if few == many else f"{few}–{many}"),
+        (translate("measured"), str(machine.provenance["started"])[:10]),
+        (translate("releases"), len({release.version for series in machine.series for release in series.releases})),
+        (translate("passes"), fewest if fewest == most else f"{fewest}–{most}"),
     ]
     for row in (content.card or {}).get("two_sides", ()):
         if not row["change"]:
-            tiles.append((say("false_alarms"), say("of_many", some=row["slower"] + row["faster"], of=f"{row['comparisons']:,}")))
-        elif row["change"] == FOUND:
-            tiles.append((say("found", share=f"{100 * FOUND:g}"), f"{100 * row['slower'] / row['comparisons']:.0f} %"))
+            alarms = translate("part_of", part=row["slower"] + row["faster"], total=f"{row['comparisons']:,}")
+            tiles.append((translate("false_alarms"), alarms))
+        elif row["change"] == SLOWDOWN:
+            share = f"{100 * row['slower'] / row['comparisons']:.0f} %"
+            tiles.append((translate("detected", size=f"{100 * SLOWDOWN:g}"), share))
     article = machine.result.article.get("cpu")
     if article:
-        tiles.append((say("article_holds"), say("of_many", some=article["hold"], of=article["statements"])))
+        tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
     return tiles
 
 
-def _card(content: Content, say: Speaker) -> Markup:
-    """On what the card's two tiles stand."""
-    return say("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
+def _card_note(content: Content, translate: Translate) -> Markup:
+    """Return how the report card's figures were obtained."""
+    return translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
 
 
-def _codes(machine: Machine, joint: Markup, table: CostTable, rows: list[int]) -> Markup:
-    return joint.join(coded(machine.code(table.methods[row], table.device)) for row in rows)
+def _codes(machine: Machine, separator: Markup, table: CostTable, rows: list[int]) -> Markup:
+    return separator.join(code_markup(machine.code(table.methods[row], table.device)) for row in rows)

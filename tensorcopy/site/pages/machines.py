@@ -1,29 +1,22 @@
-"""Pages about the measuring itself: machines, the report card."""
+"""The machines: their environments side by side, and their results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from tensorcopy.report import report_card
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.page import File, Page
+from tensorcopy.site.page import Page
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": content.machines, "ledgers": _provenances(content)})
-    yield Page(
-        addresses.REPORT_CARD,
-        "report-card.html",
-        "How often the judge is right",
-        {"card": report_card.tables(content.card) if content.card else []},
-    )
-    if content.card:
-        yield File(addresses.CARD_DATA, report_card.document(content.card))
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the page of machines."""
+    yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": content.machines, "provenances": _provenances(content)})
 
 
 def _provenances(content: Content) -> list[tuple[str, list[str]]]:
+    """Return each field of the provenance with its value on every machine."""
     names = dict.fromkeys(name for machine in content.machines for name in machine.provenance)
     return [(name, [_text(machine.provenance.get(name)) for machine in content.machines]) for name in names]
 

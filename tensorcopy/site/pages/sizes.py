@@ -1,4 +1,4 @@
-"""Time over size: a page for each result, with the article's two pictures for each group and device."""
+"""Time over size: a page for each result, with two plots per group and device."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
+from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
+from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages.data import times
 from tensorcopy.worker.devices import ACCELERATORS
 
 
 def pages(content: Content) -> Iterator[Page | File]:
+    """Yield the index, and a page and a CSV for each result."""
     yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": content.machines})
-    for one in content.series:
-        for index in range(len(one.results)):
-            yield from _of_result(content, one, index)
+    for series in content.series:
+        for index in range(len(series.results)):
+            yield from _result_page(content, series, index)
 
 
-def _of_result(content: Content, one: Series, index: int) -> Iterator[Page | File]:
-    result, machine = one.results[index], content.machine_of(one.results[index])
-    address = addresses.of_sizes(result)
-    csv = addresses.data(address, "csv")
-    tables = [
-        table
-        for device in ("cpu", *ACCELERATORS)
-        for group in groups(result)
-        if (table := costs(result, group, device, one.results)).methods
-    ]
-
-    def codes(table: CostTable) -> dict[str, str]:
-        return {method: machine.code(method, table.device) for method in table.methods}
-
-    around = [(other, one.results[other]) for other in (index - 1, index + 1) if 0 <= other < len(one.results)]
+def _result_page(content: Content, series: Series, index: int) -> Iterator[Page | File]:
+    result, release = series.results[index], version(series.results[index])
+    machine, address = content.machine_of(result), addresses.of_sizes(result)
+    csv_address = addresses.data(address, "csv")
+    possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups(result)]
+    tables = [table for table in possible if table.methods]
     values = {
         "result": result,
-        "release": version(result),
+        "release": release,
         "tables": tables,
-        "names": lambda table: list(codes(table).values()),
-        "picture": lambda table, linear: Markup(charts.of_sizes(table, codes(table), linear=linear)),  # noqa: S704 - our own SVG
-        "neighbours": [(f"torch {version(other)}", addresses.of_sizes(other)) for _, other in around],
+        "codes": lambda table: list(_codes(machine, table).values()),
+        "plot": lambda table, linear: Markup(charts.of_sizes(table, _codes(machine, table), linear=linear)),  # noqa: S704 - our own SVG
+        "neighbours": [
+            (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
+            for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
+        ],
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
-        "csv": csv,
+        "csv": csv_address,
     }
-    yield Page(address, "sizes.html", f"torch {version(result)}: time over size", values)
-    pictured = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
-    yield File(csv, times([result], pictured))
+    yield Page(address, "sizes.html", f"torch {release}: time over size", values)
+    cases = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
+    yield File(csv_address, times_csv([result], cases))
+
+
+def _codes(machine: Machine, table: CostTable) -> dict[str, str]:
+    return {method: machine.code(method, table.device) for method in table.methods}

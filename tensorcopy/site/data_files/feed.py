@@ -1,0 +1,69 @@
+"""The Atom feed of changes (RFC 4287). Pure."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from tensorcopy import __version__
+from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.site import addresses
+from tensorcopy.site.model.changes import SeriesChange, series_changes
+from tensorcopy.site.model.content import Content
+
+ATOM = "http://www.w3.org/2005/Atom"
+
+
+def feed(content: Content) -> str:
+    """Return the feed: an entry for each confirmed change, the newest release first.
+
+    Changes that a change of the machine explains are omitted.
+    """
+    ElementTree.register_namespace("", ATOM)
+    root = ElementTree.Element(f"{{{ATOM}}}feed")
+    changes = [
+        change for series in content.series for change in series_changes(content, series) if change.confirmed and not change.machine_changes
+    ]
+    changes.sort(key=lambda change: change.date, reverse=True)
+    updated = max([content.day, *(change.date for change in changes[:1])])
+    _add(root, "id", "urn:tensorcopy:changes")
+    _add(root, "title", "tensorcopy: performance changes by torch release")
+    _add(root, "updated", f"{updated}T00:00:00Z")
+    _add(root, "link", rel="self", href=addresses.FEED)
+    _add(root, "link", rel="alternate", href=addresses.HISTORIES)
+    _add(_add(root, "author"), "name", "tensorcopy")
+    _add(root, "generator", "tensorcopy", version=__version__)
+    for change in changes:
+        _add_entry(root, change)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_entry(root: ElementTree.Element, change: SeriesChange) -> None:
+    largest = f"{case_name(change.largest_case)} {100 * (change.largest_ratio - 1):+.1f} %"
+    entry = _add(root, "entry")
+    _add(entry, "id", ":".join(["urn:tensorcopy", *map(addresses.slug, _id_parts(change))]))
+    _add(entry, "title", f"torch {change.release}: {change.text}")
+    _add(entry, "updated", f"{change.date}T00:00:00Z")
+    _add(entry, "link", rel="alternate", href=change.comparison_address)
+    _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest change: {largest}")
+
+
+def _id_parts(change: SeriesChange) -> list[str]:
+    """Return the parts of an entry's id.
+
+    They must not change: feed readers would show the entry again.
+    """
+    return [
+        change.series.machine,
+        change.environment,
+        change.release,
+        "slower" if change.slower else "faster",
+        change.change.device,
+        "small" if change.change.small else "large",
+    ]
+
+
+def _add(parent: ElementTree.Element, name: str, text: str = "", **attributes: str) -> ElementTree.Element:
+    element = ElementTree.SubElement(parent, f"{{{ATOM}}}{name}", attributes)
+    element.text = text or None
+    return element

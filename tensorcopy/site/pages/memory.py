@@ -1,0 +1,124 @@
+"""The memory of every method in bytes, and whether it changed between releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.report.tables import csv_text
+from tensorcopy.report.units import size
+from tensorcopy.results.load import Case, Result
+from tensorcopy.site import addresses
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.page import File, Page
+from tensorcopy.worker.devices import ACCELERATORS
+
+TITLE = "Memory, in bytes"
+COUNTS = ("allocated", "peak", "allocations")
+COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
+COLUMNS = ("machine", "environment", "torch", "suite", "method", "numel", "device", "count")
+
+
+@dataclass(frozen=True)
+class MemoryRow:
+    """A method's counts as text.
+
+    cells : on the host, on each accelerator, and the peak that torch's dispatcher counts
+    """
+
+    method: str
+    code: str
+    code_on_accelerator: str
+    cells: tuple[str, ...]
+
+
+def pages(content: Content) -> Iterator[Page | File]:
+    """Yield the page of memory with its CSV, from the machine that measured last."""
+    machine = content.machine
+    if machine is None:
+        yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
+        return
+    result, series = machine.result, machine.series[0]
+    accelerators = [
+        device for device in ACCELERATORS if any(_case("Device", name, ("device", device)) in result.counts for name in result.methods)
+    ]
+    csv_address = addresses.data(addresses.MEMORY, "csv")
+    values = {
+        "machine": machine,
+        "answer": _answer(result),
+        "accelerators": accelerators,
+        "rows": [_row(result, name, row, accelerators) for name, row in result.methods.items()],
+        "changes": [text for name in result.methods for text in _peak_changes(series, name)],
+        "counted": sum(any(case.suite.startswith("memory.") for case in result.counts) for result in series.results),
+        "csv": csv_address,
+    }
+    yield Page(addresses.MEMORY, "memory.html", TITLE, values)
+    yield File(csv_address, _csv(machine))
+
+
+def host_peak(method: str) -> Case:
+    """Return the case of a method's peak memory on the host, for an input of 4 MiB."""
+    return _case("Host", method, ("device", "cpu"))
+
+
+def _case(suite: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
+    return Case(f"memory.{suite}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
+
+
+def _row(result: Result, name: str, row: dict[str, Any], accelerators: Sequence[str]) -> MemoryRow:
+    cases = [(count, _case("Host", name, ("device", "cpu"), count=count)) for count in COUNTS]
+    cases += [(count, _case("Device", name, ("device", device), count=count)) for device in accelerators for count in COUNTS]
+    cases.append(("peak", _case("Counted", name)))
+    cells = tuple(_amount(count, result.counts.get(case)) for count, case in cases)
+    return MemoryRow(name, row["code"], row["code_on_accelerator"], cells)
+
+
+def _amount(count: str, value: float | None) -> str:
+    if value is None:
+        return "not counted"
+    return f"{value:.0f}" if count == "allocations" else size(int(value))
+
+
+def _answer(result: Result) -> str:
+    """Answer the article's question, with measured bytes or with counted ones."""
+    for suite, device, source in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted, not yet measured")):
+        clone_first, copy_last = (result.counts.get(_case(suite, name, *device)) for name in COMPARED)
+        if clone_first is not None and copy_last is not None:
+            codes = [result.methods[name]["code_on_accelerator"] if name in result.methods else name for name in COMPARED]
+            conclusion = (
+                f"Cloning on the device wastes {size(int(clone_first - copy_last))} of GPU memory"
+                if clone_first > copy_last
+                else "Cloning on the device wastes no GPU memory"
+            )
+            return (
+                f"{conclusion}: for a 4 MiB tensor on a CUDA device, {codes[0]} allocates {size(int(clone_first))} there "
+                f"and {codes[1]} allocates {size(int(copy_last))} ({source})."
+            )
+    return "The device memory of x.detach().clone().numpy() is not measured yet."
+
+
+def _peak_changes(series: Series, name: str) -> Iterator[str]:
+    """Yield a sentence for each release at which a method's peak on the host changed."""
+    before: float | None = None
+    for result in series.results:
+        value = result.counts.get(host_peak(name))
+        if before is not None and value is not None and value != before:
+            code = result.methods[name]["code"] if name in result.methods else name
+            yield f"torch {version(result)}: peak of {code} on the host is {int(value):,} bytes, was {int(before):,}"
+        before = value if value is not None else before
+
+
+def _csv(machine: Machine) -> str:
+    """Return a row for each count of each result."""
+    rows = []
+    for result in machine.results:
+        for case, value in result.counts.items():
+            if case.suite.startswith("memory."):
+                parameters = dict(case.parameters)
+                names = (result.machine, result.environment, version(result), case.suite)
+                rows.append([*names, parameters.get("method"), parameters.get("numel"), parameters.get("device", ""), int(value)])
+    return csv_text(COLUMNS, rows)
