@@ -1,99 +1,109 @@
-"""git: which commits there are, what lies in them, and a branch with new files. The repository is the current folder's."""
+"""git commands in the current folder: commits, their files, and a new branch."""
 
 from __future__ import annotations
 
 import io
 import shutil
 import subprocess
-import tarfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
-NONE_THERE = 2  # what git ls-remote --exit-code exits with
+NO_MATCH = 2  # exit code of git ls-remote --exit-code
 COMPLETE = "exported"  # a file in an exported folder, written last
 
-# how git gets the workflow's token: not from its arguments, which everybody can read
+# a credential helper, because every process can read the arguments of git
 TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo username=x-access-token; echo "password=$GITHUB_TOKEN"; }; f')
 
 
 def commit(name: str) -> str:
-    """The full SHA of a commit. Raises TensorcopyError where git knows none of that name."""
-    return _said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", wanted=f"the commit {name}").strip()
+    """Return the full SHA of a commit. Raises TensorcopyError for an unknown name."""
+    return _output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", wanted=f"the commit {name}").strip()
 
 
 def fork_point(base: str, head: str) -> str:
-    """The SHA that `head` left `base` at. Raises TensorcopyError where they have nothing in common, as in a shallow clone."""
-    return _said("merge-base", base, head, wanted=f"what {base[:8]} and {head[:8]} have in common").strip()
+    """Return the SHA of the last common commit of two commits.
+
+    Raises TensorcopyError if there is none, as in a shallow clone.
+    """
+    return _output("merge-base", base, head, wanted=f"a common commit of {base[:8]} and {head[:8]}").strip()
 
 
 def changed(base: str, head: str) -> list[str]:
-    """The files that differ between two commits."""
-    return _said("diff", "--name-only", "-z", "--no-renames", base, head, wanted="the difference").split("\0")[:-1]
+    """Return the files that differ between two commits."""
+    return _output("diff", "--name-only", "-z", "--no-renames", base, head, wanted="the difference").split("\0")[:-1]
 
 
-def at_origin(branch: str) -> str:
-    """The SHA of a branch at the origin, fetched; "" where there is none. Raises TensorcopyError where it cannot be asked."""
-    there = _run(*TOKEN, "ls-remote", "--exit-code", "--heads", "origin", f"refs/heads/{branch}")
-    if there.returncode == NONE_THERE:
+def fetch_branch(branch: str) -> str:
+    """Fetch a branch from origin and return its SHA, or "" if it does not exist.
+
+    Raises TensorcopyError if origin fails.
+    """
+    listed = _run(*TOKEN, "ls-remote", "--exit-code", "--heads", "origin", f"refs/heads/{branch}")
+    if listed.returncode == NO_MATCH:
         return ""
-    if there.returncode != 0:
-        raise _failed(f"what its origin has of the branch {branch}", there)
-    _said(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of its origin")
+    if listed.returncode != 0:
+        raise _error(f"the branch {branch} of origin", listed)
+    _output(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of origin")
     return commit("FETCH_HEAD")
 
 
 def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = ()) -> None:
-    """The files of a commit in a folder of their own, which is no repository; not again where they are there."""
+    """Write the files of a commit into a folder, unless it already has them.
+
+    A commit may come from a stranger. zipfile writes only below `folder`, and a symbolic link as a plain file; tarfile is as
+    careful only from Python 3.10.12 on.
+    """
     if (folder / COMPLETE).exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    packed = _run("archive", "--format=tar", sha, "--", only, *(f":(exclude){name}" for name in without))
+    packed = _run("archive", "--format=zip", sha, "--", only, *(f":(exclude){name}" for name in without))
     if packed.returncode != 0:
-        raise _failed(f"the files of {sha[:8]}", packed)
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+        raise _error(f"the files of {sha[:8]}", packed)
+    with zipfile.ZipFile(io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder)
     (folder / COMPLETE).touch()
 
 
 def publish(branch: str, message: str, paths: Sequence[str]) -> bool:
-    """Commit what changed in `paths` on a branch of that name, begun anew at the present commit, and push it; whether anything changed.
+    """Commit the changes in `paths` to a new branch and push it.
 
-    Raises TensorcopyError where git does not.
+    Returns False if nothing changed. A branch of that name is replaced. Raises TensorcopyError if git fails.
     """
-    _said("add", "--", *paths, wanted="the changed files")
+    _output("add", "--", *paths, wanted="the changed files")
     if _run("diff", "--cached", "--quiet").returncode == 0:
         return False
-    _said("checkout", "-q", "-B", branch, wanted=f"the branch {branch}")
+    _output("checkout", "-q", "-B", branch, wanted=f"the branch {branch}")
     author = ("-c", "user.name=tensorcopy", "-c", "user.email=tensorcopy@users.noreply.github.com")
-    _said(*author, "commit", "-q", "-m", message, wanted="a commit")
-    _said(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at its origin")
+    _output(*author, "commit", "-q", "-m", message, wanted="a commit")
+    _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
     return True
 
 
-def _said(*arguments: str, wanted: str) -> str:
-    done = _run(*arguments)
-    if done.returncode != 0:
-        raise _failed(wanted, done)
-    return done.stdout.decode()
+def _output(*arguments: str, wanted: str) -> str:
+    finished = _run(*arguments)
+    if finished.returncode != 0:
+        raise _error(wanted, finished)
+    return finished.stdout.decode()
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("git")
     if program is None:
         raise TensorcopyError(
-            "the program git is missing", got="nothing on the PATH", allowed="git, any recent version", next="apt install git"
+            "the program git is missing", got="no git on the PATH", allowed="git, any recent version", next="apt install git"
         )
     return subprocess.run([program, *arguments], capture_output=True, check=False)
 
 
-def _failed(wanted: str, done: subprocess.CompletedProcess[bytes]) -> TensorcopyError:
-    said = done.stderr.decode().strip().splitlines()
+def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> TensorcopyError:
+    lines = finished.stderr.decode().strip().splitlines()
     return TensorcopyError(
-        f"git does not give {wanted}",
-        got=said[-1] if said else "nothing",
+        f"git cannot provide {wanted}",
+        got=lines[-1] if lines else "no output",
         allowed="commits of this repository, with their history",
-        next="git fetch --unshallow, or look at the names",
+        next="git fetch --unshallow, or check the names",
     )

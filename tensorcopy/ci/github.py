@@ -1,6 +1,6 @@
-"""GitHub: which pull request an event is about, our comment under it, and a pull request of our own. Through PyGithub.
+"""GitHub through PyGithub: the measuring run, its comment, and new pull requests.
 
-What GitHub says of an event (its file, the API) is believed; what a run has left behind is not asked which pull request it is about.
+Which pull request a run belongs to is read from GitHub's event and API, never from the files that the run left behind.
 """
 
 from __future__ import annotations
@@ -13,24 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+import github
 
-try:
-    import github
-except ImportError as _missing:
-    raise TensorcopyError(
-        "what talks to GitHub is not installed", got="no PyGithub", allowed="the group github", next="uv run --group github tensorcopy …"
-    ) from _missing
+from tensorcopy.errors import TensorcopyError
 
 BOT = "Bot"  # the type of the account that comments
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The run that measured, as GitHub tells it in the event "workflow_run".
+class MeasuringRun:
+    """The workflow run that measured, from GitHub's event "workflow_run".
 
-    owner, branch, sha : of the head that was measured; the branch's name is anybody's
-    address : of the run, for people
+    owner, branch, sha : of the measured head; anybody can choose the branch's name
+    address : of the run's page
     """
 
     owner: str
@@ -39,72 +34,78 @@ class Measured:
     address: str
 
 
-def measured() -> Measured:
-    """Of the event that started this process. Raises TensorcopyError where there is none, or another."""
+def measuring_run() -> MeasuringRun:
+    """Return the run that triggered this process. Raises TensorcopyError."""
     try:
         run = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))["workflow_run"]
-        return Measured(run["head_repository"]["owner"]["login"], run["head_branch"], run["head_sha"], run["html_url"])
+        return MeasuringRun(run["head_repository"]["owner"]["login"], run["head_branch"], run["head_sha"], run["html_url"])
     except (KeyError, OSError, ValueError, TypeError) as error:
         raise TensorcopyError(
             "this is not a run of comment.yml",
             got=f"{type(error).__name__}: {error}",
             allowed="GITHUB_EVENT_PATH with the event workflow_run",
-            next="leave --post out: the comment is printed",
+            next="leave out --post to print the comment",
         ) from error
 
 
-def comment(run: Measured, marker: str, write: Callable[[str], str]) -> str:
-    """Put a comment under the pull request whose head was measured, in the place of ours where there is one. What was done, in a sentence.
+def comment(run: MeasuringRun, marker: str, write: Callable[[str], str]) -> str:
+    """Comment on the pull request whose head was measured; return a sentence about it.
 
-    marker : what our comment begins with
-    write : from the comment's text before, "" for none, to its text
+    An earlier comment of ours is replaced.
+
+    marker : the first text of our comment
+    write : returns the new text, given the text of our earlier comment or ""
     """
     with _repository() as repository:
-        open_ones = repository.get_pulls(state="open", head=f"{run.owner}:{run.branch}")
-        found = [pull for pull in open_ones if pull.head.sha == run.sha]
-        if not found:
-            return f"no open pull request has {run.sha[:8]} as its head any more: nothing was said"
-        for pull in found:
-            ours = [one for one in pull.get_issue_comments() if one.user.type == BOT and one.body.startswith(marker)]
+        open_pulls = repository.get_pulls(state="open", head=f"{run.owner}:{run.branch}")
+        measured = [pull for pull in open_pulls if pull.head.sha == run.sha]
+        if not measured:
+            return f"no comment: {run.sha[:8]} is no longer the head of an open pull request"
+        for pull in measured:
+            ours = [comment for comment in pull.get_issue_comments() if comment.user.type == BOT and comment.body.startswith(marker)]
             if ours:
                 ours[0].edit(write(ours[0].body))
             else:
                 pull.create_issue_comment(write(""))
-        return f"said under pull request {', '.join(str(pull.number) for pull in found)}"
+        return f"commented on pull request {', '.join(str(pull.number) for pull in measured)}"
 
 
 def propose(branch: str, title: str, text: str, start: str) -> str:
-    """Open a pull request for a branch that was pushed, unless there is one, and start a workflow on it: GitHub starts none by itself for
-    what a workflow has opened. What was done, in a sentence.
+    """Open a pull request for a pushed branch; return a sentence about it.
 
-    start : the workflow's file; "" for none
+    A pull request that is already open is used again. GitHub starts no workflow by itself for a pull request that a workflow opened.
+
+    start : a workflow to start on the branch, such as "ci.yml"; "" for none
     """
     with _repository() as repository:
         owner = repository.full_name.split("/")[0]
-        there = list(repository.get_pulls(state="open", head=f"{owner}:{branch}"))
-        pull = there[0] if there else repository.create_pull(base=repository.default_branch, head=branch, title=title, body=text)
+        pulls = list(repository.get_pulls(state="open", head=f"{owner}:{branch}"))
+        pull = pulls[0] if pulls else repository.create_pull(base=repository.default_branch, head=branch, title=title, body=text)
         if start:
             repository.get_workflow(start).create_dispatch(branch)
-        return f"pull request {pull.number} {'has grown' if there else 'is open'}"
+        return f"{'updated' if pulls else 'opened'} pull request {pull.number}"
 
 
 @contextmanager
 def _repository() -> Iterator[Any]:
-    """This repository on GitHub. GitHub's refusals become errors of ours."""
+    """Yield this repository on GitHub. Raises TensorcopyError if GitHub refuses."""
     name, token = os.environ.get("GITHUB_REPOSITORY"), os.environ.get("GITHUB_TOKEN")
     if not name or not token:
         raise TensorcopyError(
             "this is not a run on GitHub",
             got="no GITHUB_REPOSITORY or no GITHUB_TOKEN",
-            allowed="a workflow that hands its token on",
-            next="look at .github/workflows",
+            allowed="a workflow that passes its token",
+            next="read .github/workflows",
         )
     address = os.environ.get("GITHUB_API_URL", "https://api.github.com")
     with github.Github(auth=github.Auth.Token(token), base_url=address) as hub:
         try:
             yield hub.get_repo(name)
         except github.GithubException as error:
-            said = error.data.get("message", "") if isinstance(error.data, dict) else ""
+            message = error.data.get("message", "") if isinstance(error.data, dict) else ""
             raise TensorcopyError(
-                "GitHub refused", got=f"{error.status} {said}", allowed="a token that may do this", next="look at the job's permissions"
+                "GitHub refused the request",
+                got=f"{error.status} {message}",
+                allowed="a token with permission",
+                next="check the job's permissions",
             ) from error

@@ -1,61 +1,47 @@
-"""A pull request to this repository, measured: its base against its head, or a new release against the one before. Prints nothing.
+"""A pull request, measured and judged. Prints nothing.
 
-Each side is the files of a commit in a folder of their own, outside git, and measures itself: its suites, its registry, its program, into
-its own results, so that nothing of the one is ever filed under a name of the other. Both have the same torch in the same environment, and
-take their passes by turns, A B B A. What changed is measured again, twice, before it is said.
-
-Nothing of this is trusted afterwards: what becomes of it is a document (comparison.schema.json), which `pr_comment` reads as
-somebody else's.
+Its base is compared with its head, and each torch release that it adds with the release before it.
+Each revision measures itself (`revisions`), and each change is measured again, twice, before it is reported. The result is a document
+(comparison.schema.json). A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
-from time import monotonic
 from typing import Any
 
 from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Verdict
+from tensorcopy.analysis.two_sample import MARGIN
+from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.ci import git
-from tensorcopy.errors import Relayed, TensorcopyError
+from tensorcopy.ci import git, revisions
+from tensorcopy.ci.revisions import Folders, NothingMeasured, ReportProgress, Revision, RevisionFolder
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
-from tensorcopy.measure.progress import Progress, Stage, progress
-from tensorcopy.releases import environments, release_table
+from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.comparison import formats
-from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
 
-MACHINE = "here"  # its name in the sides' results, which nobody keeps
-NOT_A_SIDES = ("results", "site", "docs", "tests")  # what a side does not need in order to measure itself
-MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # what can change a time, or whether there is one
+MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
-PATIENCE, MAY_LACK = 3, 0.1  # times the passes that were asked for, and the share of cases that may have too few quiet ones
-LINES, LONGEST = 20, 2000  # of what a side that failed has said, as the schema allows
-PASS = 45.0  # seconds on two cores, until the pace is known
-
-Tell = Callable[[Progress], None]
+MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's output, as the schema allows
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked for.
+class PullRequest:
+    """A pull request, and how to measure it.
 
-    base, head : commits by their full SHA; base is where head left it
-    passes : of either side
-    suites : a regular expression on asv's names
-    release : its version; "" for the newest that both know and this machine can install
-    interpreter : whose torch is measured, as asv takes it; "" for one that uv installs
-    device : only cases there; "cpu" is all
+    base, head : full SHAs; base is the last commit that both have in common
+    passes : of each revision
+    suites : a regular expression on asv's names; "" for all timed suites
+    release : a version; "" for the newest in both tables that this machine can install
+    interpreter : the Python whose torch is measured; "" to install one
+    device : "cpu" for all cases, else only the cases on that device
     """
 
     base: str
@@ -68,65 +54,53 @@ class Request:
 
     @property
     def selection(self) -> str:
-        """The suites, where the tensors lie on the device."""
-        timed = self.suites or plan.TIMED
-        return timed if self.device == "cpu" else f"{timed}(?=.*'{self.device}')"
+        """A regular expression on asv's names for the suites on the device."""
+        suites = self.suites or plan.TIMED
+        return suites if self.device == "cpu" else f"{suites}(?=.*'{self.device}')"
 
 
 @dataclass(frozen=True)
-class Side:
-    """The files of a commit, and the release that they measure.
+class RevisionPair:
+    """Two revisions that differ in one thing.
 
-    name : as the comment has it, "base 1234abcd" or "torch 2.15.0"
-    sha : of the commit
+    kind : "code" of this repository, or "release" of torch
     """
 
-    name: str
-    sha: str
-    measurement: plan.Measurement
-
-
-@dataclass(frozen=True)
-class Contest:
-    """Two sides that differ in one thing. kind : "code" of this repository, or "release" of torch"""
-
     kind: str
-    before: Side
-    after: Side
-
-    @property
-    def both(self) -> tuple[Side, Side]:
-        return self.before, self.after
+    before: Revision
+    after: Revision
 
 
 @dataclass
-class Outcome:
-    """What came of a contest.
+class PairResult:
+    """The comparison of a pair.
 
-    comparison : None where a side has no result
-    failures : by side's name, what went wrong there in a line each
+    comparison : None if a revision has no result
+    failures : error lines by the revision's name
     """
 
-    contest: Contest
+    pair: RevisionPair
     comparison: Comparison | None = None
     failures: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def slower(self) -> bool:
-        """Whether something is slower, and was so whenever it was measured again."""
+        """Whether a case is slower, and was slower in every repeat measurement."""
         changes = self.comparison.changes.values() if self.comparison else ()
-        return any(one.verdict is Verdict.SLOWER and one.confirmed == (retest.CONFIRMATIONS, retest.CONFIRMATIONS) for one in changes)
+        always = (retest.CONFIRMATIONS, retest.CONFIRMATIONS)
+        return any(change.verdict is Verdict.SLOWER and change.confirmed == always for change in changes)
 
     @property
     def compared(self) -> bool:
+        """Whether at least one case was compared."""
         return self.comparison is not None and any(change.interval for change in self.comparison.changes.values())
 
 
-def contests(request: Request, paths: Paths) -> list[Contest]:
-    """A new release against the one before it, for each that head's table has and base's has not; and base against head, unless nothing but
-    the table changed of what is measured.
+def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
+    """Return the pairs to compare: base and head, and each new release.
 
-    Raises TensorcopyError where the two are one, and where this machine has no torch to measure with.
+    Base and head are left out if nothing that is measured changed except the table. Raises TensorcopyError if both are the same commit, and
+    if this machine can install no suitable torch.
     """
     if request.base == request.head:
         raise TensorcopyError(
@@ -135,203 +109,137 @@ def contests(request: Request, paths: Paths) -> list[Contest]:
             allowed="two commits",
             next="--base main --head HEAD",
         )
-    folders = _folders(request, paths, "measured")
-    old, new = (release_table.load(folder / TABLE) for folder in folders)
-    known = {release.version for release in old}
-    found = []
-    for index, release in enumerate(new):
-        if release.version not in known and index:
-            pair = [_measurement(request, paths, one) for one in (new[index - 1], release)]
-            found.append(Contest("release", *(Side(f"torch {one.release.version}", request.head, one) for one in pair)))
-    touched = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
-    if touched or not found:
-        one = _common(request, paths, [release for release in old if release in new])
-        base, head = (Side(f"{name} {sha[:8]}", sha, one) for name, sha in (("base", request.base), ("head", request.head)))
-        found.insert(0, Contest("code", base, head))
-    return found
+    base_table, head_table = (release_table.load(folder / TABLE) for folder in _folders(request, paths, "measured"))
+    release_pairs = _release_pairs(request, paths, base_table, head_table)
+    files = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
+    if release_pairs and not files:
+        return release_pairs
+    measurement = _common_release(request, paths, [release for release in base_table if release in head_table])
+    base, head = (Revision(f"{name} {sha[:8]}", sha, measurement) for name, sha in (("base", request.base), ("head", request.head)))
+    return [RevisionPair("code", base, head), *release_pairs]
 
 
-def _common(request: Request, paths: Paths, rows: Sequence[Release]) -> plan.Measurement:
-    """What both sides measure: the newest release that both know alike."""
+def _release_pairs(request: PullRequest, paths: Paths, base_table: Sequence[Release], head_table: Sequence[Release]) -> list[RevisionPair]:
+    """Return each release that only head's table has, with the one before it."""
+    versions = {release.version for release in base_table}
+
+    def revision(release: Release) -> Revision:
+        return Revision(f"torch {release.version}", request.head, _new_release(request, paths, release))
+
+    return [
+        RevisionPair("release", revision(before), revision(after))
+        for before, after in zip(head_table, head_table[1:])
+        if after.version not in versions
+    ]
+
+
+def _common_release(request: PullRequest, paths: Paths, releases: Sequence[Release]) -> plan.Measurement:
+    """Return the newest release in both tables that this machine can install.
+
+    Raises TensorcopyError if there is none.
+    """
     if request.interpreter:
         return plan.in_interpreter(request.interpreter)
-    for release in reversed([release for release in rows if request.release in ("", release.version)]):
-        one, _ = plan.installable(release, list(paths.pythons))
-        if one is not None:
-            return one
+    for release in reversed([release for release in releases if request.release in ("", release.version)]):
+        measurement, _ = plan.installable(release, list(paths.pythons))
+        if measurement is not None:
+            return measurement
     raise TensorcopyError(
         "base and head have no torch in common here",
-        got=request.release or f"{len(rows)} releases in both tables, none of which this machine can install",
+        got=request.release or f"{len(releases)} releases in both tables, none of which this machine can install",
         allowed="a release in both tables, and a Python with its wheel",
         next="tensorcopy releases lists them",
     )
 
 
-def _measurement(request: Request, paths: Paths, release: Release) -> plan.Measurement:
-    """A release of head's table, which need not be in ours."""
-    one, reason = plan.installable(release, list(paths.pythons))
-    if one is None or request.interpreter:
+def _new_release(request: PullRequest, paths: Paths, release: Release) -> plan.Measurement:
+    """Return the measurement of a release that only head's table may have.
+
+    Raises TensorcopyError if this machine cannot install it.
+    """
+    measurement, reason = plan.installable(release, list(paths.pythons))
+    if measurement is None or request.interpreter:
         raise TensorcopyError(
             f"the new row of torch {release.version} cannot be measured here",
-            got="an interpreter, which has but one torch" if request.interpreter else reason,
+            got="an interpreter, which has only one torch" if request.interpreter else reason,
             allowed="a machine that can install it and the release before it",
-            next="leave --interpreter out" if request.interpreter else f"uv python install {release.pythons[-1]}",
+            next="leave out --interpreter" if request.interpreter else f"uv python install {release.pythons[-1]}",
         )
-    return one
+    return measurement
 
 
-def _folders(request: Request, paths: Paths, stage: str) -> tuple[Path, Path]:
-    """Where base and head lie in a stage; they are there afterwards."""
-    asked = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
-    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{asked[:6]}" / stage
-    for name, sha in (("base", request.base), ("head", request.head)):
-        git.export(sha, root / name, without=NOT_A_SIDES)
-        environment = root / name / ".asv" / "env"
-        if not environment.exists():
-            environment.parent.mkdir(exist_ok=True)
-            paths.environments.mkdir(parents=True, exist_ok=True)
-            environment.symlink_to(paths.environments, target_is_directory=True)  # the very same torch
+def _folders(request: PullRequest, paths: Paths, stage: str) -> tuple[Path, Path]:
+    """Export base and head for a stage of the measurement; return their folders."""
+    selection = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
+    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}" / stage
+    revisions.export(request.base, root / "base", paths.environments)
+    revisions.export(request.head, root / "head", paths.environments)
     return root / "base", root / "head"
 
 
-def held(contest: Contest, request: Request, paths: Paths, tell: Tell) -> Outcome:
-    """Measure, judge, confirm. What is there of an interrupted run is not measured again."""
-    outcome = Outcome(contest)
+def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, report_progress: ReportProgress) -> PairResult:
+    """Measure a pair, compare it and confirm its changes.
+
+    Passes of an interrupted run are used again.
+    """
+    result = PairResult(pair)
+
+    def measure(stage: str, suites: str, passes: int, title: str) -> tuple[Result, Result]:
+        base, head = _folders(request, paths, stage)
+        before, after = (RevisionFolder(each, base if each.sha == request.base else head) for each in (pair.before, pair.after))
+        folders: Folders = (before, after)
+        return revisions.measure(folders, suites, passes, result.failures, report_progress, title)
+
+    def remeasured(number: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
+        title = f"confirmation {number} of {retest.CONFIRMATIONS}"
+        return measure(f"confirmation-{number}", remeasure.expression(cases), passes, title)
+
     try:
-        stands = _stands(contest, request, paths, "measured", outcome)
-        one, other = _measured(stands, request.selection, request.passes, tell, contest.kind)
-        found = comparisons.between(one, other, (), margin=MARGIN)
-        outcome.comparison = replace(found, named=(contest.before.name, contest.after.name))
-
-        def again(time: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
-            stands = _stands(contest, request, paths, f"confirmation-{time}", outcome)
-            return _measured(stands, remeasure.expression(cases), passes, tell, f"confirmation {time} of {retest.CONFIRMATIONS}")
-
-        outcome.comparison = retest.confirmed(outcome.comparison, again)
-    except _SideFailed:
-        pass  # it is among the failures
-    return outcome
+        before, after = measure("measured", request.selection, request.passes, pair.kind)
+        comparison = comparisons.between(before, after, (), margin=MARGIN)
+        result.comparison = replace(comparison, labels=(pair.before.name, pair.after.name))
+        result.comparison = retest.confirmed(result.comparison, remeasured)
+    except NothingMeasured:
+        pass  # the reason is in result.failures
+    return result
 
 
-class _SideFailed(Exception):
-    """A side gives no result at all."""
-
-
-@dataclass(frozen=True)
-class _Stand:
-    """A side in the folder where it measures itself."""
-
-    side: Side
-    folder: Path
-    outcome: Outcome
-
-    @property
-    def file(self) -> Path:
-        one = self.side.measurement
-        return self.folder / "results" / MACHINE / f"{one.release.sha[:8]}-{one.environment}.json"
-
-    @property
-    def passes(self) -> int:
-        return len(files.records(self.file)) if self.file.exists() else 0
-
-    def take(self, suites: str) -> None:
-        """One pass more. Raises _SideFailed where nothing came of it."""
-        one, there = self.side.measurement, self.passes
-        what = ["--interpreter", one.interpreter] if one.interpreter else [f"{one.release.version}@{one.python}"]
-        wanted = plan.passes_of(self.file, suites) + 1
-        done = subprocess.run(
-            [sys.executable, "-m", "tensorcopy.cli", "measure", *what, "--passes", str(wanted), "--machine", MACHINE, "--bench", suites],
-            cwd=self.folder,
-            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), "PYTHONPATH": str(self.folder)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"exit code {done.returncode}"]
-            told = self.outcome.failures.setdefault(self.side.name, [])
-            told += [line for line in said[-3:] if line not in told]
-        if self.passes == there:
-            self.outcome.failures.setdefault(self.side.name, ["nothing was measured"])
-            raise _SideFailed
-
-    def result(self) -> Result:
-        """What was measured. Raises TensorcopyError for a result that cannot be read."""
-        read = load.load_results(self.folder / "results")
-        for one in read.results:
-            if one.path == self.file:
-                return one
-        raise read.problems[0] if read.problems else Relayed(f"{self.file} is gone")
-
-
-def _stands(contest: Contest, request: Request, paths: Paths, stage: str, outcome: Outcome) -> tuple[_Stand, _Stand]:
-    base, head = _folders(request, paths, stage)
-    before, after = (_Stand(side, base if side.sha == request.base else head, outcome) for side in contest.both)
-    return before, after
-
-
-def _measured(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> tuple[Result, Result]:
-    """So many passes of either side; more where the machine was not quiet enough, three times as many at most."""
-    for wanted in range(passes, PATIENCE * passes + 1, passes):
-        _take(stands, suites, wanted, tell, title)
-        one, other = (stand.result() for stand in stands)
-        if _quiet_enough(one, other):
-            break
-    return one, other
-
-
-def _quiet_enough(one: Result, other: Result) -> bool:
-    """Whether most cases have the passes that a judgment wants."""
-    both = [(one.timings[case], other.timings[case]) for case in one.timings.keys() & other.timings.keys()]
-    lacking = sum(min(len(before.judged), len(after.judged)) < FEWEST for before, after in both)
-    return lacking <= len(both) * MAY_LACK
-
-
-def _take(stands: tuple[_Stand, _Stand], suites: str, passes: int, tell: Tell, title: str) -> None:
-    order = list(remeasure.alternating([stand.passes for stand in stands], passes))
-    paces: list[float] = []
-    for number, index in enumerate(order):
-        steps = [Stage(stands[one].side.name, median(paces) if paces else PASS) for one in order]
-        tell(progress(steps, number, 0.0, 0.0, f", {title}, pass {number + 1} of {len(order)}"))
-        begun = monotonic()
-        stands[index].take(suites)
-        paces.append(monotonic() - begun)
-    tell(Progress(f"{title}: judged", 1.0, 0.0))
-
-
-def document(request: Request, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What came of it all, as comparison.schema.json describes it."""
+def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
+    """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 1,
+        "version": 2,
         "base": request.base,
         "head": request.head,
         "device": request.device,
         "passes": request.passes,
-        "contests": [
+        "pairs": [
             {
-                "kind": one.contest.kind,
-                "torch": [side.measurement.release.version for side in one.contest.both],
-                "comparison": formats.document(one.comparison) if one.comparison else None,
+                "kind": result.pair.kind,
+                "torch": [revision.measurement.release.version for revision in (result.pair.before, result.pair.after)],
+                "comparison": formats.document(result.comparison) if result.comparison else None,
                 "failures": [
-                    [name == one.contest.before.name, [line[:LONGEST] for line in lines[:LINES]]] for name, lines in one.failures.items()
+                    [name == result.pair.before.name, [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]]
+                    for name, lines in result.failures.items()
                 ],
             }
-            for one in outcomes
+            for result in results
         ],
     }
 
 
-def exit_code(outcomes: Sequence[Outcome]) -> int:
-    """1 where something is slower, and was so whenever it was measured; 2 where a side failed; 3 where nothing was compared; else 0."""
-    if any(one.slower for one in outcomes):
+def exit_code(results: Sequence[PairResult]) -> int:
+    """Return the exit code of the command.
+
+    1 if a case is slower and confirmed, 2 if a revision failed, 3 if a pair was not compared, else 0
+    """
+    if any(result.slower for result in results):
         return 1
-    if any(one.failures for one in outcomes):
+    if any(result.failures for result in results):
         return 2
-    return 0 if outcomes and all(one.compared for one in outcomes) else 3
+    return 0 if results and all(result.compared for result in results) else 3
 
 
-def run(request: Request, paths: Paths, tell: Tell) -> Iterator[Outcome]:
-    """Every contest of a request, one after the other."""
-    for contest in contests(request, paths):
-        yield held(contest, request, paths, tell)
+def run(request: PullRequest, paths: Paths, report_progress: ReportProgress) -> Iterator[PairResult]:
+    """Yield the result of each pair as soon as it is measured."""
+    for pair in pairs(request, paths):
+        yield measure_and_judge(pair, request, paths, report_progress)

@@ -1,32 +1,27 @@
-"""The machines that measure for the published history: .github/runners.toml as the matrix of a job."""
+"""The machines that measure the published history, as the matrix of a job."""
 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import toml
+from tensorcopy.worker.devices import DEVICES
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-DEVICES = ("cpu", "cuda", "mps", "xpu")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
 @dataclass(frozen=True)
 class Runner:
-    """One kind of machine.
+    """Machines of one kind.
 
-    machine : its name in results
-    labels : of its runners, as runs-on takes them
-    device : the fastest thing it has
-    shards : over how many of its runners a run is divided
+    machine : the name in results
+    labels : the runners' labels for runs-on
+    device : "cpu", or the accelerator to measure
+    shards : number of runners that share one measurement
     """
 
     machine: str
@@ -36,58 +31,65 @@ class Runner:
 
 
 def load(path: Path) -> list[Runner]:
-    """Raises TensorcopyError for a file that cannot be read, or a row that is no runner."""
+    """Read .github/runners.toml.
+
+    Raises TensorcopyError for an unreadable file or an invalid row.
+    """
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("runner", [])
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        rows = toml.load(path).get("runner", [])
+    except (OSError, ValueError) as error:
         raise TensorcopyError(
             "the list of runners cannot be read", got=f"{path}: {error}", allowed="TOML", next=f"git checkout {path}"
         ) from error
-    found = [_runner(row, path) for row in rows]
-    names = [one.machine for one in found]
-    for one in found:
-        if names.count(one.machine) > 1:
-            raise _no_runner(path, f"{one.machine} twice")
-    return found
+    runners = [_runner(row, path) for row in rows]
+    names = [runner.machine for runner in runners]
+    for name in names:
+        if names.count(name) > 1:
+            raise _invalid(path, f"{name} twice")
+    return runners
 
 
 def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
-    """A job's matrix: a row for each shard of each runner with the device; "" for all. Raises TensorcopyError where it would be empty."""
-    found = [
-        {**asdict(one), "shard": f"{number}/{one.shards}", "artifact": f"results-{one.machine}-{number}"}
-        for one in runners
-        if device in ("", one.device)
-        for number in range(1, one.shards + 1)
+    """Return a job's matrix, with a row for each shard of each runner.
+
+    device : only runners with this device; "" for all
+    Raises TensorcopyError if no runner is left.
+    """
+    rows = [
+        {**asdict(runner), "shard": f"{number}/{runner.shards}", "artifact": f"results-{runner.machine}-{number}"}
+        for runner in runners
+        if device in ("", runner.device)
+        for number in range(1, runner.shards + 1)
     ]
-    if not found:
+    if not rows:
         raise TensorcopyError(
             "there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next="add a row to .github/runners.toml"
         )
-    return found
+    return rows
 
 
 def _runner(row: Any, path: Path) -> Runner:
     try:
-        one: Any = Runner(**row)  # of whatever types the file has
-        sound = (
-            NAME.fullmatch(one.machine)
-            and one.labels
-            and all(isinstance(label, str) and label for label in one.labels)
-            and one.device in DEVICES
-            and isinstance(one.shards, int)
-            and 1 <= one.shards <= 64
+        runner: Any = Runner(**row)  # with values of any type
+        valid = (
+            NAME.fullmatch(runner.machine)
+            and runner.labels
+            and all(isinstance(label, str) and label for label in runner.labels)
+            and runner.device in DEVICES
+            and isinstance(runner.shards, int)
+            and 1 <= runner.shards <= 64
         )
     except TypeError as error:
-        raise _no_runner(path, f"{row}: {error}") from error
-    if not sound:
-        raise _no_runner(path, str(row))
+        raise _invalid(path, f"{row}: {error}") from error
+    if not valid:
+        raise _invalid(path, str(row))
     return Runner(**row)
 
 
-def _no_runner(path: Path, got: str) -> TensorcopyError:
+def _invalid(path: Path, got: str) -> TensorcopyError:
     return TensorcopyError(
-        f"a row of {path.name} is no runner",
+        f"invalid row in {path.name}",
         got=got,
-        allowed=f"machine, labels, and where needed device ({', '.join(DEVICES)}) and shards (1 to 64)",
+        allowed=f"machine, labels, and optionally device ({', '.join(DEVICES)}) and shards (1 to 64)",
         next="docs/gpu-runner.md has an example",
     )

@@ -1,4 +1,7 @@
-"""The command line: arguments, printing, exit codes. 0 done; 1 it does not hold; 2 something could not be done, said in one line."""
+"""The command line: arguments, output and exit codes.
+
+Exit code 0: done; 1: a check failed; 2: an error, printed in one line. Modules here import what a command needs only when it runs.
+"""
 
 from __future__ import annotations
 
@@ -6,53 +9,65 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, docs, info, local, measure
+from tensorcopy.cli import ci, compare, docs, info, local, measure, verify
 from tensorcopy.errors import TensorcopyError
 
-# what the extra brings, by the names they are imported under
+# the packages of the extra, by import name: a missing package has no metadata that could be read instead
 DASHBOARD = (
     "asv",
     "asv_runner",
     "asv_tachyon",
+    "fastjsonschema",
+    "filelock",
     "griffe",
     "jinja2",
-    "jsonschema",
     "markdown_it",
     "markupsafe",
     "mdit_py_plugins",
     "psutil",
     "pynvml",
     "scipy",
+    "tomlkit",
     "uv",
 )
+INSTALL = {
+    **dict.fromkeys(DASHBOARD, 'pip install "tensorcopy[dashboard]"'),
+    "matplotlib": 'pip install "tensorcopy[plot]"',
+    "github": "uv run --group github tensorcopy …, in a checkout",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command and return its exit code."""
     options = parser().parse_args(arguments)
-    console = Console(highlight=False)
     try:
-        return int(options.command(options, console))
+        from rich.console import Console
+
+        return int(options.command(options, Console(highlight=False)))
     except TensorcopyError as error:
         print(f"tensorcopy: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
-        print(f"tensorcopy: {missing(str(error.name))}", file=sys.stderr)
+        print(f"tensorcopy: {missing(error)}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("tensorcopy: interrupted; what was finished is kept, the same command goes on with the rest", file=sys.stderr)
+        print("tensorcopy: interrupted; finished work is kept, and the same command continues with the rest", file=sys.stderr)
     return 2
 
 
-def missing(module: str) -> TensorcopyError:
-    """What to say where a package is not installed. Raises KeyError where it is none of ours to ask for: that is a fault of the program."""
-    extra = {**dict.fromkeys(DASHBOARD, "dashboard"), "matplotlib": "plot"}[module.partition(".")[0]]
+def missing(error: ModuleNotFoundError) -> TensorcopyError:
+    """Return the error to print for a package that is not installed.
+
+    Re-raises `error` if the missing module belongs to tensorcopy or to Python.
+    """
+    module = error.name or ""
+    package = module.partition(".")[0]
+    if package in ("", "tensorcopy", *sys.stdlib_module_names):
+        raise error  # a fault of the program or of this Python: no package would help
     return TensorcopyError(
-        "this needs a package that is not installed",
+        "this command needs a package that is not installed",
         got=f"no {module}",
-        allowed="advise, check and plot without any other",
-        next=f'pip install "tensorcopy[{extra}]"',
+        allowed="advise, check and plot, which need no extra" if package in INSTALL else "the packages that tensorcopy depends on",
+        next=INSTALL.get(package, f"pip install {package}"),
     )
 
 
@@ -61,6 +76,6 @@ def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(required=True, metavar="COMMAND")
-    for family in (measure, compare, info, local, ci, docs):
-        family.add(commands)
+    for module in (measure, verify, compare, info, local, ci, docs):
+        module.add(commands)
     return program

@@ -1,4 +1,4 @@
-"""python -m tensorcopy.cli"""
+"""Run the command line as python -m tensorcopy.cli."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the commands have in common: where results lie, a bar, how an error is said, what an argument may be."""
+"""Argument types, progress bars and error lines that several commands share."""
 
 from __future__ import annotations
 
@@ -8,37 +8,62 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from typing import TYPE_CHECKING
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tensorcopy.measure.progress import Progress
 
 RESULTS = Path("results")
 
 
 @contextmanager
-def bar(console: Console) -> Iterator[Callable[[progress.Progress], None]]:
-    """A function to tell how far a job is: a bar on a terminal, a line for each step elsewhere."""
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"), console=console
-    ) as bar:
+def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress], None]]:
+    """Yield a function that shows progress.
+
+    It draws a bar on a terminal and prints one line per step elsewhere.
+
+    console : stderr by default
+    """
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = console or Console(stderr=True, highlight=False)
+
+    columns = bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
+    with bars.Progress(*columns, console=console) as bar:
         task = bar.add_task("starting", total=1.0, left="")
-        said = set()
+        printed = set()
 
-        def tell(now: progress.Progress) -> None:
-            bar.update(task, description=now.doing, completed=now.done, left=_left(now.remaining))
-            doing = now.doing.split(":")[0]
-            if not console.is_terminal and doing not in said:
-                said.add(doing)
-                left = _left(now.remaining)
-                console.print(f"{doing} ({left})" if left else doing)
+        def report_progress(progress: Progress) -> None:
+            bar.update(task, description=progress.doing, completed=progress.done, left=_time_left(progress.remaining))
+            step = progress.doing.split(":")[0]
+            if not console.is_terminal and step not in printed:
+                printed.add(step)
+                left = _time_left(progress.remaining)
+                console.print(f"{step} ({left})" if left else step)
 
-        yield tell
+        yield report_progress
 
 
-def _left(seconds: float) -> str:
+@contextmanager
+def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
+    """Yield a function that shows progress on stderr.
+
+    It takes the finished share (0 to 1) and the present step.
+
+    title : printed before each step
+    """
+    from tensorcopy.measure.progress import Progress
+
+    with progress_bar() as report_progress:
+        yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))
+
+
+def _time_left(seconds: float) -> str:
     if seconds == 0:
         return ""
     if seconds >= 90:
@@ -46,14 +71,14 @@ def _left(seconds: float) -> str:
     return f"about {max(5, round(seconds / 5) * 5)} s left"
 
 
-def say(problems: Sequence[TensorcopyError]) -> None:
-    """Each error on a line of its own."""
-    for problem in problems:
-        print(f"tensorcopy: {problem}", file=sys.stderr)
+def print_errors(errors: Sequence[TensorcopyError]) -> None:
+    """Print each error to stderr, one per line."""
+    for error in errors:
+        print(f"tensorcopy: {error}", file=sys.stderr)
 
 
 def expression(text: str) -> str:
-    """A regular expression, as it was typed."""
+    """Return a valid regular expression unchanged."""
     try:
         re.compile(text)
     except re.error as error:
@@ -62,7 +87,7 @@ def expression(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """A count of one or more."""
+    """Return a count of one or more."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")

@@ -1,4 +1,4 @@
-"""What the workflows call, and any other forge can: `tensorcopy ci …`. Arguments, printing, exit codes."""
+"""Commands for workflows: ci pull-request, comment, propose and runners."""
 
 from __future__ import annotations
 
@@ -6,64 +6,80 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
+from tensorcopy.cli.arguments import expression, positive, progress_bar
+from tensorcopy.worker.devices import DEVICES
 
-from tensorcopy.ci.runners import DEVICES
-from tensorcopy.cli.arguments import bar, expression, positive
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tensorcopy.ci.pull_request import PairResult, PullRequest
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")
-PASSES = 10  # of either side of a pull request, which somebody waits for; what they flag is measured again
+PASSES = 10  # of each commit: few, because people wait for the answer; changed cases are measured again
 
 
 def add(commands: Any) -> None:
-    """These commands, beside the others'."""
-    family = commands.add_parser("ci", help="what the workflows call: measure a pull request, comment on it, open one, list the runners")
-    actions = family.add_subparsers(required=True, metavar="ACTION")
+    """Add these commands to the parser."""
+    group = commands.add_parser("ci", help="commands for workflows: measure a pull request, comment on it, open one, list the runners")
+    actions = group.add_subparsers(required=True, metavar="ACTION")
+    _add_pull_request(actions)
+    _add_comment(actions)
+    _add_propose(actions)
+    _add_runners(actions)
 
+
+def _add_pull_request(actions: Any) -> None:
     pull = actions.add_parser(
         "pull-request",
-        help="measure two commits of this repository against each other; exit 1: slower, 2: a side failed, 3: nothing was compared",
+        help="measure two commits of this repository and compare them; exit 1: slower, 2: a commit failed, 3: nothing was compared",
     )
-    pull.add_argument("--base", default="main", metavar="COMMIT", help="where the pull request goes; main by default")
-    pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="what it brings; HEAD by default")
-    pull.add_argument("--release", default="", metavar="RELEASE", help="2.15.0; the newest that both know by default")
-    pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch that an interpreter has: "same", or a program')
-    pull.add_argument("--device", choices=DEVICES, default="cpu", help="cpu by default; else only cases there")
-    pull.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"of either side; {PASSES} by default")
-    pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; all that are timed by default")
-    pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"for what was found; {ARTIFACT}/ by default")
+    pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
+    pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
+    pull.add_argument(
+        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits have in their table"
+    )
+    pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
+    pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
+    pull.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
+    pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
+    pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
 
-    say = actions.add_parser("comment", help="what is said under a pull request, from what pull-request has left in a folder")
-    say.add_argument("artifact", type=Path, metavar="FOLDER", help="that folder, or the one it lies in; it is read as a stranger's")
-    say.add_argument("--device", choices=DEVICES, default="cpu", help="on which was to be measured; cpu by default")
-    say.add_argument("--post", action="store_true", help="say it on GitHub, in the place of what was said before (in comment.yml)")
-    say.set_defaults(command=_comment)
 
-    propose = actions.add_parser("propose", help="open a pull request with the files that changed, or let the one that is open grow")
-    propose.add_argument("paths", nargs="+", metavar="PATH", help="what may have changed")
-    propose.add_argument("--branch", required=True, metavar="NAME", help="its branch, begun anew at the present commit")
-    propose.add_argument("--title", required=True, metavar="TEXT", help="of the commit and the pull request")
-    propose.add_argument("--start", default="", metavar="WORKFLOW", help="start this workflow on it, such as pull-request.yml")
+def _add_comment(actions: Any) -> None:
+    comment = actions.add_parser("comment", help="write the comment for a pull request from the results of pull-request")
+    comment.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder of results or its parent; read as untrusted input")
+    comment.add_argument("--device", choices=DEVICES, default="cpu", help="the measured device; default: cpu")
+    comment.add_argument("--post", action="store_true", help="post the comment on GitHub, replacing the earlier one (in comment.yml)")
+    comment.set_defaults(command=_comment)
+
+
+def _add_propose(actions: Any) -> None:
+    propose = actions.add_parser("propose", help="open a pull request with the changed files, or update the open one")
+    propose.add_argument("paths", nargs="+", metavar="PATH", help="files and folders that may have changed")
+    propose.add_argument("--branch", required=True, metavar="NAME", help="the pull request's branch, replaced by a new one")
+    propose.add_argument("--title", required=True, metavar="TEXT", help="title of the commit and the pull request")
+    propose.add_argument("--start", default="", metavar="WORKFLOW", help="start this workflow on the branch, such as pull-request.yml")
     propose.set_defaults(command=_propose)
 
-    machines = actions.add_parser("runners", help=f"{RUNNERS} as the matrix of a job")
-    machines.add_argument("--device", default="", metavar="DEVICE", help="only those with it")
-    machines.set_defaults(command=_runners)
+
+def _add_runners(actions: Any) -> None:
+    runners = actions.add_parser("runners", help=f"print {RUNNERS} as the matrix of a job")
+    runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
+    runners.set_defaults(command=_runners)
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.ci import git, pull_request
-    from tensorcopy.report.comparison import formats
 
     head = git.commit(options.head)
-    request = pull_request.Request(
+    request = pull_request.PullRequest(
         base=git.fork_point(git.commit(options.base), head),
         head=head,
         passes=options.passes,
@@ -72,26 +88,36 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         interpreter=options.interpreter,
         device=options.device,
     )
-    paths, outcomes = configuration.paths(), []
-    with bar(Console(stderr=True, highlight=False)) as tell:
-        for outcome in pull_request.run(request, paths, tell):
-            outcomes.append(outcome)
-            _keep(options.out, pull_request.document(request, outcomes))  # whatever happens to the next
-    for outcome in outcomes:
-        if outcome.comparison is not None:
-            console.print(formats.terminal(outcome.comparison), soft_wrap=not console.is_terminal)
-        for name, lines in outcome.failures.items():
-            console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
-    if not outcomes or not all(outcome.compared for outcome in outcomes):
+    results: list[PairResult] = []
+    with progress_bar() as report_progress:
+        for result in pull_request.run(request, configuration.paths(), report_progress):
+            results.append(result)
+            _save(options.out, request, results)  # after each pair: a later one may fail
+    for result in results:
+        _print_result(result, console)
+    if not results or not all(result.compared for result in results):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
-    return pull_request.exit_code(outcomes)
+    return pull_request.exit_code(results)
 
 
-def _keep(folder: Path, document: dict[str, Any]) -> None:
+def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
+    from tensorcopy.ci import pull_request
     from tensorcopy.report.comparison import pr_comment
     from tensorcopy.results import files
 
-    files.put(folder / pr_comment.FILE, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
+    files.replace(folder / pr_comment.FILE, text + "\n")
+
+
+def _print_result(result: PairResult, console: Console) -> None:
+    from rich.text import Text
+
+    from tensorcopy.report.comparison import formats
+
+    if result.comparison is not None:
+        console.print(formats.terminal(result.comparison), soft_wrap=not console.is_terminal)
+    for name, lines in result.failures.items():
+        console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:
@@ -102,9 +128,10 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
         return 0
     from tensorcopy.ci import github
 
-    run = github.measured()
-    text = pr_comment.section(options.artifact, run.address, options.device)
-    console.print(github.comment(run, pr_comment.MARKER, lambda before: pr_comment.body(options.device, text, before)), soft_wrap=True)
+    run = github.measuring_run()
+    section = pr_comment.section(options.artifact, run.address, options.device)
+    sentence = github.comment(run, pr_comment.MARKER, lambda earlier: pr_comment.body(options.device, section, earlier))
+    console.print(sentence, soft_wrap=True)
     return 0
 
 
@@ -114,7 +141,7 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
     if not git.publish(options.branch, options.title, options.paths):
         console.print(f"Nothing changed in {', '.join(options.paths)}")
         return 0
-    text = "Made by a workflow of this repository. What it changes is produced by one command and checked by the tests."
+    text = "Opened by a workflow of this repository. The changes come from one command; the tests check them."
     console.print(github.propose(options.branch, options.title, text, options.start), soft_wrap=True)
     return 0
 

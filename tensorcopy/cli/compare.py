@@ -1,4 +1,4 @@
-"""The judge on the command line: compare, explain, history and report-card. Arguments, printing, exit codes."""
+"""Commands that judge changes: compare, explain, history and report-card."""
 
 from __future__ import annotations
 
@@ -9,98 +9,113 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from tensorcopy.cli.arguments import RESULTS, bar, expression, positive
+from tensorcopy.cli.arguments import RESULTS, expression, positive, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import load
 from tensorcopy.results.passes import PASSES
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from rich.console import Console
+
     from tensorcopy.analysis.comparisons import Comparison
+    from tensorcopy.results.load import Case
 
 NOTHING_COMPARED = 3
-SIDE = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
+RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
+MACHINE = "a machine's name in results; default: the machine that measured last"
 
 
 def add(commands: Any) -> None:
-    """The judge's commands, beside the others'."""
+    """Add these commands to the parser."""
+    _add_compare(commands)
+    _add_explain(commands)
+    _add_history(commands)
+    _add_report_card(commands)
+
+
+def _add_compare(commands: Any) -> None:
     compare = commands.add_parser(
-        "compare", help="slower, faster, unchanged or inconclusive: two releases, Pythons, machines or folders of results"
+        "compare", help="compare two releases, Pythons, machines or folders of results: slower, faster, unchanged or inconclusive"
     )
-    compare.add_argument("before", metavar="A", help=SIDE)
-    compare.add_argument("after", metavar="B", help="likewise")
-    compare.add_argument("--device", default="", help="only cases on cpu, cuda, mps or xpu")
-    compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name it finds")
-    compare.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
-    compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change worth telling; 3 by default")
-    compare.add_argument("--format", choices=("text", "markdown", "json", "csv"), default="text", help="text by default")
-    compare.add_argument("--all", action="store_true", help="in the text, also every case that is the same or inconclusive")
-    compare.add_argument("--confirm", action="store_true", help="measure what changed again, interleaved, until it holds or falls")
-    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 where something is slower")
+    compare.add_argument("before", metavar="A", help=RESULT)
+    compare.add_argument("after", metavar="B", help="in the same form")
+    compare.add_argument("--device", default="", help="only cases on this device: cpu, cuda, mps or xpu")
+    compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
+    compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
+    compare.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
+    compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
+    compare.add_argument("--confirm", action="store_true", help="measure the changed cases again, interleaved, to confirm or reject them")
+    compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
     compare.set_defaults(command=_compare)
 
-    explain = commands.add_parser("explain", help="the evidence behind one verdict: every pass, the interval, the test, the ledgers")
-    explain.add_argument(
-        "case", type=expression, metavar="CASE", help="its name as compare prints it, or a regular expression that finds only it"
+
+def _add_explain(commands: Any) -> None:
+    explain = commands.add_parser(
+        "explain", help="show the evidence behind one verdict: every pass, the interval, the test and both environments"
     )
-    explain.add_argument("before", metavar="A", help=SIDE)
-    explain.add_argument("after", metavar="B", help="likewise")
-    explain.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
+    explain.add_argument(
+        "case", type=expression, metavar="CASE", help="a name as compare prints it, or a regular expression that matches only one case"
+    )
+    explain.add_argument("before", metavar="A", help=RESULT)
+    explain.add_argument("after", metavar="B", help="in the same form")
+    explain.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     explain.set_defaults(command=_explain)
 
-    history = commands.add_parser("history", help="a case over the releases: its levels, and where it stepped to another")
+
+def _add_history(commands: Any) -> None:
+    history = commands.add_parser("history", help="show a case's time over all releases and the releases where it changed")
     history.add_argument(
-        "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or regular expression; all are summed up"
+        "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
-    history.add_argument("--machine", default="", metavar="NAME", help="as in results; the one that measured last by default")
-    history.add_argument("--python", default="", metavar="N.N", help="3.11; the newest that was measured by default")
+    history.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
     history.add_argument(
         "--values",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="instead: a JSON array of numbers, or of arrays of samples; a line of JSON for each",
+        help="find the changes in these files instead: a JSON array of numbers, or of arrays of samples; prints one line of JSON per file",
     )
     history.set_defaults(command=_history)
 
+
+def _add_report_card(commands: Any) -> None:
     card = commands.add_parser(
-        "report-card", help="how often the judge is right and how often wrong, beside asv's own; writes docs/report_card.json"
+        "report-card", help="count how often compare and history are right and wrong, next to asv's detection; writes docs/report_card.json"
     )
-    card.add_argument("--dataset", type=Path, metavar="FILE", help="annotated series to be judged too, such as sap_small_2021.json")
-    card.add_argument(
-        "--measure", action="store_true", help="first measure the known changes on this machine, as far as passes are missing"
-    )
-    card.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"so many of each known change; {PASSES} by default")
+    card.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
+    card.add_argument("--measure", action="store_true", help="first measure the missing passes of the injected slowdowns on this machine")
+    card.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each injected slowdown; default: {PASSES}")
     card.set_defaults(command=_report_card)
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.two_sample import MARGIN, Verdict
+    from tensorcopy.analysis.two_sample import MARGIN
+    from tensorcopy.analysis.verdict import Verdict
     from tensorcopy.report.comparison import formats
 
-    found = _judged(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
+    if options.format not in ("text", *formats.FORMATS):
+        raise TensorcopyError(
+            "unknown format", got=repr(options.format), allowed=", ".join(["text", *formats.FORMATS]), next="--format markdown"
+        )
+    comparison = _compared(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
     if options.confirm:
-        from tensorcopy.analysis import retest
-        from tensorcopy.asv_plugin import configuration
-        from tensorcopy.measure import remeasure
-
-        with bar(Console(stderr=True, highlight=False)) as tell:
-            if retest.flagged(found):
-                found = retest.confirmed(found, remeasure.measurer(found.before, found.after, configuration.paths(), tell))
+        comparison = _confirmed(comparison)
     if options.format == "text":
-        console.print(formats.terminal(found, every=options.all), soft_wrap=not console.is_terminal)
+        console.print(formats.terminal(comparison, all_cases=options.all), soft_wrap=not console.is_terminal)
     else:
-        sys.stdout.write({"markdown": formats.markdown, "json": formats.as_json, "csv": formats.as_csv}[options.format](found))
-    if not any(change.interval for change in found.changes.values()):
+        sys.stdout.write(formats.FORMATS[options.format](comparison))
+    if not any(change.interval for change in comparison.changes.values()):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
         return NOTHING_COMPARED
-    slower = any(change.verdict is Verdict.SLOWER for change in found.changes.values())
+    slower = any(change.verdict is Verdict.SLOWER for change in comparison.changes.values())
     return int(slower and options.fail_on == "slower")
 
 
-def _judged(before: str, after: str, machine: str, pattern: str, device: str, margin: float) -> Comparison:
-    """The comparison of two results by name. Raises TensorcopyError."""
+def _compared(before: str, after: str, machine: str, pattern: str, device: str, margin: float) -> Comparison:
+    """Compare two results, given by name. Raises TensorcopyError."""
     from tensorcopy.analysis import comparisons
     from tensorcopy.results import select
 
@@ -109,77 +124,105 @@ def _judged(before: str, after: str, machine: str, pattern: str, device: str, ma
     return comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin)
 
 
+def _confirmed(comparison: Comparison) -> Comparison:
+    """Measure the changed cases again. Raises TensorcopyError."""
+    from tensorcopy.analysis import retest
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import remeasure
+
+    if not retest.flagged(comparison):
+        return comparison
+    with progress_bar() as report_progress:
+        again = remeasure.measurer(comparison.before, comparison.after, configuration.paths(), report_progress)
+        return retest.confirmed(comparison, again)
+
+
 def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.two_sample import MARGIN
     from tensorcopy.report.comparison import explain
 
-    found = _judged(options.before, options.after, options.machine, "", "", MARGIN)
-    exact = [case for case in found.changes if comparisons.named(case) == options.case]
-    fit = exact or [case for case in found.changes if re.search(options.case, comparisons.named(case))]
-    if len(fit) != 1:
-        names = [comparisons.named(case) for case in fit or found.changes]
+    comparison = _compared(options.before, options.after, options.machine, "", "", MARGIN)
+    matches = _matching(comparison.changes, options.case)
+    if len(matches) != 1:
+        names = list(matches or _matching(comparison.changes, ""))
         raise TensorcopyError(
-            "not one case" if fit else "no such case",
-            got=f"{options.case!r}, which finds {len(fit)}",
+            "more than one case matches" if matches else "no such case",
+            got=f"{options.case!r}, which matches {len(matches)}",
             allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
-            next="a name as tensorcopy compare prints it",
+            next="copy a name from tensorcopy compare",
         )
-    console.print(explain.evidence(found, fit[0]), soft_wrap=True, end="", markup=False)
+    (case,) = matches.values()
+    console.print(explain.evidence(comparison, case), soft_wrap=True, end="", markup=False)
     return 0
 
 
+def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
+    """Return the case named exactly `pattern`, or all cases that it matches, by name."""
+    from tensorcopy.analysis import comparisons
+
+    names = {comparisons.case_name(case): case for case in cases}
+    if pattern in names:
+        return {pattern: names[pattern]}
+    return {name: case for name, case in names.items() if re.search(pattern, name)}
+
+
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import change_points, comparisons, series
+    from tensorcopy.analysis import change_points, series
     from tensorcopy.report import case_history
+    from tensorcopy.results import load
 
     if options.values:
         for path in options.values:
-            print(json.dumps([step.index for step in change_points.steps(*case_history.of_values(path))]))
+            print(json.dumps([step.index for step in change_points.steps(*case_history.read_values(path))]))
         return 0
-    found = series.series_by_case(load.load_results(RESULTS).results, options.machine, options.python)
-    fit = {case: case_series for case, case_series in found.items() if re.search(options.case, comparisons.named(case))}
-    exact = {case: case_series for case, case_series in fit.items() if comparisons.named(case) == options.case}
-    if not fit:
-        allowed = ", ".join(comparisons.named(case) for case in list(found)[:6])
-        raise TensorcopyError(
-            "no such case", got=repr(options.case), allowed=f"{allowed or 'none was measured'}, …", next="tensorcopy times"
-        )
-    one = exact or fit
-    console.print(
-        case_history.drawn(next(iter(one.values()))) if len(one) == 1 else case_history.summed_up(one), soft_wrap=not console.is_terminal
-    )
+    by_case = series.series_by_case(load.load_results(RESULTS).results, options.machine, options.python)
+    matches = _matching(by_case, options.case)
+    if not matches:
+        names = ", ".join(list(_matching(by_case, ""))[:6])
+        raise TensorcopyError("no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy times")
+    selected = {case: by_case[case] for case in matches.values()}
+    table = case_history.case_table(*selected.values()) if len(selected) == 1 else case_history.summary_table(selected)
+    console.print(table, soft_wrap=not console.is_terminal)
     return 0
 
 
 def _report_card(options: argparse.Namespace, console: Console) -> int:
-    from random import SystemRandom
-
     from tensorcopy.analysis import accuracy
-    from tensorcopy.asv_plugin import configuration, detection
-    from tensorcopy.measure import injected_slowdowns, plan
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.asv_plugin import detection
+    from tensorcopy.measure import injected_slowdowns
     from tensorcopy.report import report_card
+    from tensorcopy.results import load
 
     annotated = accuracy.annotated(_json(options.dataset), detection) if options.dataset else None
-    with bar(Console(stderr=True, highlight=False)) as tell:
-        if options.measure:
-            paths = configuration.paths()
-            (one, *_), _left_out = plan.selected([], paths.pythons, newest_first=True)
-            injected_slowdowns.run(one, paths, options.passes, SystemRandom(), tell)
-        found = accuracy.card(
+    if options.measure:
+        _measure_injected_slowdowns(options.passes)
+    with share_bar() as report_share:
+        graded = accuracy.card(
             load.load_results(injected_slowdowns.FOLDER),
             load.load_results(RESULTS),
             annotated,
-            lambda share, doing: tell(Progress(doing, share, 0.0)),
+            report_share,
             shares=injected_slowdowns.VARIANTS,
             asv=detection,
         )
+    card = report_card.document(graded)
     report_card.FILE.parent.mkdir(exist_ok=True)
-    report_card.FILE.write_text(report_card.document(found), encoding="utf-8")
-    console.print(report_card.printed(found))
+    report_card.FILE.write_text(report_card.as_json(card), encoding="utf-8")
+    console.print(report_card.terminal(card))
     console.print(f"Written to {report_card.FILE}")
     return 0
+
+
+def _measure_injected_slowdowns(passes: int) -> None:
+    from random import SystemRandom
+
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import injected_slowdowns, plan
+
+    paths = configuration.paths()
+    (newest, *_), _left_out = plan.select([], paths.pythons, newest_first=True)
+    with progress_bar() as report_progress:
+        injected_slowdowns.run(newest, paths, passes, SystemRandom(), report_progress)
 
 
 def _json(path: Path) -> Any:

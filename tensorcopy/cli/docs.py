@@ -1,18 +1,19 @@
-"""What is produced in README.md and docs/: `tensorcopy readme`. Arguments, printing, exit codes."""
+"""The command that writes the generated parts of README.md and docs/: readme."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 def add(commands: Any) -> None:
-    """Add these commands to the others."""
-    readme = commands.add_parser("readme", help="write the produced parts of README.md and docs/ anew from results/")
+    """Add this command to the parser."""
+    readme = commands.add_parser("readme", help="write the generated parts of README.md and docs/ from results/")
     readme.set_defaults(command=_readme)
 
 
@@ -21,12 +22,12 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.results import load
     from tensorcopy.site.docgen import build
 
-    read = load.load_results(RESULTS)
-    if read.problems:
-        raise read.problems[0]  # a README from fewer results would be a wrong one
-    documents = build.documents(read.results, cli.parser())
+    results = load.load_results(RESULTS)
+    if results.problems:
+        raise results.problems[0]  # a README from only some of the results would be wrong
+    documents = build.documents(results.results, cli.parser())
     for path, text in documents.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    console.print(f"{len(documents)} files written from {len(read.results)} results")
+    console.print(f"{len(documents)} files written from {len(results.results)} results")
     return 0

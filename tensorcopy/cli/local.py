@@ -1,190 +1,268 @@
-"""The reader's own torch on the command line: advise, check and plot. Arguments, printing, exit codes; needs no asv."""
+"""Commands for the installed torch: advise, check and plot. They need no asv."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from tensorcopy.cli.arguments import share_bar
 
-from tensorcopy.cli.arguments import bar
-from tensorcopy.measure.progress import Progress
-from tensorcopy.releases import interpreters
-from tensorcopy.report.local import advise, sweep, sweep_table
-from tensorcopy.report.semantics_text import differences, outcome
-from tensorcopy.report.units import count, duration
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tensorcopy.report.local.advise import Advice, MatchingMethod
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
+INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
 
 
 def add(commands: Any) -> None:
-    """These commands, beside the others'."""
-    advise = commands.add_parser("advise", help="which code to type: measured here, or as shipped where torch is not; exit 1: none does so")
-    advise.add_argument("--to", choices=("tensor", "numpy"), default="tensor", help="what is wanted: a tensor by default, or an ndarray")
+    """Add these commands to the parser."""
+    _add_advise(commands)
+    _add_check(commands)
+    _add_plot(commands)
+
+
+def _add_advise(commands: Any) -> None:
+    advise = commands.add_parser(
+        "advise", help="print the code to use: measured here, or from the shipped results if torch is missing; exit 1 if no method matches"
+    )
+    advise.add_argument("--to", choices=("tensor", "numpy"), default="tensor", help="make a tensor (default) or an ndarray")
     storage = advise.add_mutually_exclusive_group()
-    storage.add_argument("--independent", action="store_true", default=True, help="with storage of its own; so by default")
+    storage.add_argument("--independent", action="store_true", default=True, help="with new storage (default)")
     storage.add_argument("--shared", action="store_false", dest="independent", help="sharing the storage of x")
     advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
-    advise.add_argument("--keep-graph", action="store_true", help="a gradient shall reach x; without it, shall not")
-    advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; 2**17 by default")
-    advise.add_argument("--device", default="cpu", help="where x lies; cpu by default")
-    advise.add_argument("--shipped", action="store_true", help="answer from the shipped results, measure nothing")
-    advise.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
-    advise.add_argument("--json", action="store_true", help="everything, for a program")
+    advise.add_argument("--keep-graph", action="store_true", help="gradients flow back to x; default: they do not")
+    advise.add_argument("--numel", type=_number, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
+    advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
+    advise.add_argument("--shipped", action="store_true", help="answer from the shipped results without measuring")
+    advise.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
+    advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
 
-    check = commands.add_parser("check", help="is every promise kept by the torch that is installed? exit 1 where not")
-    check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; every one that is there by default")
-    check.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
-    check.add_argument("--json", action="store_true", help="everything, for a program")
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser("check", help="check every documented behaviour against the installed torch; exit 1 if one differs")
+    check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
+    check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
+    check.add_argument("--json", action="store_true", help="print everything as JSON")
     check.set_defaults(command=_check)
 
-    plot = commands.add_parser("plot", help="the article's pictures, measured here in ten seconds: a table, or a picture with -o")
+
+def _add_plot(commands: Any) -> None:
+    plot = commands.add_parser("plot", help="measure the article's figures here in ten seconds: a table, or a picture with -o")
     plot.add_argument(
-        "what", nargs="?", choices=("copies", "conversions"), default="copies", help="to a tensor, so by default, or to an ndarray"
+        "what",
+        nargs="?",
+        choices=("copies", "conversions"),
+        default="copies",
+        help="copies to a tensor (default) or conversions to an ndarray",
     )
-    plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="a picture instead: .svg, .png or .pdf (needs matplotlib)")
-    plot.add_argument("--device", default="cpu", help="cpu by default")
-    plot.add_argument("--max", type=_number, default=2**14, metavar="N", help="the most elements, such as 2**24 or 1e6; 2**14 by default")
-    plot.add_argument("--requires-grad", action="store_true", help="of a leaf that requires grad")
-    plot.add_argument("--logx", action=argparse.BooleanOptionalAction, default=True, help="sizes on a logarithmic axis; so by default")
-    plot.add_argument("--logy", action=argparse.BooleanOptionalAction, default=True, help="times likewise")
-    plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the floor's")
-    plot.add_argument("--interpreter", default="same", metavar="PYTHON", help="whose torch; this program's own by default")
-    plot.add_argument("--json", action="store_true", help="what was measured, for a program")
+    plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
+    plot.add_argument("--device", default="cpu", help="default: cpu")
+    plot.add_argument("--max", type=_number, default=2**14, metavar="N", help="the largest size, such as 2**24 or 1e6; default: 2**14")
+    plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
+    plot.add_argument("--logx", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of sizes (default)")
+    plot.add_argument("--logy", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of times (default)")
+    plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")
+    plot.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
+    plot.add_argument("--json", action="store_true", help="print the measured times as JSON")
     plot.set_defaults(command=_plot)
 
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
-    ask = partial(
-        advise.advise,
-        options.to,
-        independent=options.independent,
-        keep_graph=options.keep_graph,
-        requires_grad=options.requires_grad,
-        numel=options.numel,
-        device=options.device,
-    )
-    if options.shipped or not advise.can_measure(options.interpreter):
-        advice = ask(shipped=True)
-    else:
-        with bar(Console(stderr=True, highlight=False)) as tell:
-            advice = ask(interpreter=options.interpreter, tell=lambda share, doing: tell(Progress(f"measuring: {doing}", share, 0.0)))
+    from rich.text import Text
+
+    from tensorcopy.report.local import advise
+
+    advice = _measured_or_shipped(options)
     if options.json:
         sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
         console.print(Text(advice.why), soft_wrap=True)
         return 1
-    first, *others = advice.choices
-    console.print(Text.assemble("take    ", (first.code, "bold"), f"   {_cost(first)}".rstrip()), soft_wrap=True)
+    first = advice.choices[0]
+    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {_cost(first)}".rstrip()), soft_wrap=True)
     console.print(Text(f"        {advice.why}"), soft_wrap=True)
-    for caveats in first.caveats:
-        console.print(Text(f"beware  {caveats}"), soft_wrap=True)
-    if others:
-        table = Table(box=None, pad_edge=False)
-        for title in ("also does as asked", "time", "beside the least", "beware"):
-            table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "beware")
-        for choice in others:
-            by = f"{choice.verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else choice.verdict
-            caveats = "; ".join(one.partition(":")[0] for one in choice.caveats)  # the first's are told whole
-            table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", by, Text(caveats))
+    for caveat in first.caveats:
+        console.print(Text(f"caveat  {caveat}"), soft_wrap=True)
+    if len(advice.choices) > 1:
         console.print("")
-        console.print(table, soft_wrap=not console.is_terminal)
-    request = advice.request
-    of = f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
-    where = "measured here" if advice.measured == "here" else "as shipped, not measured here"
-    console.print(Text(f"\n{where}: torch {advice.torch}, {advice.on}, {of}, {advice.day}"), soft_wrap=True)
+        console.print(_choices_table(advice.choices, advise.FASTEST), soft_wrap=not console.is_terminal)
+    console.print(Text(f"\n{_origin(advice)}"), soft_wrap=True)
     return 0
 
 
-def _cost(choice: advise.Choice) -> str:
-    times = f"{choice.multiple:.2g} times its floor" if choice.multiple else ""
-    return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", times]))
+def _measured_or_shipped(options: argparse.Namespace) -> Advice:
+    """Measure the methods, or read the shipped results. Raises TensorcopyError."""
+    from tensorcopy.report.local import advise
+
+    requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
+    if options.shipped or not advise.can_measure(options.interpreter):
+        return advise.advise(options.to, **requirements, shipped=True)
+    with share_bar("measuring") as report_share:
+        return advise.advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
+
+
+def _choices_table(choices: Sequence[MatchingMethod], fastest: str) -> Table:
+    """Return a table of all matching methods, the recommended one first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from tensorcopy.report.units import duration
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("matching methods", "time", f"vs {fastest}", "caveats"):
+        table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
+    for choice in choices:
+        verdict = choice.verdict if choice.verdict in ("", fastest, "slower") else "tied"  # unchanged or inconclusive
+        against_fastest = f"{verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else verdict
+        caveats = "; ".join(caveat.partition(":")[0] for caveat in choice.caveats) or "none"
+        table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", against_fastest, Text(caveats))
+    return table
+
+
+def _cost(choice: MatchingMethod) -> str:
+    from tensorcopy.report.units import duration
+
+    multiple = f"{choice.multiple:.2g}× memcpy" if choice.multiple else ""
+    return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", multiple]))
+
+
+def _origin(advice: Advice) -> str:
+    """Return where an advice's times come from: release, machine, tensor and day."""
+    from tensorcopy.report.units import count
+
+    request = advice.request
+    tensor = (
+        f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
+    )
+    where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
+    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}"
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
-    found = interpreters.asked(interpreters.executable(options.interpreter), "tensorcopy.worker.probes.conformance", *options.device)
-    rows = found["checked"]
-    broken = [row for row in rows if row["kept"] is False]
+    from tensorcopy.releases import interpreters
+
+    report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.probes.conformance", *options.device)
+    rows = report["checked"]
+    differing = [row for row in rows if row["kept"] is False]
     if options.json:
-        sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-        return 1 if broken else 0
+        sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        return 1 if differing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
-        table = Table(box=None, pad_edge=False, title=device if len(devices) > 1 else None, title_justify="left")
-        for title in ("", "", "of a plain tensor", "of a leaf that requires grad"):
-            table.add_column(title, overflow="fold")
-        for _, some in groupby((row for row in rows if row["device"] == device), key=lambda row: row["method"]):
-            plain, with_grad = some
-            sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-            table.add_row(sign, plain["code"], _short(plain["observed"]), _short(with_grad["observed"]))
-        console.print(table, soft_wrap=not console.is_terminal)
+        title = device if len(devices) > 1 else None
+        console.print(_check_table([row for row in rows if row["device"] == device], title), soft_wrap=not console.is_terminal)
         console.print("")
+    _print_check_notes(rows, differing, console)
+    _print_check_result(report, differing, console)
+    return 1 if differing else 0
+
+
+def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
+    """Return a table of each method's observed behaviour on one device."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for heading in ("", "", "plain tensor", "tensor that requires grad"):
+        table.add_column(heading, overflow="fold")
+    for _, pair in groupby(rows, key=lambda row: row["method"]):
+        plain, with_grad = pair
+        sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
+        table.add_row(sign, plain["code"], _short(plain["observed"]), _short(with_grad["observed"]))
+    return table
+
+
+def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Mapping[str, Any]], console: Console) -> None:
+    """Print torch's warnings and errors in full, then each difference."""
+    from rich.text import Text
+
+    from tensorcopy.report.semantics_text import differences
+
     for text, codes in _texts(rows):
         console.print(Text(f"{', '.join(codes)}: {text}"), soft_wrap=True)
-    for row in broken:
-        of = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
-        console.print(Text(f"✗ {row['code']} on {row['device']}, of {of}: {differences(row['promised'], row['observed'])}"), soft_wrap=True)
-    asked = sum(row["kept"] is None for row in rows)
-    unknown = f"; ? {asked} of which nobody has promised anything yet" if asked else ""
-    kept = "every promise is kept" if not broken else f"{len(broken)} of {len(rows)} promises are NOT kept"
-    console.print(Text(f"torch {found['torch']}, Python {found['python']}, numpy {found['numpy']}: {kept}{unknown}"), soft_wrap=True)
-    return 1 if broken else 0
+    for row in differing:
+        tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
+        changed = differences(row["promised"], row["observed"])
+        console.print(Text(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}"), soft_wrap=True)
 
 
-def _short(seen: dict[str, Any]) -> str:
-    """An outcome in a table: what an error says stands below it."""
-    return str(seen["raises"]).partition(":")[0] or outcome(seen)
+def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[str, Any]], console: Console) -> None:
+    from rich.text import Text
+
+    rows = report["checked"]
+    undocumented = sum(row["kept"] is None for row in rows)
+    note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
+    result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
+    versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
+    console.print(Text(f"{versions}: {result}{note}"), soft_wrap=True)
 
 
-def _texts(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """What torch warns of and what errors say, word for word, and of which code."""
-    found: dict[str, dict[str, None]] = {}
+def _short(observed: Mapping[str, Any]) -> str:
+    """Return an outcome for a table cell; an error's text is printed below the table."""
+    from tensorcopy.report.semantics_text import outcome
+
+    return str(observed["raises"]).partition(":")[0] or outcome(dict(observed))
+
+
+def _texts(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return each warning and error text of torch, with the code that causes it."""
+    codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
         text = row["observed"]["warns"] or row["observed"]["raises"].replace("{device}", "the device")
         if text:
-            found.setdefault(text, {})[row["code"]] = None
-    return [(text, list(codes)) for text, codes in found.items()]
+            codes_by_text.setdefault(text, {})[row["code"]] = None
+    return [(text, list(codes)) for text, codes in codes_by_text.items()]
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
-    if options.out is not None:
-        from tensorcopy.report.local import sweep_plot  # before anything is measured: it may be missing
+    from tensorcopy.report.local import sweep
 
-        sweep_plot.writable(options.out)
-    with bar(Console(stderr=True, highlight=False)) as tell:
-        found = sweep.measure(
+    if options.out is not None:
+        from tensorcopy.report.local import sweep_plot  # fails before the measurement if matplotlib is missing
+
+        sweep_plot.check_path(options.out)
+    with share_bar(options.what) as report_share:
+        document = sweep.measure(
             options.what,
             device=options.device,
             most=options.max,
             requires_grad=options.requires_grad,
             interpreter=options.interpreter,
-            tell=lambda share, doing: tell(Progress(f"{options.what}: {doing}", share, 0.0)),
+            report_progress=report_share,
         )
-    if options.json:
-        sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if options.out is not None:
-        sweep_plot.saved(found, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
-        console.print(f"The picture: {options.out}", soft_wrap=True)
-    elif not options.json:
-        console.print(sweep_table.table(found, options.relative_to), soft_wrap=not console.is_terminal)
-        grad = ", of a leaf that requires grad" if options.requires_grad else ""
-        how = f"torch {found['torch']}, {found['on']}, float32 on {found['device']}{grad}, one thread, {found['day']}"
-        console.print(Text(f"\n{how}: medians of interleaved rounds"), soft_wrap=True)
+        sweep_plot.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
+    if options.json:
+        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    elif options.out is not None:
+        console.print(f"Picture written to {options.out}", soft_wrap=True)
+    else:
+        _print_sweep(document, options, console)
     return 0
 
 
+def _print_sweep(document: Mapping[str, Any], options: argparse.Namespace, console: Console) -> None:
+    from rich.text import Text
+
+    from tensorcopy.report.local import sweep_table
+
+    console.print(sweep_table.table(document, options.relative_to), soft_wrap=not console.is_terminal)
+    grad = ", a leaf that requires grad" if options.requires_grad else ""
+    how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
+    console.print(Text(f"\n{how}: medians of interleaved rounds"), soft_wrap=True)
+
+
 def _number(text: str) -> int:
-    """A count of elements as people write it: 16384, 2**14, 2^14 or 1e6."""
+    """Return a number of elements written as 16384, 2**14, 2^14 or 1e6."""
     base, power, exponent = text.replace("^", "**").partition("**")
     try:
         number = int(base) ** int(exponent) if power and int(exponent) < 64 else int(float(text))

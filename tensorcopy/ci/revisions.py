@@ -1,0 +1,181 @@
+"""Commits of this repository, each in a folder where it measures itself.
+
+A revision measures with its own suites, registry and program into its own results, so that no time is filed under a name that only the
+other revision uses. Both use the same torch in the same environment and take their passes interleaved, A B B A.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import monotonic
+
+from tensorcopy.analysis.two_sample import FEWEST
+from tensorcopy.ci import git
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import plan, remeasure
+from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.releases import environments
+from tensorcopy.results import files, load
+from tensorcopy.results.load import Result
+
+MACHINE = "here"  # the machine's name in results that are read once
+NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision measures itself without them
+MAX_ROUNDS = 3  # times the requested passes, on a machine that is seldom quiet
+MAY_LACK = 0.1  # share of cases that may have too few quiet passes
+PASS = 45.0  # seconds on two cores, until the pace is known
+LAST_LINES = 3  # of the output of a failed pass
+
+ReportProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The files of a commit, and the torch release that they measure.
+
+    name : "base 1234abcd" or "torch 2.15.0", as the comment prints it
+    sha : of the commit
+    """
+
+    name: str
+    sha: str
+    measurement: plan.Measurement
+
+
+class NothingMeasured(Exception):
+    """A revision took no pass."""
+
+
+@dataclass(frozen=True)
+class RevisionFolder:
+    """A revision in the folder where it measures itself."""
+
+    revision: Revision
+    folder: Path
+
+    @property
+    def result_path(self) -> Path:
+        """The result file that the revision writes."""
+        measurement = self.revision.measurement
+        return self.folder / "results" / MACHINE / f"{measurement.release.sha[:8]}-{measurement.environment}.json"
+
+    @property
+    def pass_count(self) -> int:
+        """The number of passes in the result file."""
+        return len(files.records(self.result_path)) if self.result_path.exists() else 0
+
+    def take_pass(self, suites: str) -> list[str]:
+        """Take one more pass. Return the last lines of the errors, or an empty list."""
+        measurement = self.revision.measurement
+        release = f"{measurement.release.version}@{measurement.python}"
+        selection = ["--interpreter", measurement.interpreter] if measurement.interpreter else [release]
+        passes = str(plan.count_passes(self.result_path, suites) + 1)
+        command = [
+            sys.executable,
+            "-m",
+            "tensorcopy.cli",
+            "measure",
+            *selection,
+            "--passes",
+            passes,
+            "--machine",
+            MACHINE,
+            "--bench",
+            suites,
+        ]
+        finished = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), "PYTHONPATH": str(self.folder)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if finished.returncode == 0:
+            return []
+        lines = [line.strip() for line in finished.stderr.splitlines() if line.strip()]
+        return lines[-LAST_LINES:] or [f"exit code {finished.returncode}"]
+
+    def result(self) -> Result:
+        """Read the measured result. Raises TensorcopyError for an unreadable one."""
+        results = load.load_results(self.folder / "results")
+        for result in results.results:
+            if result.path == self.result_path:
+                return result
+        if results.problems:
+            raise results.problems[0]
+        raise TensorcopyError(
+            "a revision's result file is missing",
+            got=f"no {self.result_path}",
+            allowed="the file that its measurement wrote",
+            next="run the same command again",
+        )
+
+
+Folders = tuple[RevisionFolder, RevisionFolder]
+
+
+def export(sha: str, folder: Path, shared_environments: Path) -> None:
+    """Write a commit's files into `folder`, with a link to the shared environments."""
+    git.export(sha, folder, without=NOT_EXPORTED)
+    link = folder / ".asv" / "env"
+    if not link.exists():
+        link.parent.mkdir(exist_ok=True)
+        shared_environments.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(shared_environments, target_is_directory=True)
+
+
+def measure(
+    folders: Folders, suites: str, passes: int, failures: dict[str, list[str]], report_progress: ReportProgress, title: str
+) -> tuple[Result, Result]:
+    """Take `passes` passes of each revision, and up to three times as many.
+
+    More passes are taken while the machine is not quiet.
+
+    failures : gets the error lines by the revision's name
+    Raises NothingMeasured if a revision takes no pass, and TensorcopyError for an unreadable result.
+    """
+    for wanted in range(passes, MAX_ROUNDS * passes + 1, passes):
+        _take_passes(folders, suites, wanted, failures, report_progress, title)
+        before, after = (folder.result() for folder in folders)
+        if _enough_quiet_passes(before, after):
+            break
+    return before, after
+
+
+def _enough_quiet_passes(before: Result, after: Result) -> bool:
+    """Return whether most cases have the passes that a verdict needs."""
+    pairs = [(before.timings[case], after.timings[case]) for case in before.timings.keys() & after.timings.keys()]
+    lacking = sum(min(len(first.usable), len(second.usable)) < FEWEST for first, second in pairs)
+    return lacking <= len(pairs) * MAY_LACK
+
+
+def _take_passes(
+    folders: Folders, suites: str, passes: int, failures: dict[str, list[str]], report_progress: ReportProgress, title: str
+) -> None:
+    """Bring both revisions up to `passes` passes, interleaved."""
+    order = list(remeasure.alternating([folder.pass_count for folder in folders], passes))
+    seconds: list[float] = []
+    for number, index in enumerate(order):
+        names = [f"{folders[i].revision.name}, {title}, pass {count} of {len(order)}" for count, i in enumerate(order, 1)]
+        Reporter([Stage(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(number)
+        start = monotonic()
+        _take_pass(folders[index], suites, failures)
+        seconds.append(monotonic() - start)
+    report_progress(Progress(f"{title}: judged", 1.0, 0.0))
+
+
+def _take_pass(folder: RevisionFolder, suites: str, failures: dict[str, list[str]]) -> None:
+    before, name = folder.pass_count, folder.revision.name
+    for line in folder.take_pass(suites):
+        if line not in failures.setdefault(name, []):
+            failures[name].append(line)
+    if folder.pass_count == before:
+        failures.setdefault(name, ["nothing was measured"])
+        raise NothingMeasured

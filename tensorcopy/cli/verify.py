@@ -1,0 +1,103 @@
+"""The command that compares asv's times with a reference: verify."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from tensorcopy.cli.arguments import expression, progress_bar
+from tensorcopy.errors import TensorcopyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tensorcopy.measure.crosscheck import Agreement
+
+
+def add(commands: Any) -> None:
+    """Add this command to the parser."""
+    verify = commands.add_parser("verify", help="compare asv's times with torch's own Timer, alternating; exit 1 if they disagree")
+    verify.add_argument(
+        "release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that can be installed here"
+    )
+    verify.add_argument("--device", default="cpu", help="default: cpu; on cuda, the Timer and CUDA events are the references")
+    verify.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all that time a method")
+    verify.add_argument("--keep", action="store_true", help="if all agree, write the ratios to docs/agreement.json")
+    verify.set_defaults(command=_verify)
+
+
+def _verify(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.measure import crosscheck
+
+    agreement = _crosschecked(options, console)
+    _print_agreement(agreement, console)
+    if options.keep:
+        if options.bench or options.device != "cpu" or not agreement.holds:
+            raise TensorcopyError(
+                "these ratios are not written to docs/agreement.json",
+                got="some of the cases, another device, or a disagreement",
+                allowed="every case on the CPU, in agreement",
+                next="tensorcopy verify --keep on an idle machine",
+            )
+        crosscheck.FILE.write_text(json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n", encoding="utf-8")
+    return 0 if agreement.holds else 1
+
+
+def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
+    """Install the release, and time every case with asv and with its reference.
+
+    Raises TensorcopyError.
+    """
+    from functools import partial
+
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import crosscheck, plan, run_passes
+    from tensorcopy.measure.progress import Reporter, Stage
+    from tensorcopy.releases import environments
+
+    paths = configuration.paths()
+    (measurement, *_), _skipped = plan.select([options.release] if options.release else [], paths.pythons, newest_first=True)
+    release, python = measurement.release, measurement.python
+    with progress_bar(console) as report_progress:
+        stages = [
+            Stage(f"installing torch {release.version} on Python {python}", run_passes.INSTALL),
+            Stage(f"torch {release.version}", crosscheck.SECONDS),
+        ]
+        reporter = Reporter(stages, report_progress)
+        reporter.at(0)
+        environment = environments.build(paths.environments, release, python, environments.expected_build())
+        probe = crosscheck.Probe(environment, options.device, options.bench)
+        return crosscheck.run(probe, partial(reporter.at, 1))
+
+
+def _print_agreement(agreement: Agreement, console: Console) -> None:
+    from statistics import median
+
+    from rich.table import Table
+
+    from tensorcopy.measure import crosscheck
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("asv / reference")
+    for title in ("cases", "median", "min", "max"):
+        table.add_column(title, justify="right")
+    for name, ratios in crosscheck.by_suite(agreement.ratios).items():
+        values = [ratio.ratio for ratio in ratios]
+        table.add_row(name, str(len(values)), f"{median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}")
+    console.print(table)
+    for ratio in agreement.outside:
+        console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
+    verb = "agree" if agreement.holds else "DISAGREE"
+    console.print(
+        f"asv and its reference {verb} with torch {agreement.torch} on {agreement.on}: the median of {len(agreement.ratios)} cases "
+        f"is {agreement.median:.3f} (allowed 1 ± {crosscheck.MEDIAN_TOLERANCE}), "
+        f"{len(agreement.outside)} outside 1 ± {crosscheck.CASE_TOLERANCE}",
+        soft_wrap=True,
+    )
+
+
+def _today() -> str:
+    from datetime import datetime, timezone
+
+    return datetime.now(timezone.utc).date().isoformat()
