@@ -1,4 +1,4 @@
-"""What docs/ says of machines and workflows is what there is."""
+"""docs/ describes the machine checks, the workflows and the commands that exist."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.test_workflows import NAMES
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
-def test_all_that_is_looked_at_is_in_the_guide_for_runners():
-    """By its name, and no name more."""
+def test_the_runner_guide_lists_every_machine_check():
+    """The names in its table are those of the checks, and its limits are theirs."""
     text = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
     table = text.split("| | refused | warned of |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| ([^|-]+) \|", table, re.MULTILINE))
-    found = {one.what.replace("GPU 0", "GPU") for one in preflight.findings(QUIET, [IDLE], "", "cuda")}
-    assert named == found
-    wrong = preflight.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
-    for gib in {re.search(r"(\d+) GiB", one.next)[1] for one in wrong if "GiB" in one.next}:
+    checks = {finding.subject.replace("GPU 0", "GPU") for finding in preflight.findings(QUIET, [IDLE], "", "cuda")}
+    assert named == checks
+    bad = preflight.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
+    for gib in {re.search(r"(\d+) GiB", finding.advice)[1] for finding in bad if "GiB" in finding.advice}:
         assert f"{gib} GiB" in table
 
 
@@ -32,12 +32,12 @@ def test_every_workflow_is_described():
     assert {name for name in NAMES if f"`{name}`" in text} == {*NAMES} - {"ci.yml"}
 
 
-def test_every_command_in_docs_is_one():
-    """With options that it has."""
-    seen = 0
+def test_every_command_line_in_docs_parses():
+    """Commands and options in shell blocks exist."""
+    lines = 0
     for path in DOCS:
         shell = "".join(re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
         for line in re.findall(r"^(?:uv run )?tensorcopy (.*)$", shell, re.MULTILINE):
-            seen += 1
+            lines += 1
             assert cli.parser().parse_args(shlex.split(line)).command, line
-    assert seen >= 6
+    assert lines >= 6

@@ -1,32 +1,33 @@
-"""What the README shows is produced, and its commands exist."""
+"""The README is up to date and short, and its commands exist."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 
 from tensorcopy import cli
-from tensorcopy.results import load
 from tensorcopy.site.docgen import build
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
 
-def test_what_docs_show_is_not_stale(monkeypatch):
+def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
     """`tensorcopy readme` would change nothing."""
     monkeypatch.chdir(ROOT)
-    documents = build.documents(load.load_results(ROOT / "results").results, cli.parser())
+    documents = build.documents(shipped_results.results, cli.parser())
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
 
 
 def test_the_readme_is_short_before_its_details():
-    """Question, command, picture, answer, table."""
+    """Question, command, picture, answer and table come first."""
     assert len(TEXT.split("## Details")[0].splitlines()) <= 70
 
 
 def commands_of(parser, name):
-    """Every command under a parser by what is typed, with its own parser."""
+    """Yield the name of every command of a parser with its own parser."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, command in action.choices.items():
@@ -34,19 +35,42 @@ def commands_of(parser, name):
                 yield from commands_of(command, f"{name} {word}".strip())
 
 
-def test_every_command_and_option_is_documented():
-    """As `tensorcopy --help` has them."""
+def options_of(command):
+    """Return the options of a command, without those for help."""
+    return [option for action in command._actions for option in action.option_strings if option not in ("-h", "--help")]
+
+
+def section_of(name):
+    """Return the section of docs/commands.md on a command."""
+    return re.split(r"^## ", COMMANDS.split(f"\n## tensorcopy {name}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def test_docs_describe_every_command_and_option():
+    """docs/commands.md has a section for every command that can be typed."""
     for name, command in commands_of(cli.parser(), ""):
-        first, _, then = name.partition(" ")
-        (row,) = [line for line in TEXT.splitlines() if line.startswith(f"| `tensorcopy {first}`")]
-        assert f"`{name}" in row or f"`{then} " in row or f"`{then}`" in row or not then, name
-        for action in command._actions:
-            for option in action.option_strings:
-                if option not in ("-h", "--help"):
-                    assert option in row, f"{name} {option}"
+        if any(isinstance(action, argparse._SubParsersAction) and action.required for action in command._actions):
+            continue  # only its subcommands can be typed
+        section = section_of(name)
+        for option in options_of(command):
+            assert f"`{option}" in section, f"{name} {option}"
+
+
+def test_the_readme_names_the_commands_a_newcomer_needs():
+    """Its examples parse, and each row begins with a command that exists."""
+    rows = re.findall(r"^\| `tensorcopy (\w+)` \| .*?`(.*?)` \|$", TEXT, re.MULTILINE)
+    assert [name for name, _ in rows] == ["advise", "plot", "compare", "dashboard"]
+    for name, example in rows:
+        assert example.startswith(f"{name} ")
+        assert cli.parser().parse_args(shlex.split(example)).command
+
+
+def test_the_readme_shows_both_first_commands():
+    """A newcomer can copy the command that measures and the one that tests."""
+    assert "pip install uv && uv run tensorcopy dashboard" in TEXT
+    assert "pip install uv && uv run pytest" in TEXT
 
 
 def test_links_lead_somewhere():
-    """Within the repository."""
+    """Links to files of the repository lead to files that exist."""
     for target in re.findall(r"\[[^\]\"]+\]\((?!http)([^)#]+)", TEXT):
         assert (ROOT / target).exists(), target
