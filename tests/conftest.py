@@ -1,4 +1,4 @@
-"""What several tests need: the shipped results, and a small result of known numbers."""
+"""Fixtures and values that several tests use: the shipped results, and small results with known numbers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,44 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
 
 import pytest
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import MARGIN
-from tensorcopy.releases import environments, uv
+from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import select
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results import load, select
+from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
+from tests import worker_in_process
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if sys.dont_write_bytecode:  # many containers ask for it; each process would then compile torch again, for two seconds
+    os.environ.update(environments.bytecode_in(ROOT / ".pytest_cache"))
+    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
+
+GOLDEN = ROOT / "tests" / "golden"
+DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
+
+
+def pass_times(factor: float, shift: int = 0) -> list[float]:
+    """Return eight times around `factor`; another `shift` gives them in another order."""
+    return [factor * (1 + DEVIATIONS[(number * 3 + shift) % 8]) for number in range(8)]
+
+
+def assert_golden(name: str, text: str) -> None:
+    """Compare `text` with tests/golden/`name`; TENSORCOPY_GOLDEN=write replaces the file, to be read before it is committed."""
+    path = GOLDEN / name
+    if os.environ.get("TENSORCOPY_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
 PROVENANCE = {
@@ -50,6 +72,71 @@ PROVENANCE = {
     "settings": {},
     "started": "2026-11-21T08:00:00+00:00",
 }
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of test processes: one for each core, at most four; two for slow tests, which start processes themselves."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(2 if "not slow" not in config.option.markexpr else 4, cores)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Run a test that measures times while no other process runs a slow test."""
+    if not item.get_closest_marker("slow"):
+        return (yield)
+    import fcntl
+
+    folder = item.config.rootpath / ".pytest_cache"
+    folder.mkdir(exist_ok=True)
+    with (folder / "queue").open("w") as queue, (folder / "running").open("w") as running:
+        fcntl.flock(queue, fcntl.LOCK_EX)  # in order of arrival: else a test that needs the machine alone would wait for all others
+        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH)
+        fcntl.flock(queue, fcntl.LOCK_UN)
+        return (yield)
+
+
+def require(condition: object, what: str) -> None:
+    """Skip the test unless `condition` is true; in CI, fail: it must not pass without the test.
+
+    what : what is missing, and the command that installs it
+    """
+    if not condition:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+@pytest.fixture(scope="session")
+def shipped_results() -> Results:
+    """The shipped results, read once in each test process. No test changes them."""
+    return load.load_results(ROOT / "results")
+
+
+SHIPPED = ROOT / "results" / "epyc-2core"
+MEASURED = [release for release in release_table.load() if list(SHIPPED.glob(f"{release.sha[:8]}-*.json"))]
+OLDEST_SHIPPED, NEWEST_SHIPPED = MEASURED[0], MEASURED[-1]
+ON_3_11 = [release for release in MEASURED if (SHIPPED / f"{release.sha[:8]}-py3.11-cuda.json").exists()]
+SHOWN = [f"{release.sha[:8]}-py3.11" for release in (ON_3_11[0], ON_3_11[-1])]  # two results: publishing all takes a minute
+
+
+@pytest.fixture
+def small_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with the results of only the oldest and the newest shipped release, as the current folder."""
+    folder = tmp_path / "results" / SHIPPED.name
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    shutil.copy(ROOT / "results" / "benchmarks.json", folder.parent)
+    for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
+        for path in SHIPPED.glob(f"{start}*.json"):
+            shutil.copy(path, folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+@pytest.fixture
+def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes run in this process, which has imported torch, instead of in another."""
+    monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
 
 
 @pytest.fixture
@@ -99,9 +186,9 @@ def results_dir(tmp_path: Path) -> Path:
 def measured_in_passes(
     folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", python: str = "3.11", **provenance: object
 ) -> Path:
-    """A result file of copies with 16 elements: for each method the factor of a microsecond that each of its passes took; its path.
+    """Write a result file of copies with 16 elements, and return its path.
 
-    A pass has three samples, a thousandth apart, with a quiet control.
+    times : by method, the microseconds of each of its passes; a pass has three samples, a thousandth apart, with a quiet control
     """
     suite = "copies.BySize.time_copy"
     (folder / machine).mkdir(parents=True, exist_ok=True)
@@ -121,7 +208,7 @@ def measured_in_passes(
         }
         for number in range(max(len(factors) for factors in times.values()))
     ]
-    row = [[median(some) for some in samples], params, "3", 0, 1.0, samples]
+    row = [[median(case) for case in samples], params, "3", 0, 1.0, samples]
     document = {
         "commit_hash": release.sha,
         "env_name": f"py{python}-cuda",
@@ -143,7 +230,7 @@ def measured_in_passes(
 
 
 def compared(before: str, after: str, folder: Path, margin: float = MARGIN):
-    """Two results by name, judged."""
+    """Return the comparison of two results by name."""
     pair = select.pair(before, after, folder)
     return comparisons.between(pair.before, pair.after, pair.beside, margin=margin)
 
@@ -163,13 +250,13 @@ SEEN = {
     "layout": "same",
     "warns": "",
     "raises": "",
-}  # of an independent tensor out of the graph
+}  # observed of an independent tensor out of the graph
 
 
 def measured(
     release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **provenance: str
 ) -> Result:
-    """A result of `release` with times by (method, numel), each known to 1 % by five passes."""
+    """Return a result of `release` with times by (method, numel), each of five passes within 1 %."""
     timings = {}
     for (method, numel), time in times.items():
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
@@ -199,32 +286,45 @@ def measured(
     )
 
 
+@dataclass(frozen=True)
+class Checkout:
+    """A copy of this checkout, with the variables of its processes."""
+
+    root: Path
+    environment: dict[str, str]
+
+    def run(self, program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run `tensorcopy` or `asv` in it."""
+        command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
+        return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="session")
-def checkout(tmp_path_factory):
-    """A copy of this checkout, as git has it, and how to run a command in it. tests/test_the_whole_way.py finds nothing installed in it."""
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A copy of this checkout in which no release is installed; tests/test_the_whole_way.py begins with it."""
     return copied(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory):
-    """Another, in which something may be installed by now."""
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A copy of this checkout in which other tests may have installed releases."""
     return copied(tmp_path_factory)
 
 
-def copied(tmp_path_factory):
+def copied(tmp_path_factory: pytest.TempPathFactory, results: Sequence[str] = SHOWN) -> Checkout:
+    """Return a copy of this checkout, as git lists it, with the shipped results whose file names begin with one of `results`."""
     if environments.expected_build() != "cuda":
-        pytest.skip("the table's numbers of PyPI's default wheels are for Linux x86-64")
+        pytest.skip("the table's sizes and SHAs are those of PyPI's default wheels for Linux x86-64")
     missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]
-    if missing:
-        give_up = pytest.fail if os.environ.get("CI") else pytest.skip  # CI must not be green without it
-        give_up(f"uv finds no Python {' and '.join(missing)} here")
+    require(not missing, f"uv finds no Python {' and '.join(missing)}: uv python install {' '.join(missing)}")
     root = tmp_path_factory.mktemp("checkout")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
+        if (ROOT / name).exists() and ((ROOT / name).parent != SHIPPED or Path(name).name.startswith(("machine", *results))):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, root / name)
     cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     home = Path.home()
     environment = {
@@ -236,9 +336,4 @@ def copied(tmp_path_factory):
         **environments.bytecode_in(tmp_path_factory.mktemp("cache")),
         "COLUMNS": "200",
     }
-
-    def run(program: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
-        return subprocess.run(command, cwd=root, env={**environment, **more}, capture_output=True, text=True, check=False)
-
-    return SimpleNamespace(root=root, run=run, environment=environment)
+    return Checkout(root, environment)

@@ -1,4 +1,4 @@
-"""Addresses: safe, distinct, and the same tomorrow."""
+"""Addresses are safe, distinct and stable."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from tests.conftest import NEW, OLD, measured
 
 
 @given(st.text())
-def test_a_part_is_safe(text):
-    """Letters, digits and three signs; never empty, never a way up."""
-    part = addresses.part(text)
-    assert re.fullmatch(r"[A-Za-z0-9._-]+", part)
-    assert part not in (".", "..")
-    assert not part.startswith(".")
+def test_a_slug_is_safe(text):
+    """It has letters, digits and three punctuation marks only, and is never empty or a parent folder."""
+    slug = addresses.slug(text)
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", slug)
+    assert slug not in (".", "..")
+    assert not slug.startswith(".")
 
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
-def test_two_texts_are_two_parts(texts):
-    """Also where what is cut off is all that differs."""
-    assert addresses.part(texts[0]) != addresses.part(texts[1])
+def test_different_texts_have_different_slugs(texts):
+    """Also when only the dropped characters differ."""
+    assert addresses.slug(texts[0]) != addresses.slug(texts[1])
 
 
-def test_addresses_are_these():
-    """Others link to them."""
-    one, other = measured(OLD, {("a", 1): 1e-6}), measured(NEW, {("a", 1): 1e-6})
+def test_addresses_are_stable():
+    """Other sites link to them."""
+    old, new = measured(OLD, {("a", 1): 1e-6}), measured(NEW, {("a", 1): 1e-6})
     elsewhere = measured(NEW, {("a", 1): 1e-6}, machine="h200", python="3.12")
     case = Case("copies.ByDtype.time_copy", (("method", "tensor"), ("numel", "131072"), ("dtype", "float16")))
     request = CopyRequest("tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")
     assert addresses.of_case("box", case) == "history/box/copies.ByDtype/tensor-131072-float16.html"
-    assert addresses.of_pair(one, other) == "compare/box/py3.11-cuda/1.0.0..2.0.0.html"
-    assert addresses.of_pair(other, elsewhere) == "compare/box..h200/py3.11-cuda..py3.12-cuda/2.0.0.html"
-    assert addresses.of_sizes(other) == "sizes/box/py3.11-cuda/2.0.0.html"
+    assert addresses.of_comparison(old, new) == "compare/box/py3.11-cuda/1.0.0..2.0.0.html"
+    assert addresses.of_comparison(new, elsewhere) == "compare/box..h200/py3.11-cuda..py3.12-cuda/2.0.0.html"
+    assert addresses.of_sizes(new) == "sizes/box/py3.11-cuda/2.0.0.html"
     assert addresses.of_request(request, 16) == "choose/cpu-tensor-own-cut-grad-16.html"
     assert addresses.of_method("detach_clone") == "methods/detach_clone.html"
     assert addresses.translated(addresses.LANDING, "ja") == "ja/index.html"
 
 
 @pytest.mark.parametrize(
-    ("here", "there", "link"),
+    ("source", "target", "link"),
     [
         ("index.html", "data.html", "data.html"),
         ("ja/index.html", "index.html", "../index.html"),
@@ -55,7 +55,7 @@ def test_addresses_are_these():
         ("compare/a/b/x.html", "history/c.html", "../../../history/c.html"),
     ],
 )
-def test_links_are_relative(here, there, link):
-    """So that a site may lie anywhere, also on a disk."""
-    assert addresses.relative(here, there) == link
-    assert str(PurePosixPath(here).parent.joinpath(link)).count("..") == link.count("..")
+def test_links_are_relative(source, target, link):
+    """The site works in any folder, also on a disk."""
+    assert addresses.relative(source, target) == link
+    assert str(PurePosixPath(source).parent.joinpath(link)).count("..") == link.count("..")

@@ -1,4 +1,4 @@
-"""What the pages say of results of known numbers."""
+"""The pages' values for results with known numbers."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from tests.conftest import NEW, OLD, SEEN, measured
 RELEASES = (OLD, NEW)
 
 
-def only(*found):
-    (machine,) = machines(found, RELEASES)
+def only(*results):
+    """Return the only machine of some results."""
+    (machine,) = machines(results, RELEASES)
     return machine
 
 
-def test_contenders_are_those_that_are_not_surely_slower():
-    """1.00 ± 1 % and 1.015 ± 1 % cannot be told apart, 1.05 can; the least is one. The judge says so."""
+def test_tied_methods_are_those_that_are_not_significantly_slower():
+    """1.00 ± 1 % and 1.015 ± 1 % are tied, 1.05 is slower; only one method is the fastest."""
     machine = only(measured(NEW, {("a", 16): 1.0e-6, ("b", 16): 1.015e-6, ("c", 16): 1.05e-6}))
     (table,) = machine.costs
     assert table.methods == ("a", "b", "c")
     assert [row[0].among_fastest for row in table.costs] == [True, True, False]
-    assert [row[0].least for row in table.costs] == [True, False, False]
+    assert [row[0].fastest for row in table.costs] == [True, False, False]
 
 
-def test_the_winner_is_surely_beaten_least_often():
-    """Of two that are so equally often, the one that is the least more often."""
+def test_the_winner_is_among_the_fastest_most_often():
+    """Of two that are among the fastest equally often, it is the one that is the fastest more often."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("b", 1): 2e-6, ("a", 16): 2e-6, ("b", 16): 1.9e-6, ("a", 128): 3e-6, ("b", 128): 4e-6}))
-    assert machine.answer() == [("code of a", "takes the least time at 2 of 3 sizes, and at 1 another is surely faster")]
+    assert machine.answer() == [("code of a", "fastest or tied with the fastest at 2 of 3 sizes; significantly slower at 1")]
     machine = only(measured(NEW, {("a", 1): 1.001e-6, ("b", 1): 1e-6}))
-    assert machine.answer() == [("code of b", "takes the least time at 1 of 1 sizes, and no copy is surely faster at any")]
+    assert machine.answer() == [("code of b", "fastest or tied with the fastest at 1 of 1 sizes")]
 
 
-def test_what_it_costs_with_grad_decides_between_equals():
-    """Of two that cannot be told apart without."""
+def test_the_time_with_grad_decides_between_tied_methods():
+    """Of two methods tied without grad, the one that is faster with grad wins."""
     result = measured(NEW, {("a", 16): 1.000e-6, ("b", 16): 1.001e-6})
     for name, time in (("a", 2e-6), ("b", 1e-6)):
         (timing_,) = measured(NEW, {(name, 16): time}).timings.values()
@@ -45,14 +46,14 @@ def test_what_it_costs_with_grad_decides_between_equals():
     assert only(result).answer()[0][0] == "code of b"
 
 
-def test_a_missing_time_is_never_the_least():
+def test_a_missing_time_is_never_the_fastest():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
-    assert machine.costs[0].costs[1][0] == Cost(None, least=False, among_fastest=False)
+    assert machine.costs[0].costs[1][0] == Cost(None, fastest=False, among_fastest=False)
 
 
-def test_a_machine_says_how_quiet_it_was():
-    """By the control beside each sample; None where none was noted."""
+def test_the_share_of_quiet_samples_is_known():
+    """It comes from the control beside each sample, and is None without a control."""
     result = measured(NEW, {("a", 1): 1e-6})
     assert only(result).quiet is None
     (case,) = result.timings
@@ -61,16 +62,16 @@ def test_a_machine_says_how_quiet_it_was():
     assert only(result).passes_of(result) == (1, 1)
 
 
-def test_the_floor_stands_beside_the_methods():
-    """memcpy of the same bytes, at each size; None where it was not measured."""
+def test_the_table_has_the_memcpy_baseline_of_each_size():
+    """It is None where memcpy was not measured."""
     result = measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6})
-    floor = Timing(1e-7, 1e-7, 1e-7)
-    result.timings[Case("floors.ByBytes.time_memcpy", (("memory", "fresh"), ("nbytes", "64")))] = floor
-    assert only(result).costs[0].floors == (None, floor)
+    memcpy = Timing(1e-7, 1e-7, 1e-7)
+    result.timings[Case("floors.ByBytes.time_memcpy", (("memory", "fresh"), ("nbytes", "64")))] = memcpy
+    assert only(result).costs[0].baselines == (None, memcpy)
 
 
 def test_the_newest_release_answers_and_history_is_in_order():
-    """Whatever order the files came in."""
+    """The order of the files does not matter."""
     times = {("a", 2**10): 1e-6}
     machine = only(measured(NEW, times), measured(OLD, times, python="3.9"), measured(NEW, times, python="3.9"))
     assert machine.newest == NEW
@@ -80,8 +81,8 @@ def test_the_newest_release_answers_and_history_is_in_order():
     assert history.at("1.0.0", "py3.11-cuda", "a") is None
 
 
-def test_a_release_of_which_a_part_was_measured_does_not_answer():
-    """Nor do its gaps take anything away: the cases and methods of the others stay."""
+def test_a_partly_measured_release_is_not_the_newest():
+    """Its gaps remove nothing: the cases and methods of other releases stay."""
     whole = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6})
     part = measured(NEW, {("a", 16): 1e-6})
     part.timings.clear()
@@ -94,15 +95,15 @@ def test_a_release_of_which_a_part_was_measured_does_not_answer():
     assert list(machine.methods) == ["a", "b"]
 
 
-def test_a_method_that_went_away_keeps_its_history():
-    """And its code."""
+def test_a_removed_method_keeps_its_history():
+    """It keeps its code too."""
     machine = only(measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6}))
     assert {case["method"] for case in machine.cases} == {"a", "b"}
     assert machine.code("b") == "code of b"
 
 
 def test_the_machine_that_measured_last_comes_first():
-    """The reader's own, after a dashboard run."""
+    """After `tensorcopy dashboard` it is the reader's own."""
     times = {("a", 1): 1e-6}
     shipped = measured(NEW, times, machine="shipped", started="2026-11-20T00:00:00+00:00")
     here = measured(NEW, times, machine="here", started="2026-11-21T00:00:00+00:00")
@@ -110,7 +111,7 @@ def test_the_machine_that_measured_last_comes_first():
 
 
 def test_a_result_of_an_unknown_release_is_not_shown():
-    """Its row may have been taken out of the table."""
+    """Its row may have been removed from the table."""
     assert machines((measured(NEW, {("a", 1): 1e-6}),), (OLD,)) == []
 
 
@@ -119,12 +120,12 @@ def test_a_result_of_an_unknown_release_is_not_shown():
     [
         ({}, "independent, out of the graph"),
         ({"shares_storage": True, "keeps_graph": True, "requires_grad": True}, "shares storage, in the graph"),
-        ({"requires_grad": True}, "independent, out of the graph, with a gradient of its own"),
-        ({"gives": "ndarray", "layout": "contiguous"}, "independent, laid out contiguous"),
+        ({"requires_grad": True}, "independent, out of the graph, requires grad itself"),
+        ({"gives": "ndarray", "layout": "contiguous"}, "independent, layout contiguous"),
         ({"warns": "UserWarning: don't"}, "independent, out of the graph, warns"),
         ({"raises": "TypeError: can't on {device}"}, "TypeError: can't on the device"),
     ],
 )
 def test_an_outcome_in_words(seen, words):
-    """As the page and the terminal have it."""
+    """The page and the terminal use the same words."""
     assert semantics_text.outcome({**SEEN, **seen}) == words

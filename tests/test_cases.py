@@ -1,4 +1,4 @@
-"""The loop that is timed: a clock per act, the tensor that was asked for, and reasons for what is left out."""
+"""The loop that is timed: seconds per call, tensors, and reasons for skipping."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch):
+def clean_state(monkeypatch):
     cases.case.cache_clear()
     cases._watch.cache_clear()
     monkeypatch.setattr(cases, "_spent", [0.0])
@@ -32,32 +32,32 @@ def fresh(monkeypatch):
 
 @pytest.fixture
 def now(monkeypatch):
-    """A wall clock that only acts move."""
+    """A wall clock that advances only when the timed code advances it."""
     moment = [0.0]
     monkeypatch.setattr(cases, "perf_counter", lambda: moment[0])
     return moment
 
 
-def test_a_sample_is_seconds_per_act(now):
-    """Acts of a millisecond read a millisecond, however many make a loop."""
-    acts = []
+def test_a_sample_is_seconds_per_call(now):
+    """Code of a millisecond gives a millisecond, whatever the number of calls."""
+    calls = []
 
-    def act(x):
-        acts.append(x)
+    def function(x):
+        calls.append(x)
         now[0] += 0.001
 
-    sample = cases.Loop("act(x)", lambda: {"act": act, "x": "x"})
-    acts.clear()
+    sample = cases.Loop("function(x)", lambda: {"function": function, "x": "x"})
+    calls.clear()
     assert sample() == pytest.approx(0.001)
-    assert len(acts) * 0.001 >= cases.LOOP_SECONDS
+    assert len(calls) * 0.001 >= cases.LOOP_SECONDS
 
 
 def test_making_a_case_takes_no_time_on_the_clock(now):
-    """Nor what calibrates its loop: `asv run --quick` takes the very first call for its sample."""
+    """Neither does calibration: `asv run --quick` uses the first call as its sample."""
 
     def body():
         now[0] += 3.0  # a CUDA context
-        suite.time(cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + 1e-6)}))
+        suite.time(cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + 1e-6)}))
 
     suite = cases.Suite()
     before = cases.clock()
@@ -65,55 +65,57 @@ def test_making_a_case_takes_no_time_on_the_clock(now):
     assert cases.clock() - before == pytest.approx(1e-6)
 
 
-def test_a_moment_aside_does_not_make_a_short_loop(now):
-    """The first loop seems long because the process was put aside; the loop becomes as long as it must all the same."""
-    acts = []
+def test_a_suspended_process_does_not_get_a_short_loop(now):
+    """A suspension during calibration does not make the loop too short."""
+    calls = []
 
-    def act():
-        acts.append(None)
-        now[0] += 1.0 if len(acts) == cases.FIRST + 1 else 1e-6
+    def function():
+        calls.append(None)
+        now[0] += 1.0 if len(calls) == cases.FIRST + 1 else 1e-6
 
-    sample = cases.Loop("act()", lambda: {"act": act})
-    acts.clear()
+    sample = cases.Loop("function()", lambda: {"function": function})
+    calls.clear()
     sample()
-    assert len(acts) * 1e-6 >= cases.LOOP_SECONDS
+    assert len(calls) * 1e-6 >= cases.LOOP_SECONDS
 
 
-def test_what_only_the_first_acts_cost_is_not_in_the_sample(now):
-    """In a process of asv's the first copies of 4 MiB find pages the kernel has yet to give, one place after the other: each then takes
-    twenty times as long. The loop must not be calibrated by them; and where a tensor was made anew, the same begins once more.
+def test_the_cost_of_the_first_calls_is_not_in_the_sample(now):
+    """Slow first calls do not calibrate the loop.
+
+    In asv's processes the first copies of 4 MiB cause page faults, and take twenty times as long. They occur again after a new tensor was
+    made.
     """
-    left = [0]
+    slow_calls = [0]
 
     def place():
-        left[0] += 2
-        return {"act": act}
+        slow_calls[0] += 2
+        return {"function": function}
 
-    def act():
-        now[0] += 2e-3 if left[0] > 0 else 1e-4
-        left[0] -= 1
+    def function():
+        now[0] += 2e-3 if slow_calls[0] > 0 else 1e-4
+        slow_calls[0] -= 1
 
-    left[0] = 5
-    sample = cases.Loop("act()", place)
-    assert sample._acts * 1e-4 >= cases.STRETCH_SECONDS
+    slow_calls[0] = 5
+    sample = cases.Loop("function()", place)
+    assert sample._calls * 1e-4 >= cases.STRETCH_SECONDS
     for _ in range(3):
         sample.move()
-        assert left[0] <= 0
-        left[0] = 0
+        assert slow_calls[0] <= 0
+        slow_calls[0] = 0
         assert sample() == pytest.approx(1e-4)
 
 
 @pytest.mark.parametrize("each", [False, True], ids=["throughput", "latency"])
-def test_a_device_is_waited_for_around_the_loop_or_after_each_act(monkeypatch, each):
-    """Throughput has two waits a sample, latency one an act besides."""
-    waited, acts = [], []
-    monkeypatch.setattr(cases.devices, "waiter", lambda device: lambda: waited.append(device))
-    sample = cases.Loop("act()", lambda: {"act": lambda: acts.append(None)}, device="cuda", each_waited_for=each)
-    waited.clear()
-    acts.clear()
+def test_a_device_is_waited_for_around_the_loop_or_after_each_call(monkeypatch, each):
+    """Throughput waits twice a sample; latency also waits after each call."""
+    waits, calls = [], []
+    monkeypatch.setattr(cases.devices, "waiter", lambda device: lambda: waits.append(device))
+    sample = cases.Loop("function()", lambda: {"function": lambda: calls.append(None)}, device="cuda", each_waited_for=each)
+    waits.clear()
+    calls.clear()
     sample()
-    assert len(acts) > 100
-    assert waited == ["cuda"] * (2 + (len(acts) if each else 0))
+    assert len(calls) > 100
+    assert waits == ["cuda"] * (2 + (len(calls) if each else 0))
 
 
 @pytest.mark.parametrize(
@@ -121,8 +123,8 @@ def test_a_device_is_waited_for_around_the_loop_or_after_each_act(monkeypatch, e
     [("contiguous", True, True), ("transposed", False, True), ("strided", False, False), ("channels_last", False, True)],
 )
 @pytest.mark.parametrize("dtype", cases.DTYPES)
-def test_a_tensor_is_what_was_asked_for(layout, contiguous, dense, dtype):
-    """Layout, dtype and number of elements, in every combination."""
+def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, dense, dtype):
+    """In every combination."""
     x = cases.tensor(2**12, dtype=dtype, layout=layout)
     assert x.numel() == 2**12
     assert x.dtype == getattr(torch, dtype)
@@ -130,8 +132,8 @@ def test_a_tensor_is_what_was_asked_for(layout, contiguous, dense, dtype):
     assert (sum((n - 1) * s for n, s in zip(x.shape, x.stride())) == x.numel() - 1) is dense
 
 
-def test_a_case_runs_on_one_thread_unless_asked():
-    """Threads are fixed when the case is made, not when the suites are imported."""
+def test_a_case_runs_on_one_thread_by_default():
+    """The number of threads is set when the case is made, not at import."""
     torch.set_num_threads(2)
     cases.case(COPIES["clone_detach"], 16)
     assert torch.get_num_threads() == 1
@@ -144,8 +146,8 @@ def test_a_case_runs_on_one_thread_unless_asked():
         ({"threads": 4096}, "4096 threads on "),
     ],
 )
-def test_what_cannot_run_is_skipped_by_name(arguments, reason):
-    """asv records it as not applicable, with the reason."""
+def test_a_case_that_cannot_run_is_skipped_with_a_reason(arguments, reason):
+    """asv records it as not applicable."""
     if arguments.get("device") and torch.xpu.is_available():
         pytest.skip("there is an xpu")
     with pytest.raises(SkipNotImplemented, match=reason):
@@ -153,60 +155,60 @@ def test_what_cannot_run_is_skipped_by_name(arguments, reason):
 
 
 def test_a_method_of_a_later_torch_is_skipped(monkeypatch):
-    """By the release it exists from."""
+    """The reason names the first release that has it."""
     monkeypatch.setattr(torch, "__version__", "1.9.0")
     with pytest.raises(SkipNotImplemented, match=r"torch.asarray\(x, copy=True\) exists from torch 1.11.0 on"):
         cases.case(ALTERNATIVES["asarray_copy"], 16)
 
 
-def test_the_shipped_results_know_the_suites_versions():
-    """`tensorcopy measure` counts passes by them: raise both, and it measures anew."""
-    known = files.suites(ROOT / "results")
-    found = {benchmark.name: benchmark.version for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
-    assert {suite: known[suite]["version"] for suite in found} == found
+def test_the_shipped_results_have_the_suites_versions():
+    """`tensorcopy measure` counts the passes of a suite's current version only."""
+    shipped = files.suites(ROOT / "results")
+    versions = {benchmark.name: benchmark.version for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
+    assert {suite: shipped[suite]["version"] for suite in versions} == versions
 
 
-def test_a_moved_case_lies_elsewhere(now):
-    """Where it lay is kept, so that the allocator cannot give the same place again."""
+def test_a_moved_case_has_another_address(now):
+    """The old tensor is kept alive, so that the allocator cannot reuse its address."""
     sample = cases.Loop("advance()", lambda: {"x": torch.ones(2**10), "advance": lambda: now.__setitem__(0, now[0] + 1e-5)})
-    paths = {sample.names["x"].data_ptr()}
+    pointers = {sample.names["x"].data_ptr()}
     for _ in range(5):
         sample.move()
-        paths.add(sample.names["x"].data_ptr())
-    assert len(paths) == 6
+        pointers.add(sample.names["x"].data_ptr())
+    assert len(pointers) == 6
 
 
-def test_a_burst_in_some_stretches_is_not_in_the_sample(now):
-    """As long as it is in fewer than half of them."""
-    stretches = []
+def test_a_burst_in_some_parts_of_a_sample_has_no_effect(now):
+    """If it affects fewer than half of the parts."""
+    calls = []
+    undisturbed = cases.STRETCH_SECONDS
 
-    def act():
-        now[0] += burst_free * (5 if len(stretches) % 10 in (2, 3, 6, 7) else 1)
-        stretches.append(None)
+    def function():
+        now[0] += undisturbed * (5 if len(calls) % 10 in (2, 3, 6, 7) else 1)
+        calls.append(None)
 
-    burst_free = cases.STRETCH_SECONDS
-    sample = cases.Loop("act()", lambda: {"act": act})
-    assert sample() == pytest.approx(burst_free)
+    sample = cases.Loop("function()", lambda: {"function": function})
+    assert sample() == pytest.approx(undisturbed)
 
 
 @pytest.mark.parametrize("share", ["0.05", "0.1"])
 @pytest.mark.parametrize("seconds", [1e-6, 1e-4, 3e-3])
-def test_a_known_slowdown_is_what_it_is_said_to_be(now, monkeypatch, share, seconds):
-    """The act is done so much more often than is counted."""
+def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, seconds):
+    """The loop makes that share of calls in addition to those it counts."""
     monkeypatch.setenv(cases.EXTRA, share)
-    sample = cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + seconds)})
+    sample = cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + seconds)})
     assert sample() == pytest.approx(seconds * (1 + float(share)))
 
 
-def test_a_floor_is_not_slowed_down(now, monkeypatch):
-    """A known slowdown stands for torch's, and a floor is not torch's: it must tell of the machine alone."""
+def test_an_injected_slowdown_does_not_apply_to_baselines(now, monkeypatch):
+    """It simulates a slower torch, and baselines measure the machine alone."""
     monkeypatch.setenv(cases.EXTRA, "0.1")
-    sample = cases.Loop("act()", lambda: {"act": lambda: now.__setitem__(0, now[0] + 1e-6)}, slowed=False)
+    sample = cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + 1e-6)}, slowed=False)
     assert sample() == pytest.approx(1e-6)
 
 
 def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
-    """asv asks every Python for every release."""
+    """asv requests every release on every Python."""
     monkeypatch.setenv("TENSORCOPY_ABSENT", "torch 1.9.1 has wheels for Python 3.7 to 3.9")
     with pytest.raises(SkipNotImplemented, match=r"3.7 to 3.9"):
         cases.case(COPIES["clone_detach"], 16)

@@ -1,8 +1,9 @@
-"""`tensorcopy check`: every promise against what the installed torch does."""
+"""`tensorcopy check`: promised semantics against the installed torch."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,76 +17,78 @@ from tensorcopy.worker.registry.methods import METHODS, exists
 
 
 @pytest.fixture(scope="module")
-def found():
-    """What this torch does, as the program hands it on."""
+def report():
+    """The report of this torch, as the probe returns it."""
     return conformance.document(tensorcopy.check(["cpu"]))
 
 
-def test_every_promise_is_kept_here(found):
-    """Of every method that this torch has, of a plain tensor and of a leaf that requires grad."""
-    assert {row["method"] for row in found["checked"]} == {name for name, method in METHODS.items() if exists(method)}
-    assert [row for row in found["checked"] if row["kept"] is not True] == []
-    assert len(found["checked"]) == 2 * len({row["method"] for row in found["checked"]})
+def test_the_installed_torch_keeps_every_promise(report):
+    """For every method it has, with a plain tensor and with a leaf that requires grad."""
+    assert {row["method"] for row in report["checked"]} == {name for name, method in METHODS.items() if exists(method)}
+    assert [row for row in report["checked"] if row["kept"] is not True] == []
+    assert len(report["checked"]) == 2 * len({row["method"] for row in report["checked"]})
 
 
-def test_a_promise_that_is_not_kept_is_seen(monkeypatch):
-    """Where somebody would promise that clone() cuts the graph; and where nobody promised, nothing is broken."""
-    before = conformance.promised
+def test_a_broken_promise_is_reported(monkeypatch):
+    """A wrong promise for clone() is broken; without a promise nothing is."""
+    original = conformance.promised
 
-    def otherwise(method, device):
-        promise = before(method, device)
+    def wrong(method, device):
+        promise = original(method, device)
         if method.name == "clone":
             return replace(promise, with_grad=replace(promise.with_grad, keeps_graph=False))
         return None if method.name == "cpu" else promise
 
-    monkeypatch.setattr(conformance, "promised", otherwise)
+    monkeypatch.setattr(conformance, "promised", wrong)
     rows = {(row.method, row.of): row.kept for row in conformance.check(["cpu"])}
     assert {row for row, kept in rows.items() if kept is False} == {("clone", "with_grad")}
     assert {row for row, kept in rows.items() if kept is None} == {("cpu", "plain"), ("cpu", "with_grad")}
 
 
-def test_the_program_tells_what_differs_and_exits_with_1(found, monkeypatch, capsys):
-    """Field by field, beside the code."""
-    spoilt = json.loads(json.dumps(found))
-    (row,) = [row for row in spoilt["checked"] if (row["method"], row["of"]) == ("clone", "with_grad")]
+def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, capsys):
+    """Field by field, with the method's code."""
+    changed = json.loads(json.dumps(report))
+    (row,) = [row for row in changed["checked"] if (row["method"], row["of"]) == ("clone", "with_grad")]
     row["promised"]["keeps_graph"], row["kept"] = False, False
-    monkeypatch.setattr(interpreters, "asked", lambda *_: spoilt)
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_: changed)
     assert main(["check"]) == 1
-    said = capsys.readouterr().out
-    assert "✗ x.clone() on cpu, of a leaf that requires grad: keeps_graph: False promised, True observed" in said
-    assert "promises are NOT kept" in said
+    output = capsys.readouterr().out
+    assert "✗ x.clone() on cpu, a leaf that requires grad: keeps_graph: False promised, True observed" in output
+    assert re.search(r": 1 of \d+ documented behaviours differ\n", output)
     assert main(["check", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out) == spoilt
+    assert json.loads(capsys.readouterr().out) == changed
 
 
-def test_the_program_says_what_torch_says(found, monkeypatch, capsys):
-    """The advice of torch.tensor(x) and the error of numpy(), word for word, and whose they are."""
-    monkeypatch.setattr(interpreters, "asked", lambda *_: found)
+def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):
+    """Warnings and errors are printed word for word, with the codes that cause them."""
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_: report)
     assert main(["check"]) == 0
-    said = capsys.readouterr().out
-    assert "torch.tensor(x): UserWarning: To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()" in said
-    assert "x.numpy(), np.array(x): RuntimeError: Can't call numpy() on Tensor that requires grad." in said
-    assert f"torch {found['torch']}, Python {found['python']}, numpy {found['numpy']}: every promise is kept\n" in said
+    output = capsys.readouterr().out
+    assert "torch.tensor(x): UserWarning: To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()" in output
+    assert "x.numpy(), np.array(x): RuntimeError: Can't call numpy() on Tensor that requires grad." in output
+    assert f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: every documented behaviour holds\n" in output
 
 
-@pytest.mark.parametrize("device", [device for device in ("cuda", "mps", "xpu") if device not in devices.available()])
-def test_a_device_that_is_not_there_is_one_line(device, capsys):
-    """In another process, and as if it were in this one."""
+@pytest.mark.parametrize("device", [device for device in devices.ACCELERATORS if device not in devices.available()])
+def test_a_missing_device_is_an_error_in_one_line(device, capsys, request):
+    """Whether the worker runs in another process, as for cuda, or in this one."""
+    if device != "cuda":
+        request.getfixturevalue("worker_here")
     assert main(["check", "--device", device]) == 2
     assert capsys.readouterr().err == (
         f"tensorcopy: there is no {device} here: got {device}; allowed: {', '.join(devices.available())}; "
-        "next: a torch that is built for it, and its driver\n"
+        "next: install a torch that is built for it, and its driver\n"
     )
 
 
 @pytest.mark.slow
 def test_the_oldest_release_keeps_its_promises(workshop):
-    """By the program, in an interpreter that knows nothing of it."""
+    """In the environment of the release, where tensorcopy is not installed."""
     from tests.test_true_numbers import OLDEST
 
     built = workshop.run("tensorcopy", "measure", OLDEST.version, "--passes", "1", "--machine", "before", "--bench", "^floors.Control")
     assert built.returncode == 0, built.stderr
     (python,) = (workshop.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
-    done = workshop.run("tensorcopy", "check", "--interpreter", str(python), "--json")
-    assert done.returncode == 0, done.stdout
-    assert json.loads(done.stdout)["torch_sha"] == OLDEST.sha
+    completed = workshop.run("tensorcopy", "check", "--interpreter", str(python), "--json")
+    assert completed.returncode == 0, completed.stdout
+    assert json.loads(completed.stdout)["torch_sha"] == OLDEST.sha

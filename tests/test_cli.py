@@ -1,15 +1,18 @@
-"""What is typed, what is seen, and the exit code."""
+"""The command line: arguments, output and exit code."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 
 import pytest
 
 from tensorcopy.cli import main
-from tests.conftest import ROOT
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -24,14 +27,14 @@ def checkout(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [["--releases", "9.9"], ["--releases", "2.7..2.5"], ["--port", "70000"]])
 def test_bad_input_is_one_line_and_exit_code_2(checkout, capsys, arguments):
-    """Before anything is installed or measured."""
+    """Nothing is installed or measured."""
     assert main(["dashboard", *arguments]) == 2
     assert LINE.match(capsys.readouterr().err)
     assert sorted(path.name for path in checkout.iterdir()) == ["asv.conf.json"]
 
 
-def test_a_port_in_use_is_said_before_minutes_of_measuring(checkout, capsys):
-    """And which one."""
+def test_a_port_in_use_is_an_error_before_anything_is_measured(checkout, capsys):
+    """The error names the port."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -42,8 +45,8 @@ def test_a_port_in_use_is_said_before_minutes_of_measuring(checkout, capsys):
     assert f"got {port}" in error
 
 
-def test_a_missing_python_is_named(checkout, capsys, monkeypatch):
-    """With how to get one."""
+def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
+    """The error shows how to install it."""
     monkeypatch.setattr("tensorcopy.releases.uv.find_python", lambda python: None)
     assert main(["dashboard", "--no-serve", "--releases", "1.9.0"]) == 2
     error = capsys.readouterr().err
@@ -52,63 +55,52 @@ def test_a_missing_python_is_named(checkout, capsys, monkeypatch):
     assert "uv python install 3.9" in error
 
 
-def test_another_folder_is_no_checkout(tmp_path, monkeypatch, capsys):
-    """asv.conf.json says where things lie."""
+def test_a_folder_without_asv_conf_json_is_no_checkout(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["dashboard"]) == 2
     assert "this is not a checkout of tensorcopy" in capsys.readouterr().err
 
 
-def test_releases_are_listed_with_what_can_be_installed_here(monkeypatch, capsys):
-    """Every row of the table, and where it was measured."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "200")
+def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_checkout, capsys):
+    """With the Pythons that it can be installed on."""
     assert main(["releases"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "torch"
-    (newest,) = [line for line in lines if line.startswith("2.15.0")]
-    assert "3.11 to 3.15" in newest
+    (newest,) = [line for line in lines if line.startswith(NEWEST_SHIPPED.version)]
+    assert " to ".join(NEWEST_SHIPPED.pythons) in newest
     assert "epyc-2core" in newest
 
 
-def test_methods_are_listed_with_what_they_do(monkeypatch, capsys):
-    """From the shipped observations: no torch is needed."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "200")
+def test_methods_lists_what_each_method_does(small_checkout, capsys):
+    """It reads the shipped observations and needs no torch."""
     assert main(["methods"]) == 0
     listed = capsys.readouterr().out
     assert re.search(r"detach_clone +x.detach\(\).clone\(\) +independent, out of the graph", listed)
     assert main(["methods", "asarray_copy"]) == 0
     listed = capsys.readouterr().out
-    assert re.search(r"1.9.0\+cu102 +3.9 +not there", listed)
-    assert re.search(r"2.15.0\+cu132 +3.11 +independent, out of the graph +independent, in the graph, warns", listed)
+    assert re.search(r"1.9.0\+cu102 +3.9 +not available", listed)
+    assert re.search(rf"{NEWEST_SHIPPED.version}\+\w+ +3.11 +independent, out of the graph +independent, in the graph, warns", listed)
 
 
-def test_a_missing_list_of_suites_is_named(tmp_path, monkeypatch, capsys):
-    """Not taken for "nothing was measured"."""
-    shutil.copytree(ROOT / "results", tmp_path / "results")
-    (tmp_path / "results" / "benchmarks.json").unlink()
-    monkeypatch.chdir(tmp_path)
+def test_a_missing_list_of_suites_is_an_error(small_checkout, capsys):
+    """It does not mean that nothing was measured."""
+    (small_checkout / "results" / "benchmarks.json").unlink()
     assert main(["methods"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)
     assert "the result file results/benchmarks.json cannot be read" in error
 
 
-def test_an_unknown_method_is_one_line(monkeypatch, capsys):
-    """With those that are known."""
-    monkeypatch.chdir(ROOT)
+def test_an_unknown_method_is_an_error_that_lists_the_methods(small_checkout, capsys):
     assert main(["methods", "klone"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)
     assert "detach_clone" in error
 
 
-def test_times_are_shown_with_their_floor(monkeypatch, capsys):
-    """From the shipped history: as time, as multiple of the floor and as bytes a second."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "200")
-    assert main(["times", "2.15.0", "--bench", "copies.BySize"]) == 0
+def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
+    """Of the shipped results: the time, its multiple of memcpy and the bytes a second."""
+    assert main(["times", NEWEST_SHIPPED.version, "--bench", "copies.BySize"]) == 0
     shown = capsys.readouterr().out
     row = re.search(r"^detach_clone +1048576 +(\S+) µs +\S+ .s … \S+ .s +(\S+) +(\S+) +(\d+) of (\d+)$", shown, re.MULTILINE)
     assert row
@@ -116,20 +108,55 @@ def test_times_are_shown_with_their_floor(monkeypatch, capsys):
     assert speed == pytest.approx(2**20 * 4 / microseconds / 1e3, rel=0.01)
     assert 0.8 < multiple < 5
     assert 1 <= judged <= passes >= 4
-    assert "The floor is the same bytes copied by the machine alone" in shown
+    assert "memcpy copies the same bytes into fresh memory without torch" in shown
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["0.4.1"], "unknown torch release: got '0.4.1'"),
-        (["--machine", "nowhere"], "no such result: got nowhere; allowed: torch 1.10.2"),
+        (["--machine", "nowhere"], "no such result: got nowhere; allowed: torch 1.9.0"),
         (["--bench", "nothing"], "no such suite was measured: got nothing; allowed: alternatives.BySize.time_alternative, "),
     ],
     ids=["release", "machine", "suite"],
 )
-def test_a_time_that_is_not_there_is_one_line(monkeypatch, capsys, arguments, said):
-    """With what is there."""
-    monkeypatch.chdir(ROOT)
+def test_a_result_that_does_not_exist_is_an_error_that_lists_the_others(small_checkout, capsys, arguments, message):
     assert main(["times", *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """Run a command in another process and return the packages that it has imported."""
+    code = (
+        "import contextlib, io, sys\n"
+        "from tensorcopy.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        f"    main({list(arguments)!r})\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    return set(done.stdout.split())
+
+
+def test_help_imports_no_other_package():
+    """So that it is printed in a tenth of a second."""
+    assert not modules_after("--help") & {"rich", "numpy", "packaging", "asv", "torch"}
+
+
+def test_compare_imports_neither_asv_nor_torch(small_checkout):
+    """They take more time to import than the comparison itself."""
+    modules = modules_after("compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version)
+    assert "numpy" in modules
+    assert not modules & {"asv", "asv_runner", "torch", "matplotlib", "jinja2"}
+
+
+def test_a_missing_package_is_one_line(monkeypatch, capsys):
+    """Also a package that tensorcopy itself requires."""
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert main(["releases"]) == 2
+    error = capsys.readouterr().err
+    assert LINE.match(error)
+    assert "got no rich.console" in error
+    assert "next: pip install rich" in error

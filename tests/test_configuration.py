@@ -1,50 +1,60 @@
-"""What asv is told of this machine."""
+"""asv's configuration and its list of machines."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from asv.config import Config
 
 from tensorcopy.asv_plugin import configuration
+from tests.conftest import ROOT
 
 
 @pytest.fixture
-def file(tmp_path, monkeypatch):
-    """asv's list of machines, in a home of its own."""
+def machine_file(tmp_path, monkeypatch):
+    """asv's list of machines, in a temporary home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path / ".asv-machine.json"
 
 
-def test_a_machine_is_registered_with_every_field(file):
-    """asv by itself would save the name and ask for the rest."""
-    configuration.register("box")
-    known = json.loads(file.read_text())["box"]
-    assert set(known) == {"machine", "os", "arch", "cpu", "num_cpu", "ram"}
-    assert all(known.values())
-    assert not any(character.isdigit() for character in known["os"])  # no kernel version: it would begin a new line on every update
+def test_registering_a_machine_fills_every_field(machine_file):
+    """`asv machine --yes` would save only the name."""
+    configuration.register_machine("box")
+    machine = json.loads(machine_file.read_text())["box"]
+    assert set(machine) == {"machine", "os", "arch", "cpu", "num_cpu", "ram"}
+    assert all(machine.values())
+    assert not any(character.isdigit() for character in machine["os"])  # a kernel version would split asv's graphs at every update
 
 
-def test_a_known_machine_stays_as_it_is(file):
-    """Its fields are somebody's choice."""
-    file.write_text(json.dumps({"box": {"machine": "box", "ram": "lots"}, "version": 1}))
-    configuration.register("box")
-    assert json.loads(file.read_text())["box"]["ram"] == "lots"
+def test_a_registered_machine_is_not_changed(machine_file):
+    """A user may have edited its fields."""
+    machine_file.write_text(json.dumps({"box": {"machine": "box", "ram": "lots"}, "version": 1}))
+    configuration.register_machine("box")
+    assert json.loads(machine_file.read_text())["box"]["ram"] == "lots"
 
 
-def test_the_only_known_machine_is_not_taken_for_another(file, monkeypatch):
-    """asv gives a host that it does not know the only entry it has; results would go under its name."""
+def test_an_unlisted_host_gets_an_entry_beside_the_only_machine(machine_file, monkeypatch):
+    """asv would store the results of an unlisted host under the only machine."""
     monkeypatch.setattr("asv.machine._get_unique_machine_name", lambda: "host")
-    file.write_text(json.dumps({"box": {"machine": "box"}, "version": 1}))
-    configuration.register("host")
-    assert json.loads(file.read_text())["host"]["machine"] == "host"
+    machine_file.write_text(json.dumps({"box": {"machine": "box"}, "version": 1}))
+    configuration.register_machine("host")
+    assert json.loads(machine_file.read_text())["host"]["machine"] == "host"
 
 
-def test_places_are_asvs(monkeypatch):
-    """From asv.conf.json of the current folder."""
-    from tests.conftest import ROOT
-
+def test_paths_come_from_asvs_configuration(monkeypatch):
+    """asv.conf.json of the current folder names them."""
     monkeypatch.chdir(ROOT)
     paths = configuration.paths()
     assert (paths.results, paths.html, paths.environments) == (ROOT / "results", ROOT / "site", ROOT / ".asv" / "env")
     assert paths.pythons == ("3.11", "3.9")
+
+
+def test_a_staging_configuration_differs_only_in_the_place_of_results(tmp_path, monkeypatch):
+    """The environments and suites remain those of this checkout."""
+    monkeypatch.chdir(ROOT)
+    path = configuration.write_staging(tmp_path / "pass")
+    monkeypatch.chdir(tmp_path)
+    conf = Config.load(str(path))
+    assert conf.results_dir == str(tmp_path / "pass" / "results")
+    assert (conf.env_dir, conf.benchmark_dir) == (str(ROOT / ".asv" / "env"), str(ROOT / "benchmarks"))

@@ -1,13 +1,15 @@
-"""An environment is what its label says, or refused."""
+"""An environment matches its release, or is refused."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, uv
+from tensorcopy.releases import environments, interpreters, uv
 from tensorcopy.releases.environments import Environment, runner
 from tests.conftest import NEW
 
@@ -18,13 +20,13 @@ def verify(**provenance):
     environments.verify(Environment(Path("/place/bin/python"), {"ledger": {**GOOD, **provenance}}), NEW, build="cuda", numpy="1.26.4")
 
 
-def test_what_was_wanted_and_came_is_accepted():
-    """The wheel's local version does not matter, its SHA does."""
+def test_a_matching_environment_is_accepted():
+    """The SHA must match; the wheel's local version need not."""
     verify()
 
 
 @pytest.mark.parametrize(
-    ("field", "came", "next"),
+    ("field", "installed", "next"),
     [
         ("torch", "2.0.1+cu117", "tensorcopy releases add 2.0.0"),
         ("torch_sha", "f" * 40, "tensorcopy releases add 2.0.0"),
@@ -33,27 +35,27 @@ def test_what_was_wanted_and_came_is_accepted():
         ("asv_runner", "0.2.5", "remove /place and repeat"),
     ],
 )
-def test_what_came_otherwise_is_refused(field, came, next):
-    """With what was wanted, what came and what to do."""
-    with pytest.raises(TensorcopyError, match=f"its {field} is not the table's: got .*; allowed: .*; next: .*{next}"):
-        verify(**{field: came})
+def test_a_differing_environment_is_refused(field, installed, next):
+    """The message has the installed value, the expected one and the remedy."""
+    with pytest.raises(TensorcopyError, match=f"its {field} differs from the table of releases: got .*; allowed: .*; next: .*{next}"):
+        verify(**{field: installed})
 
 
-def test_a_torch_of_unknown_origin_is_refused_by_name():
-    """A container's own build is in no row."""
-    with pytest.raises(TensorcopyError, match=r"this torch is no known release: got 2.9.0a0\+nv25 built from 0000"):
+def test_a_torch_that_is_not_in_the_table_is_refused():
+    """Such as the build of a container."""
+    with pytest.raises(TensorcopyError, match=r"this torch is not in the table of releases: got 2.9.0a0\+nv25 built from 0000"):
         environments.released_as({"torch": "2.9.0a0+nv25", "torch_sha": "0" * 40})
 
 
 @pytest.mark.parametrize(("backend", "build"), [("cpu", "cpu"), ("cu126", "cuda"), ("rocm6.4", "rocm"), ("xpu", "xpu")])
-def test_the_build_is_the_one_uv_is_asked_for(monkeypatch, backend, build):
-    """UV_TORCH_BACKEND is uv's own setting."""
+def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
+    """UV_TORCH_BACKEND selects the kind of wheel."""
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
     assert environments.expected_build() == build
 
 
 def test_why_a_release_cannot_be_installed(monkeypatch):
-    """No wheel for these Pythons, or none of the Pythons here."""
+    """No wheel for these Pythons, or none of the Pythons on this machine."""
     monkeypatch.setattr(uv, "find_python", lambda python: None)
     assert environments.why_not(NEW, ["3.13"]) == "torch 2.0.0 has wheels for Python 3.9 to 3.12, not for 3.13"
     assert environments.why_not(NEW, ["3.9", "3.13"]).endswith("none of 3.9 is on this machine (uv python install 3.9)")
@@ -62,20 +64,46 @@ def test_why_a_release_cannot_be_installed(monkeypatch):
 
 
 def test_preferred_pythons_come_first(monkeypatch):
-    """Then the running one, then newer ones; only those with a wheel that are here."""
+    """The running Python follows, then others that are installed and have a wheel."""
     monkeypatch.setattr(uv, "find_python", lambda python: None if python == "3.10" else Path("/python"))
     monkeypatch.setattr(environments, "this_python", lambda: "3.12")
     assert environments.pythons_for(NEW, ["3.13", "3.9"]) == ["3.9", "3.12", "3.11"]
 
 
+def interpreter(path: Path, command: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{command}\n")
+    path.chmod(0o755)
+    return path
+
+
 def test_an_interpreter_without_torch_is_refused(tmp_path):
-    """By name; and one that cannot import what it has, with its last word."""
-    python = tmp_path / "python"
-    for word, said in (
-        ("ModuleNotFoundError: No module named 'torch'", "there is no torch: got .*python without"),
-        ("ImportError: libcudart.so.11: no such file", "cannot import torch .* got ImportError: libcudart.so.11"),
-    ):
-        python.write_text(f'#!/bin/sh\necho "{word}" >&2\nexit 1\n')
-        python.chmod(0o755)
-        with pytest.raises(TensorcopyError, match=said):
-            environments.inspected(python)
+    """Python finds no installed package with the option -S."""
+    python = interpreter(tmp_path / "python", f'exec {sys.executable} -S "$@"')
+    with pytest.raises(TensorcopyError, match=r"there is no torch: got .*python.* without it; allowed: torch 1\.9 or newer"):
+        environments.inspected(python)
+
+
+def test_an_interpreter_that_cannot_import_torch_is_refused(tmp_path):
+    """The message has the last line of its error output."""
+    python = interpreter(tmp_path / "python", 'echo "ImportError: libcudart.so.11: no such file" >&2; exit 1')
+    with pytest.raises(TensorcopyError, match=r"cannot import torch .* got ImportError: libcudart.so.11"):
+        environments.inspected(python)
+
+
+def test_an_error_in_a_probe_arrives_with_its_four_parts():
+    """As JSON: the caller raises the same error as the probe."""
+    request = json.dumps({"what": "copies", "device": "tpu"})
+    with pytest.raises(TensorcopyError) as caught:
+        interpreters.run_probe(Path(sys.executable), "tensorcopy.worker.probes.size_sweep", request)
+    assert (caught.value.what, caught.value.got) == ("there is no tpu here", "tpu")
+    assert caught.value.allowed.startswith("cpu")
+
+
+def test_progress_and_result_are_read_among_other_output(tmp_path):
+    """An own operation may print, too."""
+    lines = ["a line of text", '{"share": 0.5, "doing": "round 1 of 2"}', "[1]", '{"torch": "2.0.0"}']
+    python = interpreter(tmp_path / "python", "\n".join(f"echo '{line}'" for line in lines))
+    reports = []
+    result = interpreters.run_probe(python, "probe", report_progress=lambda share, doing: reports.append((share, doing)))
+    assert reports == [(0.5, "round 1 of 2")]
+    assert result == {"torch": "2.0.0"}

@@ -1,4 +1,4 @@
-"""Our comment and our pull request on GitHub. What answers is a small server that does what GitHub's API is documented to do."""
+"""Comments and pull requests on GitHub, against a small server with GitHub's API."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tensorcopy.cli import main
 from tensorcopy.report.comparison import pr_comment
 from tensorcopy.results import load
 from tests.conftest import NEW, ROOT, measured_in_passes
-from tests.test_comment import document, left_behind, outcome
+from tests.test_pr_comment import artifact, document, pair_result
 
 HEAD, MOVED = "f" * 40, "e" * 40
 
 
 class Forge(BaseHTTPRequestHandler):
-    """The part of GitHub's REST API that is used; what it holds lies in its server's `state`."""
+    """The part of GitHub's REST API that tensorcopy uses."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -34,7 +34,7 @@ class Forge(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def given(self) -> dict[str, object]:
+    def request_body(self) -> dict[str, object]:
         return json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
 
     def pull(self, pull: dict[str, object]) -> dict[str, object]:
@@ -42,7 +42,6 @@ class Forge(BaseHTTPRequestHandler):
 
     def respond(self) -> None:
         state, path = self.server.state, urlsplit(self.path)
-        state["asked"].append((self.command, self.path))
         if self.headers.get("Authorization") != "token secret":
             self.answer({"message": "Bad credentials"}, 401)
         elif path.path == "/repos/o/r":
@@ -51,23 +50,28 @@ class Forge(BaseHTTPRequestHandler):
             head = parse_qs(path.query)["head"][0]
             self.answer([self.pull(pull) for pull in state["pulls"] if pull["head"]["label"] == head])
         elif path.path == "/repos/o/r/pulls":
-            new = self.given()
+            new = self.request_body()
             state["pulls"].append({"number": 9, "head": {"label": f"o:{new['head']}", "sha": HEAD}, **{"title": new["title"]}})
             self.answer(self.pull(state["pulls"][-1]), 201)
-        elif found := re.fullmatch(r"/repos/o/r/issues/(\d+)/comments", path.path):
+        elif match := re.fullmatch(r"/repos/o/r/issues/(\d+)/comments", path.path):
             if self.command == "POST":
-                one = {"id": len(state["comments"]) + 1, "issue": int(found[1]), "user": {"login": "github-actions[bot]", "type": "Bot"}}
-                state["comments"].append({**one, "body": self.given()["body"], "url": f"{self.server.address}/comments/{one['id']}"})
+                comment = {
+                    "id": len(state["comments"]) + 1,
+                    "issue": int(match[1]),
+                    "user": {"login": "github-actions[bot]", "type": "Bot"},
+                }
+                address = f"{self.server.address}/comments/{comment['id']}"
+                state["comments"].append({**comment, "body": self.request_body()["body"], "url": address})
                 self.answer(state["comments"][-1], 201)
             else:
-                self.answer([one for one in state["comments"] if one["issue"] == int(found[1])])
-        elif found := re.fullmatch(r"/comments/(\d+)", path.path):
-            state["comments"][int(found[1]) - 1]["body"] = self.given()["body"]
-            self.answer(state["comments"][int(found[1]) - 1])
+                self.answer([comment for comment in state["comments"] if comment["issue"] == int(match[1])])
+        elif match := re.fullmatch(r"/comments/(\d+)", path.path):
+            state["comments"][int(match[1]) - 1]["body"] = self.request_body()["body"]
+            self.answer(state["comments"][int(match[1]) - 1])
         elif path.path == "/repos/o/r/actions/workflows/pull-request.yml":
             self.answer({"id": 1, "url": f"{self.server.address}/repos/o/r/actions/workflows/1"})
         elif path.path == "/repos/o/r/actions/workflows/1/dispatches":
-            state["started"].append(self.given())
+            state["started"].append(self.request_body())
             self.answer({}, 204)
         else:
             self.answer({"message": "Not Found"}, 404)
@@ -77,12 +81,15 @@ class Forge(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def forge(tmp_path, monkeypatch):
-    """A forge with two pull requests from a fork, of which one was measured; somebody has written our marker under it."""
+    """A forge with two pull requests of a fork, of which the second was measured.
+
+    A person has copied our marker into a comment on it.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    someone = {"id": 1, "issue": 7, "user": {"login": "someone", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": "/comments/1"}
+    person = {"id": 1, "issue": 7, "user": {"login": "person", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": "/comments/1"}
     pulls = [{"number": number, "head": {"label": "fork:change", "sha": sha}} for number, sha in ((6, MOVED), (7, HEAD))]
-    server.state = {"pulls": pulls, "comments": [someone], "started": [], "asked": []}
+    server.state = {"pulls": pulls, "comments": [person], "started": []}
     Thread(target=server.serve_forever, daemon=True).start()
     event = {"head_repository": {"owner": {"login": "fork"}}, "head_branch": "change", "head_sha": HEAD, "html_url": "https://x/runs/1"}
     (tmp_path / "event.json").write_text(json.dumps({"workflow_run": event}))
@@ -99,49 +106,49 @@ def forge(tmp_path, monkeypatch):
 
 
 def test_one_comment_is_updated_in_place(forge, tmp_path, capsys):
-    """Under the pull request that GitHub names, and not over somebody who writes as we do."""
-    first = left_behind(tmp_path / "out", document(outcome(None, head=["first"])))
+    """A person's comment with our marker is not replaced."""
+    first = artifact(tmp_path / "out", document(pair_result(None, head=["first"])))
     assert main(["ci", "comment", str(first), "--post"]) == 0
-    assert "said under pull request 7" in capsys.readouterr().out
-    left_behind(tmp_path / "out", document(outcome(None, head=["second"])))
+    assert "commented on pull request 7" in capsys.readouterr().out
+    artifact(tmp_path / "out", document(pair_result(None, head=["second"])))
     assert main(["ci", "comment", str(first), "--post"]) == 0
-    someone, ours = forge.state["comments"]
-    assert someone["body"] == f"{pr_comment.MARKER} me"
+    person, ours = forge.state["comments"]
+    assert person["body"] == f"{pr_comment.MARKER} me"
     assert ours["issue"] == 7
     assert "second" in ours["body"]
     assert "first" not in ours["body"]
-    assert "[All of it](https://x/runs/1)" in ours["body"]
+    assert "](https://x/runs/1)" in ours["body"]
 
 
-def test_an_artifact_does_not_say_which_pull_request_it_is_about(forge, tmp_path):
-    """One that tries is not shown, and goes where GitHub says."""
-    left_behind(tmp_path / "out", {**document(outcome(None)), "pull_request": 6})
+def test_an_artifact_cannot_choose_its_pull_request(forge, tmp_path):
+    """If it tries, it is not shown, and GitHub's event still decides."""
+    artifact(tmp_path / "out", {**document(pair_result(None)), "pull_request": 6})
     assert main(["ci", "comment", str(tmp_path / "out"), "--post"]) == 0
     ours = forge.state["comments"][-1]
     assert ours["issue"] == 7
     assert "cannot be shown" in ours["body"]
 
 
-def test_a_head_that_moved_on_is_left_alone(forge, tmp_path, capsys):
-    """The next run speaks for it."""
+def test_a_head_that_is_no_longer_current_gets_no_comment(forge, tmp_path, capsys):
+    """The run of the new head comments."""
     forge.state["pulls"] = forge.state["pulls"][:1]
     assert main(["ci", "comment", str(tmp_path), "--post"]) == 0
-    assert "no open pull request has ffffffff as its head any more" in capsys.readouterr().out
+    assert "no comment: ffffffff is no longer the head of an open pull request" in capsys.readouterr().out
     assert len(forge.state["comments"]) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
-        ("GITHUB_TOKEN", "wrong", "GitHub refused: got 401 Bad credentials"),
+        ("GITHUB_TOKEN", "wrong", "GitHub refused the request: got 401 Bad credentials"),
         ("GITHUB_TOKEN", "", "this is not a run on GitHub"),
         ("GITHUB_EVENT_PATH", "no such file", "this is not a run of comment.yml"),
     ],
 )
-def test_what_is_missing_is_one_line(forge, tmp_path, monkeypatch, capsys, name, value, said):
+def test_a_missing_variable_or_permission_is_an_error(forge, tmp_path, monkeypatch, capsys, name, value, message):
     monkeypatch.setenv(name, value)
     assert main(["ci", "comment", str(tmp_path), "--post"]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -159,7 +166,10 @@ def repository(tmp_path, monkeypatch):
 
 
 def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
-    """The second time it grows; where nothing changed nothing is opened. Workflows are started by name: GitHub starts none by itself."""
+    """A second change updates it; without a change none is opened.
+
+    Its workflow is started, because GitHub starts none by itself.
+    """
     command = ["ci", "propose", "--branch", "releases", "--title", "torch 2.16.0", "--start", "pull-request.yml", "table.toml"]
     assert main(command) == 0
     assert "Nothing changed in table.toml" in capsys.readouterr().out
@@ -168,7 +178,7 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
         subprocess.run(["git", "checkout", "-q", "main"], check=True, capture_output=True)
         (repository / "table.toml").write_text(text)
         assert main(command) == 0
-    assert capsys.readouterr().out.splitlines() == ["pull request 9 is open", "pull request 9 has grown"]
+    assert capsys.readouterr().out.splitlines() == ["opened pull request 9", "updated pull request 9"]
     assert [pull["title"] for pull in forge.state["pulls"]] == ["torch 2.16.0"]
     assert forge.state["started"] == [{"ref": "releases", "inputs": {}}] * 2
     pushed = subprocess.run(["git", "show", "origin/releases:table.toml"], cwd=repository, capture_output=True, text=True, check=True)
@@ -177,16 +187,16 @@ def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
     assert log.stdout.splitlines() == ["torch 2.16.0"]
 
 
-def test_what_may_not_be_pushed_is_one_line(forge, repository, capsys):
+def test_a_refused_push_is_an_error(forge, repository, capsys):
     (repository / "table.toml").write_text("two")
     subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)
     assert main(["ci", "propose", "--branch", "b", "--title", "t", "table.toml"]) == 2
-    assert "git does not give the branch b at its origin" in capsys.readouterr().err
+    assert "git cannot provide the branch b at origin" in capsys.readouterr().err
 
 
-def test_results_that_wait_on_a_branch_are_not_lost(repository, tmp_path, capsys):
-    """The next run puts them in; a branch that is not there is nothing."""
-    for name, where in (("waits", repository / "results"), ("new", tmp_path / "measured")):
+def test_merge_includes_the_results_of_an_unmerged_branch(repository, tmp_path, capsys):
+    """A branch that does not exist is ignored."""
+    for name, where in (("earlier", repository / "results"), ("new", tmp_path / "measured")):
         measured_in_passes(where, NEW, {"tensor": [1.0]}, machine=name)
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["checkout", "-qb", "new-results"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "HEAD"]):
@@ -194,7 +204,7 @@ def test_results_that_wait_on_a_branch_are_not_lost(repository, tmp_path, capsys
     subprocess.run(["git", "checkout", "-q", "main"], cwd=repository, check=True, capture_output=True)
     assert not (repository / "results").exists()
     assert main(["merge", str(tmp_path / "measured"), "--also", "new-results"]) == 0
-    assert "results: 2 results are new" in capsys.readouterr().out
-    assert {one.machine for one in load.load_results(repository / "results").results} == {"waits", "new"}
+    assert "results: 2 results added" in capsys.readouterr().out
+    assert {result.machine for result in load.load_results(repository / "results").results} == {"earlier", "new"}
     assert main(["merge", str(tmp_path / "measured"), "--also", "no-such-branch"]) == 0
-    assert "2 are as they were" in capsys.readouterr().out
+    assert "2 unchanged" in capsys.readouterr().out

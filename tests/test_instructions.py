@@ -1,4 +1,4 @@
-"""Counting needs valgrind; where it is missing it is named."""
+"""Counting instructions needs valgrind, and reports where it is missing."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from tensorcopy.worker.probes import instruction_count
 
 
 @pytest.mark.parametrize(
-    ("platform", "found", "reason"),
+    ("platform", "path", "reason"),
     [
         ("darwin", "/usr/bin/valgrind", "valgrind counts on Linux only"),
-        ("linux", None, "no valgrind here: apt install valgrind, or as your system has it"),
+        ("linux", None, "no valgrind here: apt install valgrind, or your system's package"),
         ("linux", "/usr/bin/valgrind", ""),
     ],
-    ids=["another system", "not installed", "there"],
+    ids=["another system", "not installed", "installed"],
 )
-def test_what_is_missing_is_named(monkeypatch, platform, found, reason):
-    """It is an optional dependency."""
+def test_a_missing_requirement_is_named(monkeypatch, platform, path, reason):
+    """valgrind is optional."""
     monkeypatch.setattr(instruction_count.sys, "platform", platform)
-    monkeypatch.setattr(instruction_count.shutil, "which", lambda program: found)
+    monkeypatch.setattr(instruction_count.shutil, "which", lambda program: path)
     assert instruction_count.missing() == reason
 
 
-def test_without_it_nothing_is_counted(monkeypatch):
-    """One line, which the suite gives as the reason for skipping."""
+def test_counting_without_valgrind_is_an_error(monkeypatch):
+    """The suite uses the message as its reason for skipping."""
     monkeypatch.setattr(instruction_count, "missing", lambda: "no valgrind here")
     with pytest.raises(TensorcopyError, match="instructions cannot be counted: got no valgrind here; allowed: valgrind"):
         instruction_count.count()

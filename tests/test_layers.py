@@ -1,8 +1,9 @@
-"""Folders import only folders before them in the data flow; torch stays in worker/, asv in asv_plugin/."""
+"""Folders import only folders before them in the data flow; modules are short; only worker/ imports torch, only asv_plugin/ asv."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -14,13 +15,19 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "tensorcopy"
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in PACKAGE.rglob("*.py")}
+MANY_MODULES = {"site/pages": 12}  # a module for each kind of page
 FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
 def named_in(path: Path) -> set[str]:
-    """Every module that a file imports anywhere, also inside a function."""
+    """Return every module that a file imports, also inside a function."""
+    return named_in_text(path.read_text(encoding="utf-8"))
+
+
+def named_in_text(source: str) -> set[str]:
+    """Return every module that a text imports."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -29,9 +36,9 @@ def named_in(path: Path) -> set[str]:
 
 
 def imported_modules(path: Path) -> set[str]:
-    """The modules of this package that a file imports; of `from a import b` the submodule where there is one."""
+    """Return the modules of this package that a file imports; of `from a import b` the submodule `a.b` if it exists."""
     named = named_in(path) & MODULES.keys()
-    return {name for name in named if not any(other.startswith(f"{name}.") for other in named)}
+    return {name for name in named if not any(longer.startswith(f"{name}.") for longer in named)}
 
 
 def folder_of(module: str) -> str:
@@ -40,7 +47,7 @@ def folder_of(module: str) -> str:
 
 
 def folder_imports() -> dict[str, set[str]]:
-    """For each folder, the other folders that its modules import."""
+    """Return, for each folder, the other folders that its modules import."""
     imports: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
     for module, path in MODULES.items():
         if folder_of(module):
@@ -49,7 +56,7 @@ def folder_imports() -> dict[str, set[str]]:
 
 
 def imported_at_runtime(*modules: str) -> set[str]:
-    """The top-level modules that importing `modules` loads in a fresh interpreter."""
+    """Return the top-level modules that importing `modules` loads in a fresh interpreter."""
     code = f"import sys, {', '.join(modules)}; print(*{{name.split('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -59,43 +66,89 @@ def modules_of(*folders: str) -> list[str]:
     return sorted(module for module in MODULES if folder_of(module) in folders and not module.endswith("__main__"))
 
 
-def test_folders_have_an_order():
+def in_order() -> list[str]:
+    """Return the folders in the order of the table in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return [folder for folder in re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE) if folder in FOLDERS]
+
+
+def functions_of(path: Path) -> list[tuple[str, int]]:
+    """Return each function of a file by name, with its number of lines from the first decorator to its end."""
+    lengths = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            lengths.append((node.name, node.end_lineno - first + 1))
+    return lengths
+
+
+def test_folders_import_only_folders_before_them():
     """An upward import closes a circle, and graphlib names it."""
     TopologicalSorter(folder_imports()).prepare()
 
 
-def test_modules_have_an_order():
-    """No module imports itself by way of others."""
+def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports():
+    """A folder imports only folders in rows above its own; every folder has a row."""
+    order = in_order()
+    assert sorted(order) == FOLDERS
+    upward = [(folder, name) for folder, names in folder_imports().items() for name in names if order.index(name) > order.index(folder)]
+    assert upward == []
+
+
+def test_no_module_imports_itself_through_others():
     TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
 
 
+def test_no_module_is_longer_than_300_lines():
+    lengths = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in MODULES.items()}
+    assert {module: length for module, length in lengths.items() if length > 300} == {}
+
+
+def test_no_function_is_longer_than_40_lines():
+    long = {f"{module}.{name}": length for module, path in MODULES.items() for name, length in functions_of(path) if length > 40}
+    assert long == {}
+
+
+def test_the_package_has_a_dozen_entries_at_most():
+    """Modules and folders that can be imported."""
+    entries = [path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists() or path.suffix == ".py"]
+    assert len(entries) <= 12, sorted(entries)
+
+
+def test_a_folder_has_ten_modules_at_most():
+    """Modules of a folder within it do not count."""
+    for folder in {path.parent for path in MODULES.values()}:
+        modules = [path.name for path in folder.glob("*.py") if path.stem not in ("__init__", "__main__")]
+        assert len(modules) <= MANY_MODULES.get(folder.relative_to(PACKAGE).as_posix(), 10), (folder, sorted(modules))
+
+
 def test_importing_the_package_imports_neither_torch_nor_asv():
-    """`import tensorcopy` is free until one of its names is used."""
+    """`import tensorcopy` imports them when one of its names is used."""
     assert not {"torch", "numpy", "asv", "asv_runner"} & imported_at_runtime("tensorcopy")
 
 
 def test_the_worker_runs_without_asv():
     """It runs in a release's environment, where only torch, numpy and asv_runner are installed."""
-    assert not {"asv", "rich", "jsonschema"} & imported_at_runtime(*modules_of("worker"))
+    assert not {"asv", "rich", "fastjsonschema"} & imported_at_runtime(*modules_of("worker"))
 
 
 def test_everything_else_runs_without_torch():
-    """Results are read, judged and shown where torch is not installed."""
-    others = [folder for folder in FOLDERS if folder != "worker"]
-    without_extra = [module for module in modules_of(*others) if module not in ("tensorcopy.ci.github", "tensorcopy.ci.github")]
+    """Results are read, compared and shown where torch is not installed."""
+    folders = [folder for folder in FOLDERS if folder != "worker"]
+    without_extra = [module for module in modules_of(*folders) if module != "tensorcopy.ci.github"]  # needs a group of its own
     assert "torch" not in imported_at_runtime(*without_extra)
 
 
 @pytest.mark.parametrize(("package", "folder"), [("torch", "worker"), ("asv", "asv_plugin"), ("asv_runner", "asv_plugin")])
 def test_one_folder_imports_each_foreign_package(package, folder):
-    """torch in worker/, asv in asv_plugin/; the worker also asks asv_runner how it discovers a suite."""
+    """worker/ imports torch and asv_plugin/ imports asv; the worker also uses asv_runner to discover suites."""
     allowed = {folder, "worker"} if package == "asv_runner" else {folder}
     importing = {folder_of(module) for module, path in MODULES.items() if package in {name.split(".")[0] for name in named_in(path)}}
     assert importing <= allowed
 
 
 def test_the_suites_import_the_worker_only():
-    """A suite runs where the worker runs."""
+    """Both run in a release's environment."""
     for path in (ROOT / "benchmarks").glob("*.py"):
-        ours = {name for name in named_in(path) if name.startswith("tensorcopy")}
-        assert all(name.startswith(("tensorcopy.worker", "tensorcopy.errors")) for name in ours), path
+        names = {name for name in named_in(path) if name.startswith("tensorcopy")}
+        assert all(name.startswith(("tensorcopy.worker", "tensorcopy.errors")) for name in names), path

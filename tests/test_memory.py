@@ -1,4 +1,4 @@
-"""Bytes by every allocator, on the installed torch."""
+"""Allocated bytes by every allocator, on the installed torch."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NUMEL = 2**18  # 1 MiB
     ],
 )
 def test_a_copy_is_one_allocation_of_its_size(method, expected):
-    """By torch or by numpy; a view is none."""
+    """Of torch or of numpy; a view allocates nothing."""
     assert allocations.on_host(METHODS[method], torch.ones(NUMEL)) == expected
 
 
-def test_the_peak_is_what_is_held_at_once():
-    """Of three clones in a row two are alive together; added to a result that is kept, all count."""
+def test_the_peak_counts_memory_held_at_once():
+    """Of three chained clones two exist at a time; results that are kept add up."""
     chain = allocations.on_host(lambda x: x.clone().clone().clone(), torch.ones(NUMEL))
     assert (chain.nbytes, chain.peak, chain.count) == (3 * 2**20, 2 * 2**20, 3)
     assert allocations.on_host(lambda x: (x.clone(), x.detach().numpy().copy()), torch.ones(NUMEL)) == Allocations(2**21, 2**21, 2)
@@ -47,24 +47,24 @@ def test_the_peak_is_what_is_held_at_once():
         ("detach_clone", 2**20),
     ],
 )
-def test_a_device_that_is_not_there_is_counted_on(method, peak):
-    """The article's question: clone before .cpu() holds one more tensor on the GPU."""
+def test_cuda_memory_is_counted_without_a_device(method, peak):
+    """clone before .cpu() holds one more tensor on the GPU."""
     assert allocations.counted(METHODS[method].on["cuda"], NUMEL).peak == peak
 
 
-def test_the_articles_own_line_has_made_its_clone_when_it_raises():
+def test_the_articles_expression_clones_before_it_raises():
     """`x.detach().clone().numpy()` on a CUDA tensor."""
     assert allocations.counted(lambda x: x.detach().clone().numpy(), NUMEL) == Allocations(2**20, 2**20, 1)
 
 
-def test_counting_follows_what_is_freed():
-    """The dispatcher's storages die as a device's would."""
+def test_freed_storages_are_subtracted():
+    """Fake storages are freed when a device's would be."""
     chain = allocations.counted(lambda x: x.clone().clone().clone(), NUMEL)
     assert (chain.nbytes, chain.peak, chain.count) == (3 * 2**20, 2 * 2**20, 3)
 
 
-def test_an_error_of_the_method_is_not_taken_for_nothing():
-    """Only that numpy cannot read a device is expected."""
+def test_an_error_of_the_method_is_raised():
+    """Only the error that numpy cannot read a device is expected."""
     with pytest.raises(RuntimeError, match="does not belong"):
         allocations.on_host(lambda x: _fail(), torch.ones(4))
 
@@ -73,8 +73,8 @@ def _fail():
     raise RuntimeError("this does not belong here")
 
 
-def test_a_torch_that_cannot_pretend_says_so(monkeypatch):
-    """As NotImplementedError, which the suites turn into a reason for skipping."""
+def test_a_torch_without_fake_tensors_is_an_error(monkeypatch):
+    """A NotImplementedError, which the suites use as a reason for skipping."""
     monkeypatch.setattr(torch, "__version__", "2.4.1+cu124")
     with pytest.raises(NotImplementedError, match=r"from torch 2\.5 on"):
         allocations.counted(METHODS["detach_clone"], NUMEL)

@@ -1,4 +1,4 @@
-"""Operations of the reader's own: declared in a file or by a package, then measured, checked, drawn and shown like the others."""
+"""The reader's own operations, declared in a file or by a package."""
 
 from __future__ import annotations
 
@@ -12,90 +12,114 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.registry import operations
+from tensorcopy.releases import release_table
+from tensorcopy.worker.registry import operations, own
 from tests.conftest import ROOT
 
+NEWEST = release_table.load()[-1]
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 
 
 def example(folder: Path) -> Path:
-    """The guide's example, as files."""
+    """Write the guide's example into a folder."""
     (folder / operations.FILE).write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
     (folder / "mine.py").write_text(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0])
     return folder
 
 
 def package(folder: Path) -> Path:
-    """A package that is installed, as far as Python sees it, with the guide's entry point."""
+    """Write an installed package with the guide's entry point into a folder."""
     (folder / "mine.py").write_text(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0])
     points = re.findall(r'```toml\n\[project.entry-points."(.*?)"\]\n(\w+) = "(.*?)"', GUIDE)[0]
-    about = folder / "someones_copies-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: someones-copies\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[{}]\n{} = {}\n".format(*points))
+    metadata = folder / "someones_copies-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: someones-copies\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[{}]\n{} = {}\n".format(*points))
     return folder
 
 
 def tensorcopy(folder: Path, *command: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    """A command as typed in a folder that is no checkout."""
+    """Run a command in a folder that is not a checkout."""
     environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
     return subprocess.run(
         [sys.executable, "-m", "tensorcopy.cli", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path):
-    """`check` tells what it does, and holds it to its promise; `plot` has it beside the copies; `advise` among what does as asked."""
+@pytest.fixture
+def here(worker_here, tmp_path, monkeypatch, capsys):
+    """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
+
+    def forget() -> None:
+        for cached in (operations.declared, own.own_operations, own.groups):
+            cached.cache_clear()
+        sys.modules.pop("mine", None)
+
+    def run(*command: str) -> tuple[int, str, str]:
+        code = main(command)
+        return code, *capsys.readouterr()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    forget()
+    yield run
+    forget()
+
+
+def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
+    """`check` compares it with its promise, `plot` draws it, and `advise` times it."""
     example(tmp_path)
-    done = tensorcopy(tmp_path, "check", "--json")
-    assert done.returncode == 0, done.stderr
-    seen = {(row["method"], row["of"]): row for row in json.loads(done.stdout)["checked"] if row["group"] == "mine"}
-    assert {method for method, _ in seen} == {"through_list", "pinned"}
-    assert {row["kept"] for (method, _), row in seen.items() if method == "pinned"} == {True}
-    assert {row["kept"] for (method, _), row in seen.items() if method == "through_list"} == {None}
-    drawn = tensorcopy(tmp_path, "plot", "copies", "--max", "4", "--json")
-    assert {"through_list", "pinned", "detach_clone"} <= {curve["name"] for curve in json.loads(drawn.stdout)["curves"]}
-    advised = tensorcopy(tmp_path, "advise", "--requires-grad", "--numel", "64", "--json")
-    assert "mine.pinned(x)" in [choice["code"] for choice in json.loads(advised.stdout)["choices"]]
+    completed = tensorcopy(tmp_path, "check", "--json")
+    assert completed.returncode == 0, completed.stderr
+    rows = {(row["method"], row["of"]): row for row in json.loads(completed.stdout)["checked"] if row["group"] == "mine"}
+    assert {method for method, _ in rows} == {"through_list", "pinned"}
+    assert {row["kept"] for (method, _), row in rows.items() if method == "pinned"} == {True}
+    assert {row["kept"] for (method, _), row in rows.items() if method == "through_list"} == {None}
+    _, drawn, _ = here("plot", "copies", "--max", "4", "--json")
+    assert {"through_list", "pinned", "detach_clone"} <= {curve["name"] for curve in json.loads(drawn)["curves"]}
+    _, advised, _ = here("advise", "--requires-grad", "--numel", "64", "--json")
+    assert "mine.pinned(x)" in [choice["code"] for choice in json.loads(advised)["choices"]]
 
 
-def test_an_installed_package_declares_its_own(tmp_path):
-    """By an entry point; its name is the group."""
+def test_an_installed_package_declares_operations(tmp_path):
+    """With an entry point; the group is the package's name."""
     folder = package(tmp_path)
-    done = tensorcopy(Path.home(), "check", "--json", path=str(folder))
-    assert done.returncode == 0, done.stderr
-    rows = [row for row in json.loads(done.stdout)["checked"] if row["method"] == "through_list"]
+    completed = tensorcopy(Path.home(), "check", "--json", path=str(folder))
+    assert completed.returncode == 0, completed.stderr
+    rows = [row for row in json.loads(completed.stdout)["checked"] if row["method"] == "through_list"]
     assert {row["group"] for row in rows} == {"someones_copies"}
     assert {row["code"] for row in rows} == {"mine.through_list(x)"}
 
 
-def test_a_broken_promise_is_seen(tmp_path):
-    """It is the reader's own that `check` then names."""
+def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
+    """`check` prints the operation's code."""
     example(tmp_path)
     text = (tmp_path / operations.FILE).read_text()
     (tmp_path / operations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
-    done = tensorcopy(tmp_path, "check")
-    assert done.returncode == 1
-    assert "✗ mine.pinned(x) on cpu, of a plain tensor: shares_storage: True promised, False observed" in done.stdout
+    code, out, _ = here("check")
+    assert code == 1
+    assert "✗ mine.pinned(x) on cpu, a plain tensor: shares_storage: True promised, False observed" in out
 
 
 @pytest.mark.parametrize(
     ("row", "text"),
     [
         ('name = "a"', "an operation without code"),
-        ('name = "A b"\ncode = "x"', "small letters"),
-        ('name = "a"\ncode = "x"\ngroup = "copy"', "a group of your own"),
+        ('name = "A b"\ncode = "x"', "lowercase letters"),
+        ('name = "a"\ncode = "x"\ngroup = "copy"', "a group that is not one of the registry's"),
         ('name = "a"\ncode = "x"\nbeside = "cakes"', "copies or conversions"),
         ('name = "a"\ncode = "x"\ncolour = "red"', "got colour; allowed: name, code"),
-        ('name = "a"\ncode = "x"\nimports = "mine"', "an array of text"),
-        ("name = 1", "got name = 1; allowed: text"),
-        ('name = "a"\ncode = "x"\n[[operation]]\nname = "a"\ncode = "x"', "two operations have one name"),
+        ('name = "a"\ncode = "x"\nimports = "mine"', "an array of strings"),
+        ("name = 1", "got name = 1; allowed: a string"),
+        ('name = "a"\ncode = "x"\n[[operation]]\nname = "a"\ncode = "x"', "two operations have the same name"),
         ('name = "a', "is refused"),
     ],
 )
-def test_a_file_that_is_not_as_it_should_be_is_refused(tmp_path, monkeypatch, row, text):
-    """With what was got and what is allowed, before anything is measured."""
+def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
+    """The message has the value and what is allowed."""
     (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
     monkeypatch.chdir(tmp_path)
     operations.declared.cache_clear()
@@ -111,33 +135,45 @@ def test_a_file_that_is_not_as_it_should_be_is_refused(tmp_path, monkeypatch, ro
     ("row", "text"),
     [
         ('name = "detach"\ncode = "x"', "an operation has the name of another: got detach"),
+        ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
         ('name = "floor"\ncode = "x.clone()"', "an operation has the name of another: got floor"),
         ('name = "a"\ncode = "nowhere.copy(x)"\nimports = ["nowhere"]', "the operation a cannot be imported: got nowhere: No module named"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
         ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),
     ],
 )
-def test_an_operation_that_cannot_be_had_is_said_in_one_line(tmp_path, row, text):
+def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
     (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
-    done = tensorcopy(tmp_path, "check")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"tensorcopy: {text}")
+    code, _, err = here("check")
+    assert code == 2
+    assert err.startswith(f"tensorcopy: {text}")
 
 
-def test_without_any_there_is_none():
-    """Nothing is handed on, and the suites are those of the checkout."""
+def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
+    """The file is read when an own operation is first used, not at import."""
+    (tmp_path / operations.FILE).write_text('[[operation]]\nname = "A b"\n')
+    code = "from tensorcopy import COPIES; from tensorcopy.worker.registry import own; print(len(COPIES)); own.own_operations()"
+    completed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.stdout == "5\n"
+    assert "tensorcopy.toml is refused: got an operation without code" in completed.stderr
+
+
+def test_without_declarations_nothing_is_handed_to_processes():
+    """Neither by a variable nor as suites."""
     assert operations.declared() == ()
     assert operations.variables() == {}
 
 
 @pytest.mark.slow
 def test_an_operation_is_measured_and_shown(workshop):
-    """In a release's own environment, into results, and on the site under its own group."""
+    """In a release's environment, in results, and on the site under its group."""
     example(workshop.root)
-    known = workshop.root / "results" / "benchmarks.json"
-    before = known.read_text()
+    path_of_suites = workshop.root / "results" / "benchmarks.json"
+    before = path_of_suites.read_text()
     try:
-        run = workshop.run("tensorcopy", "measure", "2.15.0", "--machine", "box", "--passes", "1", "--bench", r"^own\.BySize(?!.*16777216)")
+        run = workshop.run(
+            "tensorcopy", "measure", NEWEST.version, "--machine", "box", "--passes", "1", "--bench", r"^own\.BySize(?!.*16777216)"
+        )
         assert run.returncode == 0, run.stdout + run.stderr
         (path,) = (workshop.root / "results" / "box").glob("*-py3.11-*.json")
         document = json.loads(path.read_text())
@@ -146,12 +182,12 @@ def test_an_operation_is_measured_and_shown(workshop):
         published = workshop.run("asv", "publish")
         assert published.returncode == 0, published.stdout + published.stderr
         site = workshop.root / "site"
-        for page in ("methods/pinned.html", "history/box/own.BySize/pinned-1024.html", "sizes/box/py3.11-cuda/2.15.0.html"):
+        for page in ("methods/pinned.html", "history/box/own.BySize/pinned-1024.html", f"sizes/box/py3.11-cuda/{NEWEST.version}.html"):
             assert "mine.pinned(x)" in re.sub(r"<.*?>", "", (site / page).read_text()), page
-        assert "mine: own operations on cpu" in (site / "sizes/box/py3.11-cuda/2.15.0.html").read_text()
+        assert "mine: own operations on cpu" in (site / f"sizes/box/py3.11-cuda/{NEWEST.version}.html").read_text()
         assert "mine.through_list(x)" in re.sub(r"<.*?>", "", (site / "semantics.html").read_text())
     finally:
         for name in (operations.FILE, "mine.py"):
             (workshop.root / name).unlink()
         shutil.rmtree(workshop.root / "results" / "box", ignore_errors=True)
-        known.write_text(before)  # other tests use this checkout too
+        path_of_suites.write_text(before)  # other tests use this checkout, too

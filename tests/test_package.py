@@ -1,4 +1,4 @@
-"""The package: a wheel with what it needs and no more, which checks, advises and plots beside any torch that people have."""
+"""The package: a wheel without extras that checks, advises and plots beside any installed torch."""
 
 from __future__ import annotations
 
@@ -10,26 +10,44 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tensorcopy import cli
 from tensorcopy.releases import release_table, uv
-from tests.conftest import ROOT
+from tensorcopy.worker import toml
+from tests.conftest import ROOT, require
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = toml.load(ROOT / "pyproject.toml")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-ALONE = """
-import sys
-sys.modules.update(dict.fromkeys({absent!r}))  # as if they were not installed
+WITHOUT_EXTRAS = """
+import contextlib, io, json, sys
+absent, commands = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(absent))  # as if they were not installed
 from tensorcopy import cli
-sys.exit(cli.main({command!r}))
+from tensorcopy.releases import interpreters
+from tests import worker_in_process
+
+interpreters.run_probe = worker_in_process.run_probe
+for command in commands:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            code = cli.main(command)
+        except SystemExit as exit:
+            code = exit.code
+    print(json.dumps({"code": code or 0, "out": out.getvalue(), "err": err.getvalue()}))
 """
+
+READERS = [["--version"], ["check"], ["plot", "copies", "--max", "4"], ["advise", "--numel", "16"], ["advise", "--shipped"], ["--help"]]
+OTHERS = {
+    ("dashboard", "--no-serve"): "dashboard",
+    ("compare", "2.14.1", "2.15.0"): "dashboard",
+    ("history", "--values", "VALUES"): "dashboard",
+    ("measure", "2.15.0"): "dashboard",
+    ("machine",): "dashboard",
+    ("plot", "copies", "-o", "x.svg"): "plot",
+}
 
 TORCHLESS = """
 import sys
@@ -43,45 +61,36 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-def alone(*command: str, absent: tuple[str, ...] = (*cli.DASHBOARD, "matplotlib")) -> subprocess.CompletedProcess[str]:
-    """A command where nothing is installed but what `pip install tensorcopy` brings, and torch."""
-    code = ALONE.format(absent=absent, command=list(command))
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [("--version",), ("check",), ("plot", "copies", "--max", "4"), ("advise", "--numel", "16"), ("advise", "--shipped"), ("--help",)],
-    ids=" ".join,
-)
-def test_the_reader_s_own_commands_need_no_extra(command):
-    done = alone(*command)
+@pytest.fixture(scope="module")
+def without_extras(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    """Exit code and output of each command, with torch and the packages that `pip install tensorcopy` installs and no others."""
+    commands = [*READERS, *map(list, OTHERS)]
+    absent = {*cli.DASHBOARD, "matplotlib"} - {"filelock", "jinja2", "markupsafe"}  # torch installs these
+    values = tmp_path_factory.mktemp("values") / "values.json"
+    values.write_text("[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]")
+    arguments = json.dumps([sorted(absent), commands]).replace("VALUES", str(values))
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    return dict(zip(map(" ".join, commands), map(json.loads, done.stdout.splitlines()), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("command", "extra"),
-    [
-        (("dashboard", "--no-serve"), "dashboard"),
-        (("compare", "2.14.1", "2.15.0"), "dashboard"),
-        (("history", "--values", "x.json"), "dashboard"),
-        (("measure", "2.15.0"), "dashboard"),
-        (("machine",), "dashboard"),
-        (("plot", "copies", "-o", "x.svg"), "plot"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else value[0],
-)
-def test_any_other_command_says_which_extra_it_needs(command, extra):
-    """In one line, with exit code 2, before anything is done."""
-    done = alone(*command)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("tensorcopy: ")
-    assert f"tensorcopy[{extra}]" in done.stderr.splitlines()[-1]
+@pytest.mark.parametrize("command", [" ".join(command) for command in READERS])
+def test_the_readers_own_commands_need_no_extra(without_extras, command):
+    done = without_extras[command]
+    assert done["code"] == 0, done["err"]
+    assert done["out"]
 
 
-def test_without_torch_that_is_said(tmp_path):
-    """Of a Python that has this package and no torch."""
+@pytest.mark.parametrize(("command", "extra"), [(" ".join(command), extra) for command, extra in OTHERS.items()])
+def test_any_other_command_names_the_extra_it_needs(without_extras, command, extra):
+    """The error is one line, with exit code 2, before the command does anything."""
+    done = without_extras[command]
+    assert done["code"] == 2, done["err"]
+    assert done["err"].startswith("tensorcopy: ")
+    assert f"tensorcopy[{extra}]" in done["err"].splitlines()[-1]
+
+
+def test_a_python_without_torch_is_an_error(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(TORCHLESS)
     done = subprocess.run(
         [sys.executable, "-m", "tensorcopy.cli", "check"],
@@ -95,21 +104,28 @@ def test_without_torch_that_is_said(tmp_path):
     assert "there is no torch: got" in done.stderr
 
 
-def test_each_extra_s_packages_are_known_by_the_names_they_are_imported_under():
-    """So that whichever is missing, it is said what brings it."""
-    brought = {re.split(r"[\[=<>~!; ]", one)[0] for one in PROJECT["project"]["optional-dependencies"]["dashboard"]}
+def test_the_cli_lists_the_import_names_of_the_dashboard_extra():
+    """With them it names the extra when a package is missing."""
+    packages = {re.split(r"[\[=<>~!; ]", line)[0] for line in PROJECT["project"]["optional-dependencies"]["dashboard"]}
     names = {"asv-tachyon": "asv_tachyon", "markdown-it-py": "markdown_it", "mdit-py-plugins": "mdit_py_plugins", "nvidia-ml-py": "pynvml"}
-    assert {names.get(one, one) for one in brought} == set(cli.DASHBOARD)
+    assert {names.get(package, package) for package in packages} == set(cli.DASHBOARD)
 
 
-def test_a_fault_of_the_program_is_none_of_the_reader_s():
-    """A module of ours that is missing is no package to install."""
-    with pytest.raises(KeyError):
-        cli.missing("tensorcopy.nowhere")
+@pytest.mark.parametrize("module", ["tensorcopy.nowhere", "json.nowhere", ""])
+def test_a_missing_module_of_ours_or_of_python_is_raised_again(module):
+    """It is a fault of the program, and no package to install."""
+    with pytest.raises(ModuleNotFoundError):
+        cli.missing(ModuleNotFoundError(name=module))
 
 
-def test_the_repository_is_as_scientific_python_asks():
-    """But for what pyproject.toml leaves out, each with its reason."""
+@pytest.mark.parametrize(("module", "command"), [("scipy.stats", "tensorcopy[dashboard]"), ("rich", "pip install rich")])
+def test_a_missing_package_is_an_error_that_shows_how_to_install_it(module, command):
+    """Also a package that no extra has."""
+    assert command in str(cli.missing(ModuleNotFoundError(name=module)))
+
+
+def test_the_repository_follows_the_guide_of_scientific_python():
+    """Except for the rules that pyproject.toml ignores, each with its reason."""
     done = subprocess.run([sys.executable, "-m", "repo_review", str(ROOT)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
     assert len(PROJECT["tool"]["repo-review"]["ignore"]) <= 5
@@ -119,57 +135,56 @@ def test_the_repository_is_as_scientific_python_asks():
 def wheel(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(out), str(ROOT)], check=True)
-    (found,) = out.glob("*.whl")
-    return found
+    (path,) = out.glob("*.whl")
+    return path
 
 
 @pytest.mark.slow
 def test_the_wheel_has_the_package_and_nothing_else(wheel):
-    """Typed, with its tables and templates; no results, no suites, no tests."""
+    """It has types, tables and templates, but no results, suites or tests."""
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tensorcopy"}
-    there = {
+    files = {
         path.relative_to(ROOT).as_posix() for path in (ROOT / "tensorcopy").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     }
-    assert there == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
-    assert "tensorcopy/py.typed" in there
+    assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
+    assert "tensorcopy/py.typed" in files
     assert wheel.stat().st_size < 500_000
 
 
-def releases_for(python: str) -> list[release_table.Release]:
-    """The oldest and the newest torch that there is for a Python."""
-    found = [release for release in release_table.load() if release.kind == "release" and release.runs_on(python)]
-    return [found[0], found[-1]]
-
-
 @pytest.fixture
-def room(tmp_path):
-    """A folder that is gone afterwards, whatever happens: 4 GB, and there are eight of these."""
+def folder(tmp_path):
+    """A folder that is removed after the test: torch takes 4 GB."""
     yield tmp_path
     shutil.rmtree(tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize("age", [0, -1], ids=["oldest", "newest"])
-def test_the_wheel_works_beside_a_torch(wheel, room, python, age):
-    """Installed as people do, from the wheel, on each Python with the oldest and the newest torch that goes with it."""
-    release = releases_for(python)[age]
-    if uv.find_python(python) is None:
-        give_up = pytest.fail if os.environ.get("CI") else pytest.skip  # CI must not be green without it
-        give_up(f"uv finds no Python {python} here")
-    place = {**os.environ, "UV_CACHE_DIR": str(room / "cache"), "PYTHONPATH": ""}  # of its own, so that the disk is given back
+def install(python: str, age: str) -> Any:
+    """The oldest on the oldest Python and the newest on the Python of the tests are slow tests; all others are the weekly matrix."""
+    in_ci = (python, age) in ((PYTHONS[0], "oldest"), ("3.11", "newest"))
+    return pytest.param(python, age, marks=pytest.mark.slow if in_ci else pytest.mark.matrix, id=f"{age} on {python}")
+
+
+@pytest.mark.parametrize(("python", "age"), [install(python, age) for python in PYTHONS for age in ("oldest", "newest")])
+def test_the_wheel_works_beside_a_torch(wheel, folder, request, python, age):
+    """Installed from the wheel beside the oldest or the newest torch that this Python has."""
+    require(uv.find_python(python), f"uv finds no Python {python}: uv python install {python}")
+    releases = [release for release in release_table.load() if release.kind == "release" and release.runs_on(python)]
+    release = releases[0 if age == "oldest" else -1]
+    variables = {**os.environ, "PYTHONPATH": ""}
+    if request.node.get_closest_marker("matrix"):
+        variables["UV_CACHE_DIR"] = str(folder / "cache")  # removed too: six releases of torch do not fit on a runner's disk
 
     def run(*command: str) -> str:
-        done = subprocess.run(command, cwd=room, env=place, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    run("uv", "venv", "--quiet", "--no-project", "--python", python, "there")
-    interpreter = str(uv.interpreter(room / "there"))
+    run("uv", "venv", "--quiet", "--no-project", "--python", python, "environment")
+    interpreter = str(uv.interpreter(folder / "environment"))
     run("uv", "pip", "install", "--quiet", "--python", interpreter, str(wheel), *release.requirements(python))
     installed = run("uv", "pip", "list", "--python", interpreter)
-    assert not re.search(r"^(asv|scipy|jsonschema|matplotlib) ", installed, re.MULTILINE)
+    assert not re.search(r"^(asv|scipy|fastjsonschema|matplotlib) ", installed, re.MULTILINE)
     program = str(Path(interpreter).with_name("tensorcopy"))
     checked = json.loads(run(program, "check", "--json", "--device", "cpu"))
     assert checked["torch"].startswith(release.version)

@@ -1,30 +1,47 @@
-"""How long it will still take."""
+"""The progress of a job and its remaining time."""
 
 from __future__ import annotations
 
-from tensorcopy.measure.progress import Stage, progress
+import pytest
 
-STEPS = [Stage("installing", 40.0), Stage("measuring", 80.0), Stage("publishing", 5.0)]
+from tensorcopy.measure.progress import Progress, Reporter, Stage, progress
+
+STAGES = [Stage("installing", 40.0), Stage("measuring", 80.0), Stage("publishing", 5.0)]
 
 
-def test_expectations_hold_until_the_pace_is_known():
-    """Ten seconds into the installation, all the rest is as expected."""
-    now = progress(STEPS, 0, 0.0, 10.0)
+def test_expected_times_hold_until_the_pace_is_known():
+    """Ten seconds into the installation, the rest takes as long as expected."""
+    now = progress(STAGES, 0, 0.0, 10.0)
     assert (now.doing, now.done, now.remaining) == ("installing", 0.0, 30.0 + 85.0)
 
 
-def test_then_the_own_pace_counts():
-    """A quarter done after 40 s: 120 s more, and the publishing."""
-    now = progress(STEPS, 1, 0.25, 40.0, ": copies.BySize")
+def test_a_known_pace_replaces_the_expected_time():
+    """A quarter done after 40 s: 120 s remain, and publishing."""
+    now = progress(STAGES, 1, 0.25, 40.0, "copies.BySize")
     assert (now.doing, now.done, now.remaining) == ("measuring: copies.BySize", 60 / 125, 120.0 + 5.0)
 
 
-def test_a_step_that_takes_longer_never_promises_the_past():
-    """Two minutes into forty seconds, it still says a second."""
-    assert progress(STEPS, 0, 0.0, 120.0).remaining == 1.0 + 85.0
+def test_the_remaining_time_of_a_stage_is_at_least_one_second():
+    """Two minutes into a stage of forty seconds, one second remains."""
+    assert progress(STAGES, 0, 0.0, 120.0).remaining == 1.0 + 85.0
 
 
-def test_the_end_is_the_end():
-    """All done, nothing left."""
-    now = progress(STEPS, 2, 1.0, 5.0)
+def test_a_finished_job_has_no_remaining_time():
+    """All is done after the last stage."""
+    now = progress(STAGES, 2, 1.0, 5.0)
     assert (now.done, now.remaining) == (1.0, 0.0)
+
+
+def test_a_reporter_passes_the_progress_on():
+    """The callback gets the stage's name and the detail."""
+    reports: list[Progress] = []
+    Reporter(STAGES, reports.append).at(1, 0.25, 40.0, "copies.BySize")
+    assert reports == [progress(STAGES, 1, 0.25, 40.0, "copies.BySize")]
+
+
+@pytest.mark.parametrize(("elapsed", "share"), [(10.0, 0.25), (36.0, 0.9), (400.0, 0.9)])
+def test_a_stage_without_a_share_advances_by_its_expected_time(elapsed, share):
+    """It never reaches the end before it has ended."""
+    reports: list[Progress] = []
+    Reporter(STAGES, reports.append).waiting_at(0, 0.0, elapsed)
+    assert reports[0].done == share * 40 / 125

@@ -1,4 +1,4 @@
-"""Which machine is measured, which is warned of and which is refused, and by which name."""
+"""Which findings about a machine are warnings and which are refused."""
 
 from __future__ import annotations
 
@@ -19,73 +19,73 @@ IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), 
 
 
 def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cuda") -> dict[str, Level]:
-    """By what was looked at, where it is not fine."""
-    found = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver shows no GPU", device)
-    assert all(bool(one.next) == (one.level is not Level.FINE) for one in found)
-    return {one.what: one.level for one in found if one.level is not Level.FINE}
+    """Return the findings that are not OK, by subject."""
+    findings = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device)
+    assert all(bool(finding.advice) == (finding.level is not Level.OK) for finding in findings)
+    return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
 
-def test_a_quiet_machine_is_fit():
+def test_a_quiet_machine_has_no_warning():
     assert levels() == {}
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "level"),
+    ("change", "subject", "level"),
     [
-        ({"busy": 0.3, "busiest": ("cc1plus",)}, "other load", Level.WARNED),
+        ({"busy": 0.3, "busiest": ("cc1plus",)}, "other load", Level.WARNING),
         ({"busy": 0.9, "busiest": ("cc1plus",)}, "other load", Level.REFUSED),
         ({"memory": GIB}, "memory", Level.REFUSED),
-        ({"disk": GIB}, "disk", Level.WARNED),
-        ({"governor": "powersave"}, "frequency", Level.WARNED),
-        ({"battery": True}, "power", Level.WARNED),
+        ({"disk": GIB}, "disk", Level.WARNING),
+        ({"governor": "powersave"}, "frequency", Level.WARNING),
+        ({"battery": True}, "power", Level.WARNING),
     ],
 )
-def test_what_is_wrong_with_a_host_is_named(change, what, level):
-    assert levels(replace(QUIET, **change)) == {what: level}
+def test_a_disturbed_host_is_reported(change, subject, level):
+    assert levels(replace(QUIET, **change)) == {subject: level}
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "level"),
+    ("change", "subject", "level"),
     [
-        ({"busy": 0.5, "others": ("python",)}, "GPU 0 load", Level.REFUSED),
-        ({"others": ("python",)}, "GPU 0 load", Level.WARNED),
+        ({"busy": 0.5, "processes": ("python",)}, "GPU 0 load", Level.REFUSED),
+        ({"processes": ("python",)}, "GPU 0 load", Level.WARNING),
         ({"memory": GIB}, "GPU 0 memory", Level.REFUSED),
-        ({"slowed": ("heat",)}, "GPU 0 clock", Level.WARNED),
-        ({"persistent": False}, "GPU 0 driver", Level.WARNED),
-        ({"divided": True}, "GPU 0", Level.WARNED),
+        ({"slowed_by": ("heat",)}, "GPU 0 clock", Level.WARNING),
+        ({"persistent": False}, "GPU 0 driver", Level.WARNING),
+        ({"divided": True}, "GPU 0", Level.WARNING),
     ],
 )
-def test_what_is_wrong_with_a_gpu_is_named(change, what, level):
-    """And is nothing to somebody who measures the CPU."""
-    assert levels(gpus=[replace(IDLE, **change)]) == {what: level}
+def test_a_disturbed_gpu_is_reported(change, subject, level):
+    """For measuring the CPU it does not matter."""
+    assert levels(gpus=[replace(IDLE, **change)]) == {subject: level}
     assert levels(gpus=[replace(IDLE, **change)], device="cpu") == {}
 
 
-def test_without_a_gpu_cuda_is_refused_and_the_cpu_is_not():
+def test_without_a_gpu_only_cuda_is_refused():
     assert levels(gpus=[]) == {"GPU": Level.REFUSED}
     assert levels(gpus=[], device="cpu") == {}
 
 
-def test_this_machine_is_seen_as_it_is():
-    """Somebody else's work is noticed, by its name."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+def test_the_host_probe_reports_another_busy_process():
+    """Its name is listed, and its load counts."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            seen = host_probe.host(Path("no/such/folder"))
+            host = host_probe.host(Path("no/such/folder"))
         finally:
-            other.kill()
-    assert seen.busy > 0.5 / seen.cores
-    assert any(name.startswith("python") for name in seen.busiest)
-    assert 0 < seen.memory < 2**50
-    assert 0 < seen.disk < 2**60
+            busy.kill()
+    assert host.busy > 0.5 / host.cores
+    assert any(name.startswith("python") for name in host.busiest)
+    assert 0 < host.memory < 2**50
+    assert 0 < host.disk < 2**60
 
 
-def test_no_driver_is_a_reason(capsys):
-    """Where there is a GPU, its readings are numbers of one."""
+def test_the_gpu_probe_returns_gpus_or_a_reason(capsys):
+    """The readings of a GPU are plausible."""
     gpus, reason = host_probe.gpus()
     if not gpus:
         assert reason
         assert main(["machine", "--device", "cuda"]) == 1
-        assert f"this machine is not fit to be measured, GPU: {reason}; next: " in capsys.readouterr().err
+        assert f"this machine is unfit for measuring, GPU: {reason}; next: " in capsys.readouterr().err
     for gpu in gpus:
         assert gpu.memory > 0
-        assert 0 < gpu.clock <= gpu.most_clock
+        assert 0 < gpu.clock <= gpu.max_clock

@@ -1,4 +1,4 @@
-"""The table of releases."""
+"""The table of torch releases."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ from tensorcopy.releases import release_table
 from tests.conftest import NEW
 
 
-def versions(chosen):
-    return [release.version for release in chosen]
+def versions(releases):
+    return [release.version for release in releases]
+
+
+ROWS = release_table.load()
+NEWEST = ROWS[-1]
 
 
 def test_the_table_has_every_minor_release_in_order_of_version():
-    """1.9 to 2.15, and the article's 1.9.0 beside 1.9.1."""
-    minors = [f"1.{n}" for n in range(9, 14)] + [f"2.{n}" for n in range(16)]
+    """From 1.9 on, and the article's 1.9.0 in addition to 1.9.1."""
     listed = versions(release_table.load())
-    assert list(dict.fromkeys(".".join(version.split(".")[:2]) for version in listed)) == minors
+    minors = list(dict.fromkeys(map(release_table.minor, listed)))
+    assert minors == [(1, n) for n in range(9, 14)] + [(2, n) for n in range(len(minors) - 5)]
+    assert minors[-1] >= (2, 15)
     assert listed[:2] == ["1.9.0", "1.9.1"]
     assert listed == sorted(listed, key=Version)
 
 
-def test_every_sha_is_another():
-    """It is the commit's name to asv, eight digits of it a file's."""
+def test_shas_are_unique():
+    """asv names commits by SHA, and result files by its first eight digits."""
     shas = [release.sha[:8] for release in release_table.load()]
     assert len(set(shas)) == len(shas)
 
 
 def test_one_numpy_wherever_possible():
-    """So that numpy is no part of the story: a later one only on Pythons for which 1.26.4 has no wheel."""
+    """A later numpy is used only on Pythons for which 1.26.4 has no wheel."""
     assert {release.numpy for release in release_table.load()} == {"1.26.4"}
     newest = release_table.load()[-1]
     assert release_table.numpy_for(newest, "3.11") == "1.26.4"
@@ -43,36 +48,35 @@ def test_one_numpy_wherever_possible():
 
 @pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
 def test_a_release_is_found_by_version_tag_and_sha(name):
-    """Whatever asv or a person calls it."""
+    """asv and users name releases in these ways."""
     assert release_table.find(name).version == "2.5.1"
 
 
 @pytest.mark.parametrize(
     ("text", "first", "last", "count"),
     [
-        ("2.15.0", "2.15.0", "2.15.0", 1),
-        ("2.10..", "2.10.0", "2.15.0", 6),
+        (NEWEST.version, NEWEST.version, NEWEST.version, 1),
+        ("2.10..", "2.10.0", NEWEST.version, versions(ROWS[::-1]).index("2.10.0") + 1),
         ("..1.10", "1.9.0", "1.10.2", 3),
         ("2.5.1..2.7", "2.5.1", "2.7.1", 3),
     ],
 )
 def test_a_range_is_selected(text, first, last, count):
-    """Both ends included; a minor release stands for its last patch."""
-    chosen = versions(release_table.select(text))
-    assert (chosen[0], chosen[-1], len(chosen)) == (first, last, count)
+    """Both ends are included; a minor release stands for its last patch."""
+    selected = versions(release_table.select(text))
+    assert (selected[0], selected[-1], len(selected)) == (first, last, count)
 
 
 @pytest.mark.parametrize("text", ["2.99.0", "v3", "2.99..", "2.7..2.5"])
-def test_an_unknown_release_is_one_clear_line(text):
-    """What, got, allowed, next."""
+def test_an_unknown_release_is_an_error_in_one_line(text):
+    """With what, got, allowed and next."""
     with pytest.raises(TensorcopyError, match=r"^[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+$"):
         release_table.select(text)
 
 
 def test_a_row_is_added_in_its_place(tmp_path):
-    """By version, not at the end; a nightly is a row like any other; adding it again replaces it."""
-    table = tmp_path / "releases.toml"
-    shutil.copy(release_table.TABLE, table)
+    """Rows are in order of version; adding a version again replaces its row."""
+    table = copied_table(tmp_path)
     nightly = replace(NEW, version="2.13.1.dev20261101", kind="nightly", requires=("setuptools==1",))
     release_table.add(nightly, table)
     after = release_table.load(table)
@@ -80,45 +84,75 @@ def test_a_row_is_added_in_its_place(tmp_path):
     assert nightly in after
     release_table.add(replace(nightly, date=date(2026, 11, 2)), table)
     assert len(release_table.load(table)) == len(after)
-    assert table.read_text().startswith(release_table.TABLE.read_text().split("[[release]]")[0])
+    rest = "".join(part for part in table.read_text().split("[[release]]") if nightly.version not in part)
+    assert rest == release_table.TABLE.read_text().replace("[[release]]", "")
+
+
+def copied_table(folder):
+    return shutil.copy(release_table.TABLE, folder / "releases.toml")
+
+
+def test_adding_an_existing_row_changes_no_byte(tmp_path):
+    """Comments and formatting of the file are kept."""
+    table = copied_table(tmp_path)
+    for release in (ROWS[0], release_table.find("1.10.2"), NEWEST):
+        release_table.add(release, table)
+        assert table.read_bytes() == release_table.TABLE.read_bytes()
+
+
+def test_comments_between_rows_are_kept(tmp_path):
+    """A person may have written them."""
+    table = copied_table(tmp_path)
+    text = table.read_text().replace('version = "1.9.1"\n', 'version = "1.9.1"  # a patch\n').replace("[[release]]", "# a row\n[[release]]")
+    table.write_text(text)
+    release_table.add(replace(release_table.find("1.9.1"), numpy="1.26.5"), table)
+    assert table.read_text() == text.replace('1.26.4"', '1.26.5"', 2).replace('1.26.5"', '1.26.4"', 1)
+
+
+def test_a_text_with_quotes_is_written_and_read(tmp_path):
+    """Into the last place, after an empty line."""
+    table = copied_table(tmp_path)
+    row = replace(NEW, version="99.0.0", notes='it\'s "quoted" \\ twice', requires=("a; python_version < '3.12'",))
+    release_table.add(row, table)
+    assert release_table.load(table)[-1] == row
+    assert table.read_text().startswith(release_table.TABLE.read_text() + "\n[[release]]\n")
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         (('sha = "', 'sha = "x'), "the SHA of torch"),
-        (("numpy = ", "nunpy = "), "is no release"),
+        (("numpy = ", "nunpy = "), "is not a release"),
         (("[[release]]", "[[release"), "cannot be read"),
     ],
     ids=["sha", "key", "syntax"],
 )
-def test_a_damaged_table_is_one_clear_line(tmp_path, change, complaint):
-    """The table is edited by hand too."""
+def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
+    """The table may be edited by hand."""
     table = tmp_path / "releases.toml"
     table.write_text(release_table.TABLE.read_text().replace(*change, 1))
-    with pytest.raises(TensorcopyError, match=complaint):
+    with pytest.raises(TensorcopyError, match=message):
         release_table.load(table)
 
 
-@pytest.mark.parametrize(("python", "runs"), [("3.9", False), ("3.10", False), ("3.11", True), ("3.15", True), ("3.16", False)])
+@pytest.mark.parametrize(("python", "runs"), [("3.8", False), ("3.9", True), ("3.11", True), ("3.12", True), ("3.13", False)])
 def test_pythons_are_compared_as_numbers(python, runs):
     """3.9 is older than 3.11."""
-    assert release_table.find("2.15.0").runs_on(python) is runs
+    assert NEW.runs_on(python) is runs
 
 
 @pytest.mark.slow
-def test_what_the_index_has_and_the_table_has_not_becomes_a_row(workshop, tmp_path):
-    """The newest rows taken out come back as they were, beside patches that the table never had; then there is nothing."""
+def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
+    """Removed rows come back, and patches are added; then nothing is missing."""
     rows = release_table.load()
     table = workshop.root / "tensorcopy" / "releases.toml"
-    whole = table.read_text(encoding="utf-8")
+    original = table.read_text(encoding="utf-8")
     try:
-        table.write_text("[[release]]".join(whole.split("[[release]]")[:-2]), encoding="utf-8")
-        done = workshop.run("tensorcopy", "releases", "new")
-        assert done.returncode == 0, done.stderr
-        assert f"torch {rows[-1].version} of {rows[-1].date}: new in the table" in done.stdout
-        found = release_table.load(table)
-        assert set(found) >= set(rows)
-        assert "The index has no torch that the table has not" in workshop.run("tensorcopy", "releases", "new").stdout
+        table.write_text("[[release]]".join(original.split("[[release]]")[:-2]), encoding="utf-8")
+        completed = workshop.run("tensorcopy", "releases", "new")
+        assert completed.returncode == 0, completed.stderr
+        assert f"Added torch {rows[-1].version} of {rows[-1].date} to the table" in completed.stdout
+        assert set(release_table.load(table)) >= set(rows)
+        assert "The table has every torch release of the index" in workshop.run("tensorcopy", "releases", "new").stdout
     finally:
-        table.write_text(whole, encoding="utf-8")
+        table.write_text(original, encoding="utf-8")

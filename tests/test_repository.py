@@ -1,4 +1,4 @@
-"""Torch releases, asked as asv asks a repository."""
+"""The table of releases behind asv's interface of a repository."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from asv.repo import NoSuchNameError, get_repo
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.releases import release_table
 
+ROWS = release_table.load()
+
 
 class Conf:
     dvcs, repo, project = "torch-releases", "tensorcopy/releases.toml", "tensorcopy"
@@ -15,16 +17,16 @@ class Conf:
 
 @pytest.fixture
 def repo(monkeypatch):
-    monkeypatch.setattr(TorchReleases, "servable", None)
+    monkeypatch.setattr(TorchReleases, "why_not_here", None)
     return get_repo(Conf)
 
 
 def names(repo, hashes):
-    return [repo.get_name_from_hash(one) for one in hashes]
+    return [repo.get_name_from_hash(sha) for sha in hashes]
 
 
-def test_asv_finds_the_class_by_the_configuration(repo):
-    """ "dvcs" in asv.conf.json names it."""
+def test_asv_finds_the_class_by_its_configuration(repo):
+    """The key "dvcs" of asv.conf.json names the class."""
     assert isinstance(repo, TorchReleases)
 
 
@@ -34,59 +36,59 @@ def test_asv_finds_the_class_by_the_configuration(repo):
         ("v2.5.1^!", ["v2.5.1"]),
         ("v2.5.1", ["v2.5.1"]),
         ("v2.9.1..v2.12.1", ["v2.12.1", "v2.11.0", "v2.10.0"]),
-        ("v2.13.0..", ["v2.15.0", "v2.14.1"]),
+        (f"{ROWS[-3].tag}..", [ROWS[-1].tag, ROWS[-2].tag]),
         ("..v1.9.1", ["v1.9.1", "v1.9.0"]),
     ],
 )
-def test_a_range_is_as_gits(repo, range, expected):
-    """Newest first, the first end left out."""
+def test_ranges_follow_git(repo, range, expected):
+    """Releases come newest first, without the start of the range."""
     assert names(repo, repo.get_hashes_from_range(range)) == expected
 
 
-def test_order_is_by_version_not_by_date(repo):
-    """Patches that came out after the next minor release must not look like a step."""
+def test_releases_are_ordered_by_version_not_by_date(repo):
+    """A patch release after the next minor release must not look like a change there."""
     revisions = repo.get_revisions(set(repo.get_tags().values()))
     ordered = sorted(revisions, key=revisions.get)
     assert names(repo, ordered) == [release.tag for release in release_table.load()]
     assert repo.get_branch_commits("releases") == ordered[::-1]
 
 
-def test_the_parent_is_the_release_before(repo):
-    """`asv continuous v2.15.0` compares with it; the first has none."""
-    assert repo.get_name_from_hash(repo.get_hash_from_parent("v2.15.0")) == "v2.14.1"
+def test_the_parent_is_the_previous_release(repo):
+    """`asv continuous` compares with it; the first release has none."""
+    assert repo.get_name_from_hash(repo.get_hash_from_parent(ROWS[-1].tag)) == ROWS[-2].tag
     with pytest.raises(NoSuchNameError):
-        repo.get_hash_from_parent("v1.9.0")
+        repo.get_hash_from_parent(ROWS[0].tag)
 
 
-def test_new_is_whatever_has_no_result(repo):
-    """Also a release that was left out while a later one was measured."""
+def test_new_releases_are_those_without_a_result(repo):
+    """A release is new even where a later one has a result."""
     existing = [release.sha for release in release_table.load() if release.version != "2.2.2"]
     assert names(repo, repo.get_new_branch_commits(["releases"], existing)) == ["v2.2.2"]
 
 
-def test_nothing_new_is_no_error(repo):
-    """`asv run NEW` on a complete history."""
+def test_no_new_release_is_no_error(repo):
+    """`asv run NEW` succeeds on a complete history."""
     with pytest.raises(SystemExit) as caught:
         repo.get_new_branch_commits(["releases"], [release.sha for release in release_table.load()])
     assert caught.value.code == 0
 
 
-def test_dates_are_javascripts(repo):
-    """Milliseconds, midnight UTC."""
+def test_dates_are_in_javascript_milliseconds(repo):
+    """A release date is midnight UTC."""
     assert repo.get_date(release_table.find("1.9.0").sha) == 1623715200000
 
 
-def test_an_unknown_release_ends_asv_with_2(repo, caplog):
-    """One line, four parts."""
+def test_an_unknown_release_ends_asv_with_exit_code_2(repo, caplog):
+    """asv logs the four parts of the error in one line."""
     with pytest.raises(SystemExit) as caught:
         repo.get_hashes_from_range("v9.9.9^!")
     assert caught.value.code == 2
-    assert "unknown torch release: got 'v9.9.9'; allowed: 1.9.0 to 2.15.0" in caplog.text
+    assert f"unknown torch release: got 'v9.9.9'; allowed: {ROWS[0].version} to {ROWS[-1].version}" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["v9", "v9.9.9", "9.9"])
-def test_what_looks_like_a_release_and_is_none_ends_asv_with_2(repo, caplog, name):
-    """`asv compare v9 v2.15.0`; any other name is asv's to complain of."""
+def test_an_unknown_version_ends_asv_with_exit_code_2(repo, caplog, name):
+    """`asv compare v9 v2.15.0` reports it; for other names asv reports its own."""
     with pytest.raises(SystemExit) as caught:
         repo.get_hash_from_name(name)
     assert caught.value.code == 2
@@ -95,9 +97,9 @@ def test_what_looks_like_a_release_and_is_none_ends_asv_with_2(repo, caplog, nam
         repo.get_hash_from_name("main")
 
 
-def test_a_range_leaves_out_what_cannot_be_installed_by_name(repo, monkeypatch, caplog):
-    """And goes on; asked for alone, it is an error."""
-    monkeypatch.setattr(TorchReleases, "servable", staticmethod(lambda r: "no Python 3.9" if r.version.startswith("1.9") else ""))
+def test_a_range_skips_releases_that_cannot_be_installed(repo, monkeypatch, caplog):
+    """The log names them. A single release that cannot be installed is an error."""
+    monkeypatch.setattr(TorchReleases, "why_not_here", staticmethod(lambda release: "no Python 3.9" if "1.9" in release.tag else ""))
     assert names(repo, repo.get_hashes_from_range("..v1.10.2")) == ["v1.10.2"]
     assert "torch 1.9.0 is skipped: no Python 3.9" in caplog.text
     with pytest.raises(SystemExit) as caught:
@@ -106,9 +108,9 @@ def test_a_range_leaves_out_what_cannot_be_installed_by_name(repo, monkeypatch, 
     assert "torch 1.9.0 cannot be measured here: got no Python 3.9" in caplog.text
 
 
-def test_a_range_of_which_nothing_is_left_is_no_error(repo, monkeypatch, caplog):
-    """Everything was left out by name."""
-    monkeypatch.setattr(TorchReleases, "servable", staticmethod(lambda release: "no network"))
+def test_a_range_whose_releases_are_all_skipped_is_no_error(repo, monkeypatch, caplog):
+    """The log names every release."""
+    monkeypatch.setattr(TorchReleases, "why_not_here", staticmethod(lambda release: "no network"))
     with pytest.raises(SystemExit) as caught:
         repo.get_hashes_from_range("..v1.10.2")
     assert caught.value.code == 0

@@ -1,19 +1,23 @@
-"""asv's files, and what is said of a damaged one."""
+"""Result files are read, cached, validated and stamped; damaged ones are named."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case
-from tests.conftest import PROVENANCE, ROOT
+from tests.conftest import PROVENANCE
 
 
 def test_a_file_is_read(results_dir):
-    """Parameters by name, seconds, intervals where there are some; what was skipped is not there."""
+    """Parameters by name and times in seconds; a skipped case is missing."""
     (result,) = load.load_results(results_dir).results
     assert (result.machine, result.python, result.build, result.environment) == ("box", "3.11", "cuda", "py3.11-cuda")
     assert len(result.timings) == 2
@@ -23,12 +27,11 @@ def test_a_file_is_read(results_dir):
     assert (timing.low, timing.high) == (2e-6, 2e-6)
 
 
-def test_every_shipped_result_can_be_read_and_carries_its_ledger():
-    """And the torch in the ledger is the one in the label."""
-    shipped = load.load_results(ROOT / "results")
-    assert shipped.problems == ()
-    assert len({result.sha for result in shipped.results}) >= 10
-    for result in shipped.results:
+def test_every_shipped_result_is_valid_and_has_its_provenance(shipped_results):
+    """The torch in the provenance is the one in the label."""
+    assert shipped_results.problems == ()
+    assert len({result.sha for result in shipped_results.results}) >= 10
+    for result in shipped_results.results:
         assert result.provenance["torch_sha"] == result.sha
         assert result.provenance["asv"]
         assert result.article["cpu"]["fail"] == []
@@ -36,34 +39,91 @@ def test_every_shipped_result_can_be_read_and_carries_its_ledger():
 
 
 @pytest.mark.parametrize("name", ["benchmarks.json", "box/machine.json", "box/d0f2af8b-py3.11-cuda.json"])
-@pytest.mark.parametrize("damage", ["deleted", "truncated", "empty", "another thing"])
+@pytest.mark.parametrize("damage", ["deleted", "truncated", "empty", "a list"])
 def test_a_damaged_file_is_named_and_the_others_are_read(results_dir, name, damage):
-    """One line each; nothing raises."""
-    other = results_dir / "other"
-    other.mkdir()
+    """With one problem per file; nothing raises."""
+    intact = results_dir / "other"
+    intact.mkdir()
     for path in (results_dir / "box").iterdir():
-        (other / path.name).write_text(path.read_text().replace('"box"', '"other"'))
+        (intact / path.name).write_text(path.read_text().replace('"box"', '"other"'))
     path = results_dir / name
     if damage == "deleted":
         path.unlink()
     else:
-        path.write_text({"truncated": path.read_text()[: path.stat().st_size // 2], "empty": "", "another thing": "[1]"}[damage])
-    read = load.load_results(results_dir)
+        path.write_text({"truncated": path.read_text()[: path.stat().st_size // 2], "empty": "", "a list": "[1]"}[damage])
+    loaded = load.load_results(results_dir)
     if damage == "deleted" and name.startswith("box/d0"):
-        assert read.problems == ()  # a release that was not measured; in a checkout git knows better, see below
+        assert loaded.problems == ()  # as if it was not measured; in a checkout git lists it, see below
     else:
-        assert [str(problem).startswith(f"the result file {'results/' if name.startswith('b') else ''}") for problem in read.problems] == [
-            True
-        ]
-        assert name in str(read.problems[0])
-        assert "; next: " in str(read.problems[0])
+        (problem,) = loaded.problems
+        assert str(problem).startswith(f"the result file results/{name} cannot be read: got ")
+        assert "; next: " in str(problem)
     if name != "benchmarks.json":
-        assert [result.machine for result in read.results] == ["other"]
+        assert [result.machine for result in loaded.results] == ["other"]
+
+
+@pytest.mark.parametrize("damaged", ["benchmarks.json", "box/machine.json", "box/d0f2af8b-py3.11-cuda.json"])
+@pytest.mark.parametrize("directory", [".", "../results", "box/.."])
+def test_a_damaged_file_of_a_relative_folder_is_named(results_dir, monkeypatch, directory, damaged):
+    """From the folder of results on, however short the path is."""
+    monkeypatch.chdir(results_dir)
+    Path(damaged).write_text("{")
+    (problem,) = load.load_results(Path(directory)).problems
+    assert problem.what == f"the result file results/{damaged} cannot be read"
+
+
+def test_a_damaged_file_of_a_folder_in_the_current_one_is_named(results_dir, monkeypatch):
+    """`Path("results")`, as every command passes it."""
+    monkeypatch.chdir(results_dir.parent)
+    (results_dir / "benchmarks.json").write_text("{")
+    (problem,) = load.load_results(Path("results")).problems
+    assert problem.what == "the result file results/benchmarks.json cannot be read"
+
+
+def age(folder):
+    """Set the files' times back, as if they had been written a minute ago."""
+    for path in folder.rglob("*.json"):
+        os.utime(path, (path.stat().st_atime - 60, path.stat().st_mtime - 60))
+
+
+def test_an_unchanged_folder_is_read_once(results_dir, monkeypatch):
+    """A second load returns the same values until a file changes, comes or goes."""
+    age(results_dir)
+    loaded = load.load_results(results_dir)
+    monkeypatch.setattr(files, "fault", lambda _: pytest.fail("a file was read again"))
+    assert load.load_results(results_dir) is loaded
+    monkeypatch.undo()
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    path.with_name("copy.json").write_text(path.read_text())
+    assert len(load.load_results(results_dir).results) == 2
+    path.with_name("copy.json").unlink()
+    path.write_text("{")
+    age(results_dir)
+    assert load.load_results(results_dir).results == ()
+
+
+def test_a_file_that_was_just_written_is_read_again(results_dir):
+    """It may change again without a new time stamp or size."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    stat = path.stat()
+    (result,) = load.load_results(results_dir).results
+    assert result.environment == "py3.11-cuda"
+    path.write_text(path.read_text().replace('"env_name": "py3.11-cuda"', '"env_name": "py3.11-cpu_"'))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    (result,) = load.load_results(results_dir).results
+    assert result.environment == "py3.11-cpu_"
+
+
+def test_reading_results_imports_no_numerical_package():
+    """`tensorcopy --help` imports the modules of this folder, and must be fast."""
+    modules = [f"tensorcopy.results.{name}" for name in ("baseline", "load", "merge", "select", "noise.machine_drift", "noise.spread")]
+    code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "scipy", "fastjsonschema"} & set(imported)
 
 
 def test_a_deleted_result_of_a_checkout_is_named(results_dir):
-    """git knows what was there."""
-    import subprocess
+    """git lists it."""
 
     def git(*arguments):
         subprocess.run(
@@ -78,20 +138,20 @@ def test_a_deleted_result_of_a_checkout_is_named(results_dir):
     assert str(problem).startswith("the result file results/box/d0f2af8b-py3.11-cuda.json is gone: got a deleted file")
 
 
-def test_a_ledger_is_stamped_into_asvs_file(results_dir):
-    """Nothing of asv's is lost, and asv's version key stays."""
+def test_provenance_is_stamped_into_asvs_file(results_dir):
+    """asv's own keys are unchanged."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
     files.stamp(path, {"ledger": {**PROVENANCE, "threads": 8}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
     assert after["ledger"]["threads"] == 8
-    asvs = [key for key in before if key not in ("results", "ledger")]  # in results there are NaN, which equal nothing
+    asvs = [key for key in before if key not in ("results", "ledger")]  # results have NaN, which equals nothing
     assert {key: after[key] for key in asvs} == {key: before[key] for key in asvs}
     assert list(results_dir.glob("box/*.new")) == []
 
 
-def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
-    """asv forgets a case's samples when it is skipped or fails in a later run; a number that is new stays new."""
+def test_a_case_that_is_skipped_later_keeps_its_samples(results_dir):
+    """asv would drop them; a new number still replaces an old one."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = path.read_text()
     document = json.loads(before)
@@ -110,20 +170,19 @@ def test_what_was_measured_is_kept_when_it_is_skipped_later(results_dir):
 
 
 @pytest.mark.parametrize("provenance", [None, {**PROVENANCE, "torch_sha": "f" * 40}], ids=["none", "another"])
-def test_a_number_whose_ledger_disagrees_with_its_label_is_refused(results_dir, provenance):
-    """As after a run that was killed; it is named."""
+def test_a_result_whose_provenance_does_not_match_its_label_is_refused(results_dir, provenance):
+    """As after a run that was killed; the file is named."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     document = json.loads(path.read_text())
     del document["ledger"]
     path.write_text(json.dumps({**document, **({"ledger": provenance} if provenance else {})}))
-    read = load.load_results(results_dir)
-    assert read.results == ()
-    assert str(read.problems[0]).startswith(
-        "the result file results/box/d0f2af8b-py3.11-cuda.json is refused, its ledger is not its label's"
-    )
+    loaded = load.load_results(results_dir)
+    assert loaded.results == ()
+    (problem,) = loaded.problems
+    assert problem.what == "the result file results/box/d0f2af8b-py3.11-cuda.json is refused, its provenance does not match its label"
 
 
-def test_few_samples_have_a_range_for_an_interval(results_dir):
+def test_the_range_of_few_samples_is_finite(results_dir):
     """asv's interval of three samples is infinite."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     document = json.loads(path.read_text())
@@ -135,18 +194,18 @@ def test_few_samples_have_a_range_for_an_interval(results_dir):
     assert (timing.low, timing.high) == (0.8e-6, 1.3e-6)
 
 
-def test_a_file_of_skipped_cases_holds_nothing(results_dir):
-    """asv writes one for a release that cannot be on a Python."""
+def test_a_file_of_skipped_cases_is_empty(results_dir):
+    """asv writes one for a release that has no wheel for a Python."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
-    assert not files.holds_nothing(path)
+    assert not files.is_empty(path)
     document = json.loads(path.read_text())
     document["results"]["copies.BySize.time_copy"][0] = [float("nan")] * 3
     path.write_text(json.dumps(document))
-    assert files.holds_nothing(path)
+    assert files.is_empty(path)
 
 
-def test_a_suite_of_another_version_is_left_out(results_dir):
-    """Its numbers do not compare."""
+def test_a_suite_of_another_version_is_skipped(results_dir):
+    """Its numbers are not comparable."""
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["version"] = "2"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
@@ -154,8 +213,8 @@ def test_a_suite_of_another_version_is_left_out(results_dir):
     assert result.timings == {}
 
 
-def test_an_unreadable_file_raises_by_itself(results_dir):
-    """`read` is strict, `load` collects."""
+def test_reading_one_damaged_file_raises(results_dir):
+    """`load_results` collects problems, `read` raises them."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     path.write_text("{}")
     with pytest.raises(TensorcopyError, match="KeyError"):
@@ -163,21 +222,21 @@ def test_an_unreadable_file_raises_by_itself(results_dir):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        ({"threads": "two"}, "ledger/threads: 'two' is not of type 'integer'"),
-        ({"torch_sha": "d0f2af8b"}, "ledger/torch_sha: 'd0f2af8b' does not match"),
-        ({"weather": "fine"}, "ledger: Additional properties are not allowed ('weather' was unexpected)"),
+        ({"threads": "two"}, "ledger.threads must be integer: got 'two'"),
+        ({"torch_sha": "d0f2af8b"}, "ledger.torch_sha must match pattern ^[0-9a-f]{40}$: got 'd0f2af8b'"),
+        ({"weather": "fine"}, "ledger must not contain {'weather'} properties"),
     ],
     ids=["wrong type", "short SHA", "unknown field"],
 )
-def test_what_the_schema_does_not_describe_is_neither_read_nor_written(results_dir, change, said):
-    """The place is named, and the file stays as it was."""
+def test_a_file_that_violates_the_schema_is_neither_read_nor_written(results_dir, change, message):
+    """The error names the place and the fault, and the file is unchanged."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "ledger": {**PROVENANCE, **change}}))
     (problem,) = load.load_results(results_dir).problems
-    assert said in str(problem)
+    assert message in problem.got
     path.write_text(json.dumps(document))
     before = path.read_text()
     with pytest.raises(TensorcopyError, match="cannot be read"):
@@ -186,11 +245,11 @@ def test_what_the_schema_does_not_describe_is_neither_read_nor_written(results_d
 
 
 def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
-    """Two samples were there, asv has appended two: the record says so, with the control beside each."""
+    """The record counts the samples that asv has appended, with their control."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = path.read_text()
     document = json.loads(before)
-    del document["passes"], document["ledger"]  # asv drops what it does not know
+    del document["passes"], document["ledger"]  # asv drops keys that are not its own
     document["results"]["copies.BySize.time_copy"][-1][0] = [0.9e-6, 1e-6, 1.1e-6, 3e-6, 5e-6]
     path.write_text(json.dumps(document))
     record = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
@@ -205,8 +264,8 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     assert [pass_samples.samples for pass_samples in timing.by_pass] == [(0.9e-6, 1e-6, 1.1e-6), (3e-6, 5e-6)]
 
 
-def test_a_count_is_no_time(results_dir):
-    """asv's track benchmarks: bytes, allocations, instructions."""
+def test_a_count_is_not_a_time(results_dir):
+    """asv's track benchmarks are bytes, allocations and instructions."""
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["type"] = "track"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))

@@ -1,4 +1,4 @@
-"""Many results: the pages take time in proportion."""
+"""The time to render the site grows in proportion to the number of results."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TIMES = {
 
 
 def seconds(machines: int) -> float:
-    """Of this processor's time, for all pages of so many machines with ten releases each."""
-    found = tuple(measured(release, TIMES, machine=f"box{number}") for number in range(machines) for release in releases()[-10:])
+    """Return the processor time to render ten releases on each machine."""
+    results = tuple(measured(release, TIMES, machine=f"box{number}") for number in range(machines) for release in releases()[-10:])
     begin = time.process_time()
-    assert sum(len(text) for _, text in render.files(render.content(found))) > machines
+    assert sum(len(text) for _, text in render.files(render.content(results))) > machines
     return time.process_time() - begin
 
 
 def test_four_times_the_results_take_four_times_as_long():
-    """Or little more; by turns, for the processor's pace is not always the same."""
-    seconds(5)  # templates are compiled once
-    few, many = zip(*((seconds(50), seconds(200)) for _ in range(2)))
+    """Small and large runs alternate, because the processor's speed varies."""
+    seconds(5)  # compiles the templates
+    few, many = zip(*((seconds(25), seconds(100)) for _ in range(2)))
     assert min(many) < 1.6 * 4 * max(few)

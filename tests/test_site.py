@@ -1,4 +1,4 @@
-"""The pages as text: what they say, that they hold together, and that they ask nobody."""
+"""The pages as text: their content, their links and their independence of other hosts."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ import pytest
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report import report_card
-from tensorcopy.results import load
+from tensorcopy.report.i18n import LANGUAGES, texts
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses, publisher, render, translate
+from tensorcopy.site import addresses, publisher, render
 from tests.conftest import NEW, OLD, ROOT, measured
 
-SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.14.1", "2.15.0")}
+SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.14.1", "2.15.0")}
 
 
 @pytest.fixture(scope="module")
-def shipped() -> dict[str, str]:
-    """Every page and file, by address, of some of the shipped results."""
-    found = tuple(one for one in load.load_results(ROOT / "results").results if version(one) in SHOWN.get(one.environment, ()))
-    assert len(found) == sum(len(releases) for releases in SHOWN.values())
+def shipped(shipped_results) -> dict[str, str]:
+    """Return every page and file of some of the shipped results, by address."""
+    results = tuple(result for result in shipped_results.results if version(result) in SHOWN.get(result.environment, ()))
+    assert len(results) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / report_card.FILE).read_text())
-    return dict(render.files(render.content(found, card, publisher.documentation(ROOT))))
+    return dict(render.files(render.content(results, card, publisher.documentation(ROOT))))
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, the text, and tags that were not closed."""
+    """The tags of a page with their attributes, its text, and its unclosed tags."""
 
     VOID = ("meta", "link", "br", "img", "wbr", "hr", "input")
 
@@ -64,8 +64,8 @@ def html(site: dict[str, str]) -> dict[str, Tags]:
     return {address: Tags(text) for address, text in site.items() if address.endswith(".html")}
 
 
-def test_every_page_is_well_formed_and_speaks_its_language(shipped):
-    """Every tag is closed where it should be; `lang` is set; a title and one heading of the first rank."""
+def test_every_page_is_well_formed(shipped):
+    """All tags are closed, `lang` is right, and there is one h1."""
     for address, page in html(shipped).items():
         assert page.open == [], address
         names = [tag for tag, _ in page.tags]
@@ -74,16 +74,16 @@ def test_every_page_is_well_formed_and_speaks_its_language(shipped):
         assert language == ("ja" if address.startswith("ja/") else "en")
 
 
-def test_every_page_asks_its_own_site_only(shipped):
-    """Scripts, styles and pictures lie beside it; a strict policy says so to the browser; nothing is styled or scripted inline."""
+def test_every_page_loads_from_its_own_site_only(shipped):
+    """A strict policy forbids other hosts and inline styles and scripts, and the pages have none."""
     for address, page in html(shipped).items():
         policies = [attributes["content"] for tag, attributes in page.tags if attributes.get("http-equiv") == "Content-Security-Policy"]
         assert policies == [
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
         ]
         for tag, attributes in page.tags:
-            asked = attributes.get("src") or (attributes.get("href") if tag == "link" else "") or ""
-            assert "//" not in asked, (address, tag, attributes)
+            loaded = attributes.get("src") or (attributes.get("href") if tag == "link" else "") or ""
+            assert "//" not in loaded, (address, tag, attributes)
             assert "style" not in attributes, (address, tag)
             assert not [name for name in attributes if name.startswith("on")], (address, tag)
             assert tag != "script" or attributes.get("src", "").endswith("tensorcopy.js")
@@ -92,13 +92,13 @@ def test_every_page_asks_its_own_site_only(shipped):
     assert "@import" not in css
 
 
-def test_all_links_are_alive(shipped):
-    """Every link inside the site leads to a page or a file of it, or to a place; another host's is one of PyTorch's notes, or in docs/."""
-    follow_all_links(shipped, {*shipped, *render.OURS, addresses.EXPLORER})
+def test_no_link_is_dead(shipped):
+    """Links lead to a page, a file or an anchor of the site; links to other hosts are PyTorch's release notes or come from docs/."""
+    follow_all_links(shipped, {*shipped, *render.ASSETS, addresses.EXPLORER})
 
 
-def follow_all_links(site: dict[str, str], there: set[str]) -> None:
-    """Fail where a link of a page leads nowhere. `there` is every file of the site."""
+def follow_all_links(site: dict[str, str], files: set[str]) -> None:
+    """Fail on a dead link. `files` are all files of the site."""
     parsed = html(site)
     outside = {release.notes for release in release_table.load()}
     outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
@@ -111,14 +111,14 @@ def follow_all_links(site: dict[str, str], there: set[str]) -> None:
             if link.startswith(("https:", "http:")):
                 assert link in outside, link
                 continue
-            path, _, place = link.partition("#")
+            path, _, anchor = link.partition("#")
             target = resolved(address, unquote(path)) if path else address
-            assert target in there, (address, link)
-            assert not place or place in ids[target], (address, link)
+            assert target in files, (address, link)
+            assert not anchor or anchor in ids[target], (address, link)
 
 
 def resolved(address: str, link: str) -> str:
-    """Where a relative link of a page leads."""
+    """Return the address that a relative link of a page leads to."""
     parts: list[str] = list(PurePosixPath(address).parts[:-1])
     for part in link.split("/"):
         if part == "..":
@@ -129,10 +129,10 @@ def resolved(address: str, link: str) -> str:
 
 
 def test_the_landing_page_answers_for_the_newest_release(shipped):
-    """Which copy, which conversion, with what torch, on what; how it stands to the release before; at each size."""
+    """It names the copy, the conversion, torch and the processor, and shows every size."""
     page = shipped["index.html"]
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', page, re.DOTALL)[1]).text
-    assert answer.startswith("torch 2.15.0 on AMD EPYC: use x.detach().clone() for a tensor of its own, x.detach().numpy().copy() for")
+    assert answer.startswith("torch 2.15.0 on AMD EPYC: use x.detach().clone() for an independent tensor, x.detach().numpy().copy() for")
     assert "since 2.14.1" in page.lower()
     assert "torch v2.15.0 against v2.14.1" in page
     for numel in ("2⁰", "2⁴", "2⁷", "2¹⁰", "2¹⁴", "2¹⁷", "2²⁰", "2²⁴"):
@@ -141,15 +141,15 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
 
 
 def test_the_landing_page_is_small(shipped):
-    """At most 100 kB with all it needs; and any page at most 400 kB."""
-    ours = sum((ROOT / "tensorcopy" / "site" / name).stat().st_size for name in render.OURS)
+    """It has at most 100 kB with its assets; any page has at most 400 kB."""
+    assets = sum((ROOT / "tensorcopy" / "site" / name).stat().st_size for name in render.ASSETS)
     for language in ("", "ja/"):
-        assert len(shipped[f"{language}index.html"].encode()) + ours <= 100_000
+        assert len(shipped[f"{language}index.html"].encode()) + assets <= 100_000
     assert max(len(text.encode()) for address, text in shipped.items() if address.endswith(".html")) <= 400_000
 
 
-def test_addresses_stay(shipped):
-    """Others link to these."""
+def test_published_addresses_exist(shipped):
+    """Other sites link to them."""
     listed = {
         "index.html",
         "ja/index.html",
@@ -193,19 +193,19 @@ def test_addresses_stay(shipped):
 
 
 def test_every_pair_of_a_series_has_a_page(shipped):
-    """Any two releases of one environment, from the earlier to the later."""
+    """The earlier release comes first."""
     for pair in ("1.9.0..2.8.0", "2.8.0..2.14.1", "2.8.0..2.15.0", "2.14.1..2.15.0"):
         python = "3.9" if pair.startswith("1") else "3.11"
         assert f"compare/epyc-2core/py{python}-cuda/{pair}.html" in shipped
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped):
-    """As many in the tiles as in the data; each changed case with interval and p, each other with its change."""
-    address = "compare/epyc-2core/py3.11-cuda/2.9.1..2.10.0"
+    """The tiles agree with the CSV, and every changed case has a row."""
+    address = "compare/epyc-2core/py3.11-cuda/2.8.0..2.14.1"
     rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
     page = shipped[f"{address}.html"]
     tiles = [int(number) for number in re.findall(r"<dd>(\d+)</dd>", page)]
-    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "same", "inconclusive")]
+    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "inconclusive")]
     assert tiles == counts
     assert sum(counts) > 150
     assert sum(counts[:2]) > 0
@@ -213,16 +213,16 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     assert page.count("<svg") == 1
 
 
-def test_what_a_picture_says_stands_in_a_table_and_in_a_file(shipped):
-    """On every page with a picture there is a table, and a link to data, but for the overview, whose cases have theirs."""
+def test_every_plot_has_a_table_and_data(shipped):
+    """The index of histories has no data of its own; the pages of its cases have."""
     for address, text in shipped.items():
         if '<svg xmlns="http://www.w3.org/2000/svg" class="plot"' in text and address.endswith(".html"):
             assert "<table" in text, address
             assert re.search(r'href="[^"]+\.csv"', text) or address == addresses.HISTORIES, address
 
 
-def test_data_is_what_the_pages_say(shipped):
-    """A time in the CSV is the one on the page; JSON holds no NaN and ledgers that its schema describes."""
+def test_data_files_agree_with_the_pages(shipped):
+    """The CSV has the time on the page; the JSON has no NaN and satisfies its schema."""
     rows = list(csv.DictReader(StringIO(shipped["data/epyc-2core.csv"])))
     (row,) = [
         row
@@ -239,7 +239,7 @@ def test_data_is_what_the_pages_say(shipped):
 
 
 def test_the_feed_is_atom(shipped):
-    """It parses without a complaint; every entry has an id of its own, a date and a link that is alive."""
+    """It parses without errors; every entry has a unique id, a date and a working link."""
     feed = feedparser.parse(shipped["changes.xml"].encode())
     assert not feed.bozo, feed.get("bozo_exception")
     assert feed.version == "atom10"
@@ -253,16 +253,16 @@ def test_the_feed_is_atom(shipped):
         assert entry.link in shipped
 
 
-def test_languages_have_the_same_words():
-    """Every text in both, with the same places."""
-    for name, texts in translate.table().items():
-        assert set(texts) == set(translate.LANGUAGES), name
-        paths = [set(re.findall(r"{(\w+)}", text)) for text in texts.values()]
-        assert paths[0] == paths[1], name
+def test_languages_have_the_same_texts():
+    """Every text exists in both languages, with the same placeholders."""
+    for name, by_language in texts().items():
+        assert set(by_language) == set(LANGUAGES), name
+        placeholders = [set(re.findall(r"{(\w+)}", text)) for text in by_language.values()]
+        assert placeholders[0] == placeholders[1], name
 
 
 def test_the_japanese_pages_are_japanese(shipped):
-    """Landing, chooser and glossary; each leads to the English one and back."""
+    """Landing page, chooser and glossary link to their English versions and back."""
     for address in render.TRANSLATED:
         page = shipped[addresses.translated(address, "ja")]
         assert len(re.findall("[ぁ-んァ-ン一-龥]", page)) > 100, address
@@ -271,7 +271,7 @@ def test_the_japanese_pages_are_japanese(shipped):
 
 
 def test_both_glossaries_explain_the_same_words():
-    """A row each, in the same order."""
+    """They have the same rows in the same order."""
     rows = [
         re.findall(r"^\| ([a-z][a-z, ]+?)(?:（.*?)? \|", (ROOT / "docs" / name).read_text(), re.MULTILINE)
         for name in ("glossary.md", "glossary.ja.md")
@@ -279,8 +279,8 @@ def test_both_glossaries_explain_the_same_words():
     assert [word.strip() for word in rows[0] if word != "word"] == [word.strip() for word in rows[1]]
 
 
-def test_no_results_is_a_site_too():
-    """Every page of the list is there and says how to come by some."""
+def test_a_site_without_results_explains_how_to_measure():
+    """Every page of the navigation exists and shows the command."""
     empty = dict(render.files(render.content(())))
     for address in ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html", "semantics.html"):
         assert "Nothing is measured yet" in empty[address]
@@ -289,17 +289,17 @@ def test_no_results_is_a_site_too():
     assert not feedparser.parse(empty["changes.xml"].encode()).bozo
 
 
-def test_one_release_is_a_site_too(monkeypatch):
-    """There is nothing to compare it with, and the page says so."""
+def test_a_site_with_one_release_has_no_comparisons(monkeypatch):
+    """The landing page says so."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
-    assert "nothing is compared yet" in one["index.html"]
+    assert "nothing to compare yet" in one["index.html"]
     assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
     assert all(page.open == [] for page in html(one).values())
 
 
 def on_cuda(release, times, **provenance):
-    """A result with times on a CUDA device alone, and what was seen there."""
+    """Return a result with times and observations on a CUDA device only."""
     result = measured(release, times, **provenance)
     timings = dict(result.timings)
     result.timings.clear()
@@ -312,30 +312,31 @@ def on_cuda(release, times, **provenance):
     return result
 
 
-def test_an_accelerator_speaks_for_itself(monkeypatch):
-    """Its name, its code, its history; a time without grad is not given for a tensor with."""
+def test_an_accelerator_has_its_own_answer(monkeypatch):
+    """It has its name, code and history; a time without grad is not shown for a tensor with grad."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
     site = dict(render.files(render.content([on_cuda(OLD, times), on_cuda(NEW, times)])))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
-    assert answer == "torch 2.0.0 on Card 9000: use code of a there for a tensor of its own, code of a_numpy there for an ndarray."
+    uses = "code of a there for an independent tensor, code of a_numpy there for an independent ndarray"
+    assert answer == f"torch 2.0.0 on Card 9000: use {uses}."
     assert "code of a there on torch 2.0.0" in site["badge.svg"]
     history = site["history/box/copies.Throughput/a-1024-cuda.html"]
     assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
     assert "not measured yet" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
-    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
 
 
-def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
-    """Cases, methods and links of the others stay alive; a case may have no method."""
+def test_a_partly_measured_release_removes_no_page(monkeypatch):
+    """Cases, methods and links of other releases stay; a case may have no method."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
         result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
     site = dict(render.files(render.content([whole, part])))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
-    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
     part.timings.clear()
     part.methods.clear()
     part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
@@ -343,46 +344,47 @@ def test_a_part_of_a_release_takes_no_page_away(monkeypatch):
     )
     site = dict(render.files(render.content([part])))
     assert "Nothing is measured yet" in site["choose/index.html"]
-    follow_all_links(site, {*site, *render.OURS, addresses.EXPLORER})
+    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
 
 
-def test_a_machine_that_changed_is_no_news_of_torch(monkeypatch):
-    """Neither on the landing page nor in the feed; the histories say what changed."""
+def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
+    """The landing page and the feed omit it; the histories show what changed."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: table)
-    found = [
+    results = [
         measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
         for index, row in enumerate(table)
     ]
-    site = dict(render.files(render.content(found)))
+    site = dict(render.files(render.content(results)))
     assert "<entry>" not in site["changes.xml"]
-    assert "No step is seen" in site["index.html"]
+    assert "No change detected" in site["index.html"]
     assert "The machine changed too: hugepages: never → always" in site["history/index.html"]
-    calm = dict(render.files(render.content([replace(one, provenance={**one.provenance, "hugepages": "never"}) for one in found])))
-    assert calm["changes.xml"].count("<entry>") == 1
-    assert "1 of 1 cpu cases of up to 2¹⁴ elements slower, median × 2" in calm["index.html"].replace("\u202f", " ")
+    stable = [replace(result, provenance={**result.provenance, "hugepages": "never"}) for result in results]
+    site = dict(render.files(render.content(stable)))
+    assert site["changes.xml"].count("<entry>") == 1
+    assert "1 of 1 cpu cases with up to 2¹⁴ elements slower, median × 2" in site["index.html"].replace("\u202f", " ")
 
 
-def test_a_build_of_its_own_at_a_releases_commit_is_that_release(monkeypatch):
-    """Whatever it calls itself."""
+def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
+    """Its version string does not matter."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
-    found = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
-    found[1].provenance["torch"] = "2.0.0a0+git1234"
-    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(found)))
+    results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
+    results[1].provenance["torch"] = "2.0.0a0+git1234"
+    assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(results)))
 
 
 def test_the_command_for_more_evidence_names_the_machine(shipped):
-    """There may be several."""
+    """There may be several machines."""
     assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in shipped["compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"]
 
 
 def test_text_from_results_is_escaped(monkeypatch):
-    """A machine's name, its processor and a method are somebody's text; so is what no page may hold."""
+    """Names of machines, processors and methods are untrusted, including control characters."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
-    found = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
-    site = dict(render.files(render.content(found)))
+    results = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
+    site = dict(render.files(render.content(results)))
     assert len(site) > 20
     for address, text in site.items():
         assert not {"", ".", ".."} & set(address.split("/")), address

@@ -1,4 +1,4 @@
-"""docs/slurm.sh as a scheduler runs it: a task for each share, in an environment as Slurm makes it."""
+"""docs/slurm.sh as Slurm runs it: a task for each share of the passes, with the variables that Slurm sets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SUITES = r"^copies\.BySize.*clone.*, 16\)"
 
 
 @pytest.mark.slow
-def test_a_job_array_takes_a_history_between_its_tasks(workshop, tmp_path):
-    """Each its share, on nodes of its own; submitted again a task finds that it is done; all of it is there once after merging."""
+def test_the_tasks_of_a_job_array_share_the_passes(workshop, tmp_path):
+    """Each task runs on another node. Submitted again, a finished task measures nothing. After merging, every pass is there once."""
     built = workshop.run("tensorcopy", "measure", NEWEST.version, "--passes", "1", "--machine", "before", "--bench", SUITES)
     assert built.returncode == 0, built.stderr
     (python,) = (workshop.root / ".asv" / "env").glob(f"{NEWEST.version}-*/bin/python")
@@ -42,10 +42,10 @@ def test_a_job_array_takes_a_history_between_its_tasks(workshop, tmp_path):
             check=False,
         )
 
-    for number, node, said in ((1, "a", "1 release with 2 passes each after part 1/2"), (2, "b", "1 passes each after part 2/2")):
+    for number, node, message in ((1, "a", "1 release with 2 passes each after part 1/2"), (2, "b", "1 passes each after part 2/2")):
         done = task(number, node)
         assert done.returncode == 0, done.stderr
-        assert said in done.stdout
+        assert message in done.stdout
     again = task(1, "c")
     assert again.returncode == 0, again.stderr
     assert "pass 1 of" not in again.stdout

@@ -1,4 +1,4 @@
-"""From two torch releases to a page, with nothing pretended: the oldest on Python 3.9 and the newest, installed, measured, published."""
+"""From two torch releases to a page, without a substitute: the oldest on Python 3.9 and the newest, installed, measured, published."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from tensorcopy.releases import environments, release_table
+from tests.conftest import ON_3_11
 
 pytestmark = pytest.mark.slow
 
@@ -22,18 +23,18 @@ def file_of(checkout, release, python):
 
 @pytest.fixture(scope="module")
 def measured(checkout):
-    """Both releases, measured quickly and published by the main command."""
-    done = [
+    """Both releases, measured with --quick and published by the main command."""
+    runs = [
         checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci", "--releases", release.version)
         for release in (OLDEST, NEWEST)
     ]
-    for one in done:
-        assert one.returncode == 0, one.stdout + one.stderr
-    return done
+    for done in runs:
+        assert done.returncode == 0, done.stdout + done.stderr
+    return runs
 
 
-def test_the_dashboard_says_what_it_does(measured):
-    """Installing, measuring, publishing, each with what is left; then where the page is."""
+def test_the_dashboard_prints_each_stage_and_the_page(measured):
+    """The stages are installing, measuring and publishing, each with the time that is left."""
     assert re.search(
         r"installing torch 1.9.0 \(about .* left\)\nmeasuring torch 1.9.0 \(.*\)\npublishing the site \(.*\)\n", measured[0].stdout
     )
@@ -41,22 +42,22 @@ def test_the_dashboard_says_what_it_does(measured):
 
 
 @pytest.mark.parametrize(("release", "python"), [(OLDEST, "3.9"), (NEWEST, "3.11")], ids=["oldest", "newest"])
-def test_a_result_carries_its_ledger_and_promises_hold(checkout, measured, release, python):
-    """The torch measured is the torch recorded; on it every method does what it promises and the article holds."""
+def test_a_result_has_its_provenance_and_every_promise_holds(checkout, measured, release, python):
+    """The recorded torch is the one in the table; on it every method does what it promises and the article holds."""
     result = json.loads(file_of(checkout, release, python).read_text())
     assert result["ledger"]["torch_sha"] == result["commit_hash"] == release.sha
     assert result["ledger"]["numpy"] == "1.26.4"
     assert result["ledger"]["asv_runner"] == environments.runner()
-    seen = {name: row["observed"]["cpu"]["as_promised"] for name, row in result["methods"].items() if row["observed"]}
-    assert len(seen) >= 17
-    assert all(seen.values()), seen
+    as_promised = {name: row["observed"]["cpu"]["as_promised"] for name, row in result["methods"].items() if row["observed"]}
+    assert len(as_promised) >= 17
+    assert all(as_promised.values()), as_promised
     assert result["article"]["cpu"]["fail"] == []
 
 
 def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, measured):
-    """What was just measured is "here"."""
+    """The machine that measured last is shown on the landing page."""
     page = (checkout.root / "site" / "index.html").read_text()
-    assert '<p class="answer">torch 2.15.0 on ' in page
+    assert f'<p class="answer">torch {NEWEST.version} on ' in page
     histories = (checkout.root / "site" / "history" / "index.html").read_text()
     assert re.search(r'<h2 id="ci">.*<h2 id="epyc-2core">', histories, re.DOTALL)
     assert (checkout.root / "site" / "explorer.html").exists()
@@ -64,18 +65,18 @@ def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, mea
 
 
 def test_a_second_run_installs_and_measures_nothing(checkout, measured):
-    """It says so, and publishes."""
+    """It prints that the release was measured, and publishes."""
     environment = environments.path_of(checkout.root / ".asv" / "env", NEWEST, "3.11", "cuda")
     before = (environment / "complete").stat().st_mtime_ns, file_of(checkout, NEWEST, "3.11").read_bytes()
     done = checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci")
     assert done.returncode == 0
-    assert "torch 2.15.0 was measured on this machine on" in done.stdout
+    assert f"torch {NEWEST.version} was measured on this machine on" in done.stdout
     assert "installing" not in done.stdout
     assert before == ((environment / "complete").stat().st_mtime_ns, file_of(checkout, NEWEST, "3.11").read_bytes())
 
 
-def test_samples_are_added_never_replaced(checkout, measured):
-    """`--again` on what is there."""
+def test_samples_are_added_and_never_replaced(checkout, measured):
+    """Also by `--again`."""
 
     def samples():
         row = json.loads(file_of(checkout, OLDEST, "3.9").read_text())
@@ -84,11 +85,11 @@ def test_samples_are_added_never_replaced(checkout, measured):
     before = samples()
     done = checkout.run("tensorcopy", "dashboard", "--quick", "--again", "--no-serve", "--machine", "ci", "--releases", "1.9.0")
     assert done.returncode == 0, done.stderr
-    assert all(after[: len(one)] == one and len(after) == len(one) + 3 for one, after in zip(before, samples(), strict=True))
+    assert all(more[: len(old)] == old and len(more) == len(old) + 3 for old, more in zip(before, samples(), strict=True))
 
 
 def test_asv_itself_works_from_the_root(checkout, measured):
-    """Unpatched, with releases for commits."""
+    """It is not patched; releases are its commits."""
     shown = checkout.run("asv", "show", "v1.9.0", "--machine", "ci")
     assert shown.returncode == 0
     assert "Commit: v1.9.0" in shown.stdout
@@ -99,16 +100,16 @@ def test_asv_itself_works_from_the_root(checkout, measured):
 
 
 def test_asv_compare_prints_real_rows(checkout, measured):
-    """Of the shipped history: both columns are times, joined by environment."""
-    done = checkout.run("asv", "compare", "v1.13.1", "v2.15.0", "--machine", "epyc-2core")
+    """Of the shipped results: both columns are times of the same environment."""
+    done = checkout.run("asv", "compare", ON_3_11[0].tag, ON_3_11[-1].tag, "--machine", "epyc-2core")
     assert done.returncode == 0
     time = r"\| \d[^|]*s +"
     rows = re.findall(rf"^\| \S* +{time}{time}\| ~?\d+\.\d+ +\| copies\.BySize\.time_copy\(.*\|$", done.stdout, re.MULTILINE)
     assert len(rows) >= 40
 
 
-def test_a_range_leaves_out_by_name_and_succeeds(checkout, measured):
-    """torch 1.9.0 has no wheel for Python 3.11."""
+def test_a_range_skips_a_release_without_a_wheel_by_name(checkout, measured):
+    """torch 1.9.0 has no wheel for Python 3.11; alone it is an error."""
     done = checkout.run("asv", "run", "..v1.9.0", "-E", "release:3.11", "--machine", "ci")
     assert done.returncode == 0
     assert "torch 1.9.0 is skipped: torch 1.9.0 has wheels for Python 3.7 to 3.9, not for 3.11" in done.stdout
@@ -117,8 +118,8 @@ def test_a_range_leaves_out_by_name_and_succeeds(checkout, measured):
     assert LINE.search(alone.stdout)
 
 
-def test_a_release_that_cannot_be_on_one_python_leaves_no_file_for_it(checkout, measured):
-    """asv asks both Pythons; the one without a wheel skips, and nothing of what is there changes."""
+def test_a_python_without_a_wheel_has_no_result_file(checkout, measured):
+    """asv runs both Pythons; the one without a wheel skips every case, and earlier results stay."""
     before = file_of(checkout, OLDEST, "3.9").read_bytes()
     done = checkout.run("asv", "run", "v1.9.0^!", "--machine", "ci", "--bench", "floors.Control", "--append-samples")
     assert done.returncode == 0, done.stdout
@@ -131,40 +132,40 @@ def test_a_release_that_cannot_be_on_one_python_leaves_no_file_for_it(checkout, 
 
 
 def test_this_interpreters_own_torch_can_be_measured(checkout, measured):
-    """The release is found by its SHA; nothing is installed."""
+    """Its SHA identifies the release; nothing is installed."""
     import torch
 
     release = environments.released_as({"torch_sha": torch.version.git_version, "torch": torch.__version__})
-    known = checkout.run("asv", "machine", "--yes", "--machine", "container")
-    assert known.returncode == 0, known.stdout
+    registered = checkout.run("asv", "machine", "--yes", "--machine", "container")
+    assert registered.returncode == 0, registered.stdout
     done = checkout.run("asv", "run", f"{release.tag}^!", "-E", "interpreter:same", "--machine", "container", "--bench", "floors.Control")
     assert done.returncode == 0, done.stdout
     (path,) = (checkout.root / "results" / "container").glob(f"{release.sha[:8]}-*.json")
     assert json.loads(path.read_text())["ledger"]["torch"] == torch.__version__
     shutil.rmtree(path.parent)
-    another = checkout.run("asv", "run", "v1.9.0^!", "-E", "interpreter:same", "--machine", "container")
-    assert another.returncode == 2
-    assert "torch 1.9.0 cannot be measured here" in another.stdout
+    refused = checkout.run("asv", "run", "v1.9.0^!", "-E", "interpreter:same", "--machine", "container")
+    assert refused.returncode == 2
+    assert "torch 1.9.0 cannot be measured here" in refused.stdout
 
 
 def test_a_wrong_sha_in_the_table_is_refused(checkout, measured):
-    """What was wanted, what came, what to do; nothing is stored."""
+    """The error has both SHAs and what to do next; nothing is stored."""
     table = checkout.root / "tensorcopy" / "releases.toml"
-    good, before = table.read_text(), file_of(checkout, OLDEST, "3.9").read_bytes()
-    table.write_text(good.replace(OLDEST.sha, "0" * 40))
+    correct, before = table.read_text(), file_of(checkout, OLDEST, "3.9").read_bytes()
+    table.write_text(correct.replace(OLDEST.sha, "0" * 40))
     try:
         done = checkout.run("tensorcopy", "dashboard", "--quick", "--again", "--no-serve", "--machine", "ci", "--releases", "1.9.0")
     finally:
-        table.write_text(good)
+        table.write_text(correct)
     assert done.returncode == 2
     assert LINE.search(done.stderr)
-    assert f"its torch_sha is not the table's: got {OLDEST.sha}" in done.stderr
+    assert f"its torch_sha differs from the table of releases: got {OLDEST.sha}" in done.stderr
     assert file_of(checkout, OLDEST, "3.9").read_bytes() == before
     assert not list((checkout.root / "results" / "ci").glob("00000000-*"))
 
 
-def test_no_network_is_one_line_and_loses_nothing(checkout, measured, tmp_path):
-    """A release that is not installed yet, an empty cache, no index."""
+def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
+    """With a release that is not installed yet, an empty cache and no index."""
     before = file_of(checkout, OLDEST, "3.9").read_bytes()
     done = checkout.run(
         "tensorcopy",
@@ -174,31 +175,31 @@ def test_no_network_is_one_line_and_loses_nothing(checkout, measured, tmp_path):
         "--machine",
         "ci",
         "--releases",
-        "2.14.1",
+        ON_3_11[-2].version,
         UV_OFFLINE="1",
         UV_CACHE_DIR=str(tmp_path),
     )
     assert done.returncode == 2
     assert LINE.search(done.stderr)
-    assert "torch 2.14.1 was not installed on Python 3.11" in done.stderr
+    assert f"torch {ON_3_11[-2].version} was not installed on Python 3.11" in done.stderr
     assert file_of(checkout, OLDEST, "3.9").read_bytes() == before
-    assert not list((checkout.root / "results" / "ci").glob("5c488690-*"))
+    assert not list((checkout.root / "results" / "ci").glob(f"{ON_3_11[-2].sha[:8]}-*"))
 
 
-def test_a_truncated_result_is_named_and_the_rest_is_published(checkout, measured):
-    """Exit code 2, by asv as by ourselves."""
+def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, measured):
+    """asv and tensorcopy exit with 2 and name the file."""
     path = file_of(checkout, OLDEST, "3.9")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
+    complete = path.read_bytes()
+    path.write_bytes(complete[: len(complete) // 2])
     try:
         published = checkout.run("asv", "publish")
         done = checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci")
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(complete)
     assert published.returncode == 2
     assert f"the result file results/ci/{path.name} cannot be read" in published.stdout
     assert done.returncode == 2
     assert [line.count("cannot be read") for line in done.stderr.splitlines()] == [1]
     page = (checkout.root / "site" / "index.html").read_text()
-    assert "nothing is compared yet" in page  # of the machine that measured last, one release is left
+    assert "nothing to compare yet" in page  # one release is left of the machine that measured last
     assert (checkout.root / "site" / "index.json").exists()

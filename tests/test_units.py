@@ -1,4 +1,4 @@
-"""Seconds and counts at the edge."""
+"""Durations, counts and sizes as text."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tensorcopy.report.units import count, duration, size
         (1.5, "1.50 s"),
     ],
 )
-def test_three_figures_and_never_1000(seconds, text):
-    """ "1000 µs" is 1.00 ms."""
+def test_a_duration_has_three_figures(seconds, text):
+    """And is never "1000 µs"."""
     assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(("numel", "text"), [(1, "2⁰"), (1024, "2¹⁰"), (2**24, "2²⁴"), (1000, "1\u2009000"), (0, "0")])
-def test_a_power_of_two_is_written_as_one(numel, text):
-    """Sizes are powers of two almost everywhere."""
+def test_a_power_of_two_is_written_as_a_power(numel, text):
+    """Almost all sizes are powers of two."""
     assert count(numel) == text
 
 
 @pytest.mark.parametrize(("nbytes", "text"), [(4, "4 B"), (4096, "4 KiB"), (1536, "1.5 KiB"), (2**26, "64 MiB"), (2**31, "2 GiB")])
-def test_bytes_are_binary(nbytes, text):
+def test_bytes_have_binary_units(nbytes, text):
     """KiB, not kB."""
     assert size(nbytes) == text

@@ -1,18 +1,23 @@
-"""What is said of an agreement, and turns that the machine disturbed."""
+"""Agreement of asv's times with a reference, and disturbed turns."""
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck
-from tensorcopy.measure.crosscheck import Agreement, Ratio
+from tensorcopy.measure.crosscheck import Agreement, Probe, Ratio
+from tensorcopy.releases.environments import Environment
 from tensorcopy.worker.probes import timer_crosscheck
 
 
-def of(*ratios):
-    return Agreement(
-        "2.15.0", "Box 9000", tuple(Ratio("copies.BySize.time_copy", "x.clone()", {"numel": 16}, "Timer", one) for one in ratios)
-    )
+def agreement(*ratios):
+    rows = (Ratio("copies.BySize.time_copy", "x.clone()", {"numel": 16}, "Timer", ratio) for ratio in ratios)
+    return Agreement("2.15.0", "Box 9000", tuple(rows))
 
 
 @pytest.mark.parametrize(
@@ -25,64 +30,107 @@ def of(*ratios):
     ],
     ids=["agree", "the median is off", "one above", "one below"],
 )
-def test_agreement_is_the_median_within_three_and_every_case_within_eight_percent(ratios, holds):
-    """Either alone would hide something: a constant part of every call, or a single wrong case."""
-    assert of(*ratios).holds is holds
+def test_the_median_must_agree_within_three_and_every_case_within_eight_percent(ratios, holds):
+    """Either limit alone would miss a constant error or a single wrong case."""
+    assert agreement(*ratios).holds is holds
 
 
-def test_the_worst_case_is_named_first():
-    """By how far it is from 1, in either direction."""
-    assert [one.ratio for one in of(1.1, 0.5, 1.0, 1.2).outside] == [0.5, 1.2, 1.1]
+def test_the_largest_deviation_comes_first():
+    """The distance from 1 counts in either direction."""
+    assert [ratio.ratio for ratio in agreement(1.1, 0.5, 1.0, 1.2).outside] == [0.5, 1.2, 1.1]
 
 
-def test_figures_are_kept_by_suite():
-    """For docs/methodology.md."""
-    kept = crosscheck.document(of(1.0, 1.02, 0.97), "2026-11-21")
-    assert kept["suites"] == {"copies.BySize, by Timer": {"cases": 3, "median": 1.0, "least": 0.97, "greatest": 1.02}}
-    assert (kept["torch"], kept["on"], kept["day"], kept["median"]) == ("2.15.0", "Box 9000", "2026-11-21", 1.0)
+def test_the_document_has_the_figures_of_each_suite():
+    """docs/methodology.md shows them."""
+    document = crosscheck.document(agreement(1.0, 1.02, 0.97), "2026-11-21")
+    assert document["suites"] == {"copies.BySize, by Timer": {"cases": 3, "median": 1.0, "min": 0.97, "max": 1.02}}
+    assert (document["torch"], document["on"], document["day"], document["median"]) == ("2.15.0", "Box 9000", "2026-11-21", 1.0)
 
 
-def test_a_turn_during_which_the_machine_changed_its_pace_is_taken_again():
-    """The control moved between the two: that turn's ratio says nothing."""
+def test_a_turn_during_which_the_machine_changed_its_speed_is_repeated():
+    """The control changed between the two times, so that their ratio has no meaning."""
     readings = iter([1.0, 1.0, 1.9] + [1.0] * 100)
-    one = iter([99.0] + [2.0] * 100)
-    found = list(timer_crosscheck.turns(lambda: next(one), lambda: 2.0, lambda: next(readings)))
-    assert found == [1.0] * timer_crosscheck.TURNS
+    times = iter([99.0] + [2.0] * 100)
+    ratios = list(timer_crosscheck.turns(lambda: next(times), lambda: 2.0, lambda: next(readings)))
+    assert ratios == [1.0] * timer_crosscheck.TURNS
 
 
-def test_a_machine_that_never_stands_still_is_measured_all_the_same():
-    """After some tries: the ratios then differ as they differ."""
+def test_a_machine_whose_speed_always_changes_is_measured_after_some_tries():
+    """The ratios then vary with its speed."""
     readings = iter(range(1, 10_000))
-    found = list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0, lambda: float(2 ** (next(readings) % 7))))
-    assert found == [2.0] * timer_crosscheck.TURNS
+    ratios = list(timer_crosscheck.turns(lambda: 2.0, lambda: 1.0, lambda: float(2 ** (next(readings) % 7))))
+    assert ratios == [2.0] * timer_crosscheck.TURNS
 
 
-def test_the_two_take_turns_in_being_first():
-    """What the first leaves in the caches is not always the other's gain."""
+def test_asv_and_the_reference_alternate_in_running_first():
+    """The first leaves the caches in a state that may help or slow the second."""
     order = []
-    list(timer_crosscheck.turns(lambda: order.append("one") or 1.0, lambda: order.append("other") or 1.0, lambda: 1.0))
-    assert order[:4] == ["other", "one", "one", "other"]
+    list(timer_crosscheck.turns(lambda: order.append("asv") or 1.0, lambda: order.append("reference") or 1.0, lambda: 1.0))
+    assert order[:4] == ["reference", "asv", "asv", "reference"]
 
 
-@pytest.mark.parametrize(("again", "holds"), [(1.01, True), (11.0, False)], ids=["one process's bad luck", "the same again"])
-def test_what_disagrees_is_compared_in_a_process_of_its_own(monkeypatch, again, holds):
-    """Only the suites that it is of; what agreed stands."""
-    asked = []
+@pytest.mark.parametrize(("second_ratio", "holds"), [(1.01, True), (11.0, False)], ids=["disagrees once", "disagrees twice"])
+def test_suites_that_disagree_are_compared_again_in_another_process(monkeypatch, second_ratio, holds):
+    """Cases that agreed keep their first ratio."""
+    compared = []
 
-    def compared(environment, tell, device, suites, root):
-        asked.append(suites)
-        factors = {"copies.BySize.time_copy": [1.0, 11.0], "primitives.BySize.time_primitive": [1.0]} if not suites else {
-            "copies.BySize.time_copy": [1.02, again]
-        }  # fmt: skip
+    def compare(probe, report_progress):
+        compared.append(probe.suites)
+        if probe.suites:
+            ratios = {"copies.BySize.time_copy": [1.02, second_ratio]}
+        else:
+            ratios = {"copies.BySize.time_copy": [1.0, 11.0], "primitives.BySize.time_primitive": [1.0]}
         rows = [
-            Ratio(suite, "x.clone()", {"numel": number}, "Timer", ratio)
-            for suite, ratios in factors.items()
-            for number, ratio in enumerate(ratios)
+            Ratio(suite, "x.clone()", {"numel": numel}, "Timer", ratio) for suite in ratios for numel, ratio in enumerate(ratios[suite])
         ]
         return Agreement("2.15.0", "Box 9000", tuple(rows))
 
-    monkeypatch.setattr(crosscheck, "_compared", compared)
-    found = crosscheck.run(None, lambda share, doing: None)
-    assert asked == ["", r"^(copies\.BySize\.time_copy)$"]
-    assert [one.ratio for one in found.ratios] == [1.0, again, 1.0]
-    assert found.holds is holds
+    monkeypatch.setattr(crosscheck, "_compare", compare)
+    result = crosscheck.run(Probe(Environment(Path("python"), {})), lambda share, elapsed, case: None)
+    assert compared == ["", r"^(copies\.BySize\.time_copy)$"]
+    assert [ratio.ratio for ratio in result.ratios] == [1.0, second_ratio, 1.0]
+    assert result.holds is holds
+
+
+PROBE = """
+import json, sys
+assert sys.argv[-2:] == ["cpu", "^copies"]
+print(json.dumps({"cases": 2, "torch": "2.15.0", "on": "Box 9000"}))
+for ratio in (1.01, None):
+    print(json.dumps({"suite": "copies.BySize.time_copy", "code": "x.clone()", "arguments": {}, "reference": "Timer", "ratio": ratio}))
+"""
+
+
+@pytest.fixture
+def run_script(monkeypatch):
+    """Run a script in place of the probe."""
+
+    def run(script):
+        monkeypatch.setattr(Probe, "command", lambda probe: [sys.executable, "-c", script, probe.device, probe.suites])
+        reports = []
+        agreement = crosscheck.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *report: reports.append(report))
+        return agreement, reports
+
+    return run
+
+
+def test_the_lines_of_the_probe_become_ratios_and_progress(run_script):
+    """A case that was skipped has progress but no ratio."""
+    agreement, reports = run_script(PROBE)
+    assert (agreement.torch, agreement.on, [ratio.ratio for ratio in agreement.ratios]) == ("2.15.0", "Box 9000", [1.01])
+    assert [(share, case) for share, _, case in reports] == [(0.5, "copies.BySize x.clone()"), (1.0, "copies.BySize x.clone()")]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("raise ImportError('no torch.utils.benchmark')", "could not be compared: got ImportError: no torch.utils.benchmark; allowed: "),
+        ("raise SystemExit(3)", "could not be compared: got exit code 3; allowed: "),
+        ("print('{}')", "no case was compared: got cpu, '^copies'; allowed: "),
+    ],
+    ids=["exception", "exit code", "no case"],
+)
+def test_a_probe_that_fails_is_an_error(run_script, script, message):
+    """The error quotes the probe's last line."""
+    with pytest.raises(TensorcopyError, match=re.escape(message)):
+        run_script(script)

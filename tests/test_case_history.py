@@ -1,4 +1,4 @@
-"""A case over the releases: what `tensorcopy history` prints."""
+"""The output of `tensorcopy history`."""
 
 from __future__ import annotations
 
@@ -11,42 +11,44 @@ from tensorcopy.analysis import series
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import load
-from tests.conftest import measured_in_passes
-from tests.test_judging import golden, passes
+from tests.conftest import assert_golden, measured_in_passes, pass_times
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Eight releases: one case steps up at 2.12.1, another down at 2.11.0, a third stays."""
+    """Return results of eight releases.
+
+    A case is slower from 2.12.1 on, one is faster from 2.11.0 on, and one is unchanged.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    for number, release in enumerate(release_table.select("2.8.0..")):
+    for number, release in enumerate(release_table.select("2.8.0..2.15.0")):
         times = {
-            "clone_detach": passes(1.4 if number < 4 else 1.7, number),
-            "detach_clone": passes(1.2 if number < 3 else 1.0, number + 1),
-            "tensor": passes(2.0, number + 2),
+            "clone_detach": pass_times(1.4 if number < 4 else 1.7, number),
+            "detach_clone": pass_times(1.2 if number < 3 else 1.0, number + 1),
+            "tensor": pass_times(2.0, number + 2),
         }
         measured_in_passes(tmp_path / "results", release, times)
     return tmp_path / "results"
 
 
-def test_one_case_is_drawn_with_its_steps(folder, capsys):
-    """Each release's time, how sure it is, and the step that it made."""
+def test_the_history_of_one_case(folder, capsys):
+    """Each release with its time, its error and its change."""
     assert main(["history", "copies.BySize clone_detach numel=16"]) == 0
-    golden("history.txt", capsys.readouterr().out)
+    assert_golden("history.txt", capsys.readouterr().out)
 
 
-def test_several_cases_are_summed_up_by_release(folder, capsys):
-    """What moved together, and how much."""
+def test_the_history_of_several_cases(folder, capsys):
+    """How many changed at each release, and by how much."""
     assert main(["history"]) == 0
-    golden("histories.txt", capsys.readouterr().out)
+    assert_golden("histories.txt", capsys.readouterr().out)
 
 
-def test_a_release_that_was_not_measured_is_a_gap(folder, capsys):
-    """Not a point, and not a step."""
+def test_a_release_that_was_not_measured_is_left_out(folder, capsys):
+    """It is no point of the series."""
     next(folder.glob("box/5c488690*.json")).unlink()
-    found = series.series_by_case(load.load_results(folder).results)
-    assert len(next(iter(found.values())).releases) == 7
+    by_case = series.series_by_case(load.load_results(folder).results)
+    assert len(next(iter(by_case.values())).releases) == 7
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_a_release_that_was_not_measured_is_a_gap(folder, capsys):
     ],
     ids=["numbers", "samples", "gap", "quiet", "empty"],
 )
-def test_a_plain_list_of_values_is_a_series_too(tmp_path, capsys, document, steps):
-    """Indices of the first points of new levels, as JSON."""
+def test_a_file_of_values_gives_the_indices_of_its_changes(tmp_path, capsys, document, steps):
+    """As JSON; each is the first point of a new level."""
     path = tmp_path / "values.json"
     path.write_text(json.dumps(document))
     assert main(["history", "--values", str(path)]) == 0
@@ -69,8 +71,8 @@ def test_a_plain_list_of_values_is_a_series_too(tmp_path, capsys, document, step
 
 
 @pytest.mark.parametrize("text", ["[1, -1]", '["a"]', "{", "7", "[1, NaN]"])
-def test_what_is_no_series_is_one_line(tmp_path, capsys, text):
-    """With what is allowed."""
+def test_an_invalid_file_of_values_is_an_error(tmp_path, capsys, text):
+    """In one line, with the allowed format."""
     path = tmp_path / "values.json"
     path.write_text(text)
     assert main(["history", "--values", str(path)]) == 2
@@ -79,21 +81,21 @@ def test_what_is_no_series_is_one_line(tmp_path, capsys, text):
     assert error.count("\n") == 1
 
 
-def test_several_series_are_a_line_each(tmp_path, capsys):
-    """In the order in which they were named."""
+def test_several_files_give_a_line_each(tmp_path, capsys):
+    """In the order of the arguments."""
     for name, document in (("stays", [1.0] * 20), ("steps", [1.0] * 10 + [1.2] * 10)):
         (tmp_path / name).write_text(json.dumps(document))
     assert main(["history", "--values", str(tmp_path / "steps"), str(tmp_path / "stays")]) == 0
     assert capsys.readouterr().out == "[10]\n[]\n"
 
 
-def test_an_unknown_case_is_one_line(folder, capsys):
-    """With the first of those there are."""
+def test_an_unknown_case_is_an_error(folder, capsys):
+    """That lists the first cases."""
     assert main(["history", "sideways"]) == 2
     assert "copies.BySize clone_detach numel=16" in capsys.readouterr().err
 
 
-def test_a_missing_file_is_one_line(capsys):
-    """Not a traceback."""
+def test_a_missing_file_is_an_error(capsys):
+    """In one line, without a traceback."""
     assert main(["history", "--values", str(Path("nowhere.json"))]) == 2
     assert "nowhere.json" in capsys.readouterr().err

@@ -1,13 +1,13 @@
-"""Multiples of the floor, and bytes a second."""
+"""Times as multiples of the memcpy baseline, and bytes per second."""
 
 from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results import baseline, load
+from tensorcopy.results import baseline
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
-from tests.conftest import NEW, ROOT, measured
+from tests.conftest import NEW, measured
 
 
 def case(suite, **parameters):
@@ -15,7 +15,7 @@ def case(suite, **parameters):
 
 
 @pytest.mark.parametrize(
-    ("of", "floor"),
+    ("timed", "expected"),
     [
         (case("copies.BySize.time_copy", method="clone_detach", numel=16), case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)),
         (
@@ -37,25 +37,25 @@ def case(suite, **parameters):
         (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
         (case("floors.Control.time_sum"), None),
     ],
-    ids=["size", "dtype", "strided", "device", "to host", "moves nothing", "control"],
+    ids=["size", "dtype", "strided", "device", "to host", "copies nothing", "control"],
 )
-def test_every_case_that_moves_bytes_has_a_floor(of, floor):
-    """By its bytes, whatever the layout, as long as it is dense."""
-    assert baseline.of(of) == floor
+def test_every_case_that_copies_has_a_baseline(timed, expected):
+    """It copies as many bytes; dense layouts share one baseline."""
+    assert baseline.case_of(timed) == expected
 
 
-def test_a_time_is_shown_as_a_multiple_and_as_bytes_a_second():
+def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     """1 µs for 64 bytes, where memcpy takes 0.25 µs."""
     result = measured(NEW, {("clone_detach", 16): 1e-6})
-    (of,) = result.timings
-    assert baseline.multiple(result, of) is None
+    (copy,) = result.timings
+    assert baseline.times_memcpy(result, copy) is None
     result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6, 0.25e-6, 0.25e-6)
-    assert baseline.multiple(result, of) == pytest.approx(4.0)
-    assert baseline.bandwidth(result, of) == pytest.approx(64e6)
+    assert baseline.times_memcpy(result, copy) == pytest.approx(4.0)
+    assert baseline.bandwidth(result, copy) == pytest.approx(64e6)
 
 
-def test_every_copy_and_conversion_that_was_measured_here_has_its_floor():
-    """In the shipped history."""
-    for result in load.load_results(ROOT / "results").results:
-        without = [of for of in result.timings if baseline.nbytes(of) and not baseline.timing(result, of)]
+def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
+    """The suites measure the same sizes as baselines."""
+    for result in shipped_results.results:
+        without = [copy for copy in result.timings if baseline.nbytes(copy) and not baseline.timing_of(result, copy)]
         assert not without

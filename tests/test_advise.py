@@ -1,0 +1,163 @@
+"""`tensorcopy advise`: measured here with torch, from the shipped results without.
+
+Always consistent with the chooser's pages.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tensorcopy import cli
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
+from tensorcopy.report.i18n import translate
+from tensorcopy.report.local import advise
+from tensorcopy.site import render
+from tensorcopy.worker.registry.methods import NAMES
+from tests.conftest import SEEN
+
+REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
+
+
+def benchmark(nanoseconds, **observed):
+    """Return the output of `quick_bench` for methods with these times.
+
+    `observed` gives special behaviour by method.
+    """
+    rows = {
+        name: {
+            "group": "copy",
+            "code": name,
+            "code_on_accelerator": name,
+            "since": "1.9.0",
+            "observed": {"cpu": {"plain": {**SEEN, **observed.get(name, {})}}},
+        }
+        for name in nanoseconds
+    }
+    spread = {name: [time * 1e-9 * (1 + part / 300) for part in range(-4, 5)] for name, time in nanoseconds.items()}
+    return {
+        "torch": "2.15.0",
+        "python": "3.11.7",
+        "on": "a CPU",
+        "day": "2026-11-22",
+        "methods": rows,
+        "rounds": spread,
+        "baseline": [1e-7] * 9,
+    }
+
+
+def test_a_measurement_is_judged_like_a_result():
+    """The fastest match without a warning comes first.
+
+    Each has its verdict against the fastest and its time over the baseline.
+    """
+    times = {"a": 200, "b": 300, "loud": 100, "shares": 1}
+    output = benchmark(times, loud={"warns": "no"}, shares={"shares_storage": True})
+    advice = advise.of_benchmark(output, REQUEST, 64)
+    assert [match.code for match in advice.choices] == ["a", "b", "loud"]
+    assert [match.verdict for match in advice.choices] == ["slower", "slower", "fastest"]
+    assert advice.choices[0].multiple == pytest.approx(2.0)
+    assert advice.choices[1].ratio == pytest.approx(3.0)
+    assert advice.choices[2].caveats == ("warns: no",)
+    assert (str(advice), advice.measured, advice.numel) == ("a", "here", 64)
+    assert json.loads(json.dumps(advice.document()))["code"] == "a"
+
+
+def test_without_a_matching_method_there_is_no_code():
+    """The reason explains that."""
+    advice = advise.of_benchmark(benchmark({"a": 200}), replace(REQUEST, own=False), 64)
+    assert (advice.code, advice.choices) == ("", ())
+    assert advice.why == translate("no_match")
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results):
+    return render.content(shipped_results.results)
+
+
+def test_the_shipped_answers_equal_the_chooser_s_pages(content):
+    """For every request and size: the same methods in order, with the same reason."""
+    result, series = content.machine.result, content.machine.series[0].results
+    compared = 0
+    for device in recommend.devices(result):
+        for request in recommend.requests(device):
+            for numel, options in recommend.options_by_size(result, request, series).items():
+                advice = advise._as_shipped(request, numel)
+                assert (advice.numel, [match.code for match in advice.choices]) == (numel, [option.code for option in options])
+                assert advice.why == advise._why(options)
+                compared += 1
+    assert compared >= 40
+
+
+def test_without_torch_the_shipped_answer_is_given(monkeypatch):
+    """For the nearest size that was measured."""
+    monkeypatch.setattr(advise, "find_spec", lambda name: None)
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: pytest.fail("there is no torch to measure"))
+    advice = advise.advise("numpy", requires_grad=True, numel=1e5)
+    assert (advice.code, advice.measured, advice.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
+
+
+@pytest.mark.parametrize(
+    ("to", "independent", "requires_grad", "keep_graph"),
+    [
+        ("tensor", True, True, False),
+        ("tensor", True, True, True),
+        ("tensor", False, True, False),
+        ("numpy", True, False, False),
+        ("numpy", False, True, False),
+    ],
+)
+def test_the_recommended_code_does_what_was_requested(worker_here, to, independent, requires_grad, keep_graph):
+    """It is run with the torch that it was measured with."""
+    advice = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
+    assert advice.measured == "here"
+    assert advice.torch == torch.__version__
+    x = torch.ones(4).requires_grad_(requires_grad)
+    y = eval(advice.code, {**NAMES, "x": x})
+    assert isinstance(y, torch.Tensor if to == "tensor" else np.ndarray)
+    assert (to == "tensor" and y.requires_grad) == keep_graph
+    with torch.no_grad():
+        x[0] = 7.0
+    value = float(y.detach()[0] if to == "tensor" else y[0])
+    assert (value == 7.0) == (not independent)
+    assert all(match.seconds for match in advice.choices)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"to": "list"}, "allowed: tensor or numpy"),
+        ({"to": "numpy", "keep_graph": True, "requires_grad": True}, "there is no graph to keep"),
+        ({"keep_graph": True}, "there is no graph to keep"),
+        ({"numel": 0}, "not a number of elements"),
+        ({"device": "xpu"}, "there is no xpu here"),
+        ({"device": "xpu", "shipped": True}, "no results were shipped for xpu"),
+    ],
+)
+def test_an_impossible_request_is_an_error(worker_here, arguments, text):
+    with pytest.raises(TensorcopyError, match=text):
+        advise.advise(**arguments)
+
+
+def test_the_command_prints_code_reason_and_caveats(capsys):
+    assert cli.main(["advise", "--to", "numpy", "--numel", "2**17", "--requires-grad", "--shipped"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("use     x.detach().numpy().copy()   ")
+    (caveat,) = advise.advise("numpy", requires_grad=True, shipped=True).choices[0].caveats
+    assert lines[2] == f"caveat  {caveat}"
+    assert lines[-1].startswith("from the shipped results, not measured here: torch ")
+    assert "2¹⁷ float32 on cpu, a leaf that requires grad, one thread" in lines[-1]
+
+
+def test_the_command_gives_everything_as_json(capsys):
+    assert cli.main(["advise", "--numel", "64", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["measured"] == "here"
+    assert document["code"] == document["choices"][0]["code"]

@@ -1,0 +1,98 @@
+"""Errors and progress of asv as a subprocess."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tensorcopy.asv_plugin import configuration, exits, program, publisher
+from tensorcopy.asv_plugin.program import Run, _failure, _Output, _PhaseReader
+from tensorcopy.errors import TensorcopyError
+from tests.conftest import ROOT
+
+ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it")
+
+
+def ignore(share, elapsed, suite):
+    pass
+
+
+def test_an_error_of_the_plugin_reaches_the_caller_unchanged(monkeypatch, tmp_path):
+    """A real `asv run` of an unknown release raises it with its four parts."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("HOME", str(tmp_path))  # asv's list of machines
+    configuration.register_machine("box")
+    config = configuration.write_staging(tmp_path)
+    with pytest.raises(TensorcopyError) as caught:
+        program.measure(Run("v9.9.9", "release:3.11", "^copies", "^copies", {}, "box"), config, ignore, ignore)
+    assert (caught.value.what, caught.value.got) == ("unknown torch release", "'v9.9.9'")
+
+
+def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tmp_path, caplog):
+    """A later error may be its consequence. The log has the error in one line."""
+    monkeypatch.setenv(exits.ERROR_FILE, str(tmp_path / "error.json"))
+    with pytest.raises(SystemExit) as caught, exits.exit_on_error():
+        raise ERROR
+    exits.pass_on(TensorcopyError("another", got="", allowed="", next=""))
+    assert caught.value.code == 2
+    assert json.loads((tmp_path / "error.json").read_text()) == ERROR.document()
+    assert str(ERROR) in caplog.text
+
+
+def test_without_a_callers_file_the_error_is_only_logged(monkeypatch, caplog):
+    """A user has started asv."""
+    monkeypatch.delenv(exits.ERROR_FILE, raising=False)
+    with pytest.raises(SystemExit, match="2"), exits.exit_on_error():
+        raise ERROR
+    assert str(ERROR) in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "got"),
+    [
+        (["[50.00%] ··· copies.BySize.time_copy failed", "asv: failure"], ERROR, "none"),
+        (["[50.00%] ··· copies.BySize.time_copy failed", "· threads.Copies.time_copy failed", "end"], None,
+         "failures in copies.BySize.time_copy, threads.Copies.time_copy"),
+        (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], None, "ModuleNotFoundError: No module named 'x'"),
+        (["·· x: got a; allowed: b; next: c", "ValueError: 1"], None, "ValueError: 1"),
+        (["first", "· second", "", "·· third"], None, "second third"),
+    ],
+    ids=["the plugin's error", "failed cases", "an exception", "a line that only resembles an error", "asv's last lines"],
+)  # fmt: skip
+def test_a_failure_names_its_most_specific_cause(lines, error, got):
+    """The order: plugin's error, failed cases, exception, asv's last lines."""
+    assert _failure("asv run failed", _Output(1, lines, error), next="look").got == got
+
+
+def test_progress_is_read_from_asvs_output():
+    """asv prints a share only while it measures."""
+    installing, measuring = [], []
+    reader = _PhaseReader(lambda *report: installing.append(report), lambda *report: measuring.append(report))
+    for line in ("· Installing", "", "·· Benchmarking release-py3.11", "[12.50%] ··· Running (copies.BySize.time_copy--).", ""):
+        reader.read(line)
+    assert [(share, suite) for share, _, suite in installing] == [(0.0, "")] * 2
+    assert [(share, suite) for share, _, suite in measuring] == [(0.125, "copies.BySize")]
+
+
+def test_an_error_while_writing_pages_ends_asv_with_exit_code_2(monkeypatch, tmp_path, caplog):
+    """It is logged in one line, without a traceback."""
+
+    def write(results_dir, html_dir):
+        raise ERROR
+
+    monkeypatch.setattr(publisher, "_writers", [write])
+    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path)})
+    with pytest.raises(SystemExit, match="2"):
+        publisher.Pages.publish(conf, None, None, None, None)
+    assert str(ERROR) in caplog.text
+    assert (tmp_path / "explorer.html").exists()
+
+
+def test_publishing_without_the_pages_plugin_is_an_error(monkeypatch, tmp_path, caplog):
+    """Without the second plugin, `asv publish` would write asv's files only."""
+    monkeypatch.setattr(publisher, "_writers", [])
+    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path)})
+    with pytest.raises(SystemExit, match="2"):
+        publisher.Pages.publish(conf, None, None, None, None)
+    assert "no pages of tensorcopy to write" in caplog.text

@@ -1,0 +1,179 @@
+"""Changes of level are found everywhere in a series, and noise shows almost none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorcopy.analysis import change_points
+
+POINTS = 27  # releases
+
+
+def series(random, sigma=0.016, n=POINTS, steps=(), spikes=()):
+    """Return times around 12 µs; steps and spikes are given as (index, ratio)."""
+    y = random.normal(0, sigma, n)
+    for index, ratio in steps:
+        y[index:] += np.log(ratio)
+    for index, ratio in spikes:
+        y[index] += np.log(ratio)
+    return [float(value) for value in 12e-6 * np.exp(y)]
+
+
+def indices(values, *more, **options):
+    return [step.index for step in change_points.steps(values, *more, **options)]
+
+
+@pytest.mark.parametrize("ratio", [1.1, 1 / 1.1], ids=["slower", "faster"])
+def test_a_step_of_a_tenth_is_found_anywhere(ratio):
+    """At every index, 99 % are found within a point, with at most 1 % false steps."""
+    random = np.random.default_rng(1)
+    detected = [(index, indices(series(random, steps=[(index, ratio)]))) for index in range(1, POINTS) for _ in range(10)]
+    hits = [sum(abs(step - index) <= 1 for step in steps) == 1 for index, steps in detected]
+    assert np.mean(hits) >= 0.99
+    assert sum(len(steps) for _, steps in detected) - sum(hits) <= 0.01 * len(detected)
+
+
+@pytest.mark.parametrize("n", [10, 27, 60])
+@pytest.mark.parametrize("sigma", [0.005, 0.016, 0.05])
+def test_quiet_series_show_almost_no_steps(sigma, n):
+    """At most one in a hundred."""
+    random = np.random.default_rng(2)
+    assert sum(len(indices(series(random, sigma, n))) for _ in range(200)) <= 2
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_spike_is_not_a_pair_of_steps(length):
+    """Of up to three points, up or down, except at the very ends of the window."""
+    random = np.random.default_rng(3)
+    for first in range(1, POINTS - length):
+        for ratio in (1.3, 0.7):
+            assert not indices(series(random, 0.01, spikes=[(first + i, ratio) for i in range(length)])), first
+
+
+def test_outliers_do_not_hide_a_step():
+    """Two of +30 % anywhere: a step of a tenth with eight points per side is found."""
+    random = np.random.default_rng(4)
+    for _ in range(50):
+        step, *spikes = (int(random.integers(8, 20)), *(int(spike) for spike in random.choice(range(1, 26), 2, replace=False)))
+        steps = indices(series(random, steps=[(step, 1.1)], spikes=[(spike, 1.3) for spike in spikes]))
+        assert len(steps) == 1
+        assert abs(steps[0] - step) <= 2  # an outlier beside the step may be of either level
+
+
+def test_heavy_tails_give_false_steps_at_the_ends_only():
+    """Of a hundred series at most five, and all but one marked as a single point."""
+    random = np.random.default_rng(5)
+    steps = [step for _ in range(100) for step in change_points.steps([float(v) for v in np.exp(0.014 * random.standard_t(3, POINTS))])]
+    assert len(steps) <= 5
+    assert sum(not step.alone for step in steps) <= 1
+    assert all(step.index in (1, POINTS - 1) for step in steps if step.alone)
+
+
+def test_several_steps_are_found_with_their_levels():
+    """Up, back and up again: each with the level before and after, within the noise."""
+    values = series(np.random.default_rng(6), 0.01, steps=[(7, 1.1), (13, 1 / 1.1), (20, 1.35)])
+    steps = change_points.steps(values)
+    assert [step.index for step in steps] == [7, 13, 20]
+    assert [step.ratio for step in steps] == pytest.approx([1.1, 1 / 1.1, 1.35], rel=0.03)
+    assert steps[0].before == pytest.approx(12e-6, rel=0.02)
+    assert steps[0].after == steps[1].before
+    assert all(step.p < change_points.CHANCE for step in steps)
+
+
+def test_steps_of_a_reversed_or_inverted_series_are_mirrored():
+    """And those in another unit are the same."""
+    values = series(np.random.default_rng(7), steps=[(9, 1.2), (26, 1.3)])
+    steps = change_points.steps(values)
+    assert [step.index for step in steps] == [9, 26]
+    mirrored = change_points.steps(values[::-1])
+    assert [POINTS - step.index for step in mirrored[::-1]] == [9, 26]
+    assert [1 / step.ratio for step in mirrored[::-1]] == pytest.approx([step.ratio for step in steps])
+    inverted = change_points.steps([1 / value for value in values])
+    assert [(step.index, 1 / step.ratio) for step in inverted] == [(step.index, pytest.approx(step.ratio)) for step in steps]
+    assert indices([1e6 * value for value in values]) == [9, 26]
+
+
+def test_gaps_are_skipped_but_indices_count_them():
+    """The first release measured after a gap begins the new level."""
+    values = series(np.random.default_rng(18), 0.01, steps=[(12, 1.2)])
+    values[3] = values[11] = values[12] = values[13] = None
+    (step,) = change_points.steps(values)
+    assert step.index == 14
+    level = change_points.levels(values, [step])
+    assert [i for i, value in enumerate(level) if value is None] == [3, 11, 12, 13]
+    assert [value for value in level if value] == pytest.approx([step.before] * 10 + [step.after] * 13)
+
+
+def test_a_noisy_last_point_is_not_a_step():
+    """With a small spread of its own it is a step, and is not marked as alone."""
+    values = series(np.random.default_rng(9), steps=[(26, 1.15)])
+    (step,) = change_points.steps(values)
+    assert (step.index, step.alone) == (26, True)
+    assert change_points.steps(values, [0.01] * POINTS) == [replace(step, alone=False)]
+    assert not change_points.steps(values, [0.01] * 26 + [0.1])
+
+
+def test_a_noisy_stretch_is_not_a_step():
+    """Five releases a tenth slower are a level, unless their own spread is a tenth."""
+    values = series(np.random.default_rng(10), steps=[(22, 1.1)])
+    assert indices(values, [0.01] * POINTS) == [22]
+    assert not indices(values, [0.01] * 22 + [0.15] * 5)
+
+
+def test_a_last_point_in_a_series_with_outliers_is_not_yet_a_step():
+    """It is as far out as an earlier outlier: a second such point makes a level."""
+    random = np.random.default_rng(11)
+    values = series(random, spikes=[(11, 1.3), (26, 1.3)])
+    assert not indices(values)
+    assert indices([*values, values[-1] * 1.01]) == [26]
+
+
+def test_drift_and_alternation_are_not_steps():
+    """A rise of 35 %, and two alternating builds: steps in at most 2 % of the series."""
+    random = np.random.default_rng(12)
+    drift = np.exp(np.linspace(0, 0.3, POINTS))
+    turns = np.where(np.arange(POINTS) % 2, 1.1, 1.0)
+    for shape in (drift, turns):
+        assert sum(bool(indices(list(shape * series(random)))) for _ in range(100)) <= 2
+
+
+def test_a_change_below_the_minimum_is_not_reported():
+    """However clear: 1 % among points that agree within 0.1 %."""
+    values = series(np.random.default_rng(13), 0.001, steps=[(13, 1.01)])
+    assert not indices(values)
+    assert indices(values, min_change=0.005) == [13]
+
+
+@pytest.mark.parametrize("values", [[], [None] * 4, [1.0], [1.0, 2.0], [1.0, None, 2.0], [1.0] * 30, [1.0, 2.0, 3.0]])
+def test_too_few_or_constant_points_show_no_step(values):
+    """There is a level exactly where there is a value."""
+    assert change_points.steps(values) == []
+    assert [level is None for level in change_points.levels(values, [])] == [value is None for value in values]
+
+
+def test_rounded_times_show_their_step():
+    """A clock that rounds to a microsecond leaves no noise."""
+    assert indices([12e-6] * 14 + [13e-6] * 13) == [14]
+
+
+def test_changes_are_grouped_by_direction():
+    """Slower cases first, with their median ratio.
+
+    Cases with a step at another release are left out.
+    """
+    up, far_up, down = (change_points.Step(5, 1.0, after, 1e-4) for after in (1.2, 1.5, 0.8))
+    moved = {
+        "a": [up],
+        "b": [change_points.Step(2, 1.0, 3.0, 1e-4), far_up],
+        "c": [down],
+        "d": [],
+        "e": [change_points.Step(6, 1.0, 2.0, 1e-4)],
+    }
+    assert change_points.grouped(moved, 5) == [
+        change_points.Group("slower", ("a", "b"), pytest.approx(1.35)),
+        change_points.Group("faster", ("c",), pytest.approx(0.8)),
+    ]
+    assert change_points.grouped(moved, 3) == []

@@ -1,0 +1,182 @@
+"""The commands compare and explain: arguments, output and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.cli import main
+from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import formats, markdown
+from tests.conftest import assert_golden, compared, measured_in_passes, pass_times
+
+OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
+NAMES = ("2.14.1", "2.15.0")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return results of two releases with one case of each verdict.
+
+    A fifth case was measured in the second release only.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    before, after = (
+        {method: pass_times(factor, shift) for shift, (method, factor) in enumerate(factors.items(), start)}
+        for start, factors in (
+            (0, {"new_tensor": 2.0, "clone_detach": 1.4, "detach_clone": 1.1, "tensor": 2.2}),
+            (4, {"new_tensor": 2.5, "clone_detach": 1.2, "detach_clone": 1.101, "tensor": 2.262}),
+        )
+    )
+    measured_in_passes(tmp_path / "results", OLD, before)
+    measured_in_passes(tmp_path / "results", NEW, {**after, "empty_like_copy": pass_times(1.5)})
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("markdown", "md"), ("json", "json"), ("csv", "csv")])
+def test_the_output_in_every_format(folder, capsys, form, suffix):
+    """For the terminal, for a comment and for programs."""
+    assert main(["compare", *NAMES, "--format", form]) == 0
+    assert_golden(f"compare.{suffix}", capsys.readouterr().out)
+
+
+def test_the_evidence_of_one_case(folder, capsys):
+    """Every pass, the interval, the test and the environments."""
+    assert main(["explain", "copies.BySize new_tensor numel=16", *NAMES]) == 0
+    assert_golden("explain.txt", capsys.readouterr().out)
+
+
+def test_json_and_csv_have_the_same_rows(folder, capsys):
+    """A row for each case, times in seconds."""
+    main(["compare", *NAMES, "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    main(["compare", *NAMES, "--format", "csv"])
+    rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
+    assert document["counts"] == {"slower": 1, "faster": 1, "unchanged": 1, "inconclusive": 2}
+    assert [(row["case"], row["verdict"], row["reason"]) for row in rows] == [
+        (change["case"], change["verdict"], change["reason"]) for change in document["changes"]
+    ]
+    assert float(rows[0]["before"]) == document["changes"][0]["before"] == pytest.approx(2e-6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([*NAMES], 0),
+        ([*NAMES, "--fail-on", "slower"], 1),
+        ([*reversed(NAMES), "--fail-on", "slower"], 1),
+        ([*NAMES, "--fail-on", "slower", "--case", " detach_clone "], 0),
+        (["2.14.1", "9.9.9"], 2),
+        (["2.14.1", "2.13.0"], 2),
+        (["2.14.1@mars", "2.15.0"], 2),
+        (["nowhere:2.14.1", "2.15.0"], 2),
+        ([*NAMES, "--case", "empty_like"], 3),
+        ([*NAMES, "--case", "no such case"], 3),
+        ([*NAMES, "--device", "cuda"], 3),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_the_exit_code(folder, capsys, arguments, code):
+    """0 nothing slower, or not asked for; 1 a case is slower; 2 an error.
+
+    3 nothing could be compared.
+    """
+    assert main(["compare", *arguments]) == code
+    assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
+
+
+@pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("]], ids=lambda value: " ".join(value))
+def test_an_invalid_option_is_an_error(folder, capsys, option):
+    """Whose message contains the value."""
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *NAMES, *option])
+    assert ended.value.code == 2
+    assert option[1] in capsys.readouterr().err
+
+
+def test_an_unknown_format_lists_the_known_ones(folder, capsys):
+    """One line, before anything is compared."""
+    assert main(["compare", *NAMES, "--format", "xml"]) == 2
+    assert "unknown format: got 'xml'; allowed: text, markdown, json, csv" in capsys.readouterr().err
+
+
+def test_a_wider_margin_reports_fewer_changes(folder, capsys):
+    """Up to 5 % is then no change."""
+    main(["compare", *NAMES, "--margin", "5", "--format", "json"])
+    verdicts = {change["parameters"]["method"]: change["verdict"] for change in json.loads(capsys.readouterr().out)["changes"]}
+    assert verdicts["tensor"] == "unchanged"
+    assert verdicts["new_tensor"] == "slower"
+
+
+def test_folders_of_results_can_be_compared(folder, tmp_path, capsys):
+    """The newest release in each, or a release that is named."""
+    measured_in_passes(tmp_path / "other", NEW, {"new_tensor": pass_times(3.0)})
+    assert main(["compare", str(folder), str(tmp_path / "other"), "--format", "json", "--case", "new_tensor"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["changes"][0]["ratio"] == pytest.approx(3 / 2.5, rel=0.02)
+    assert (document["before"]["label"], document["after"]["label"]) == ("torch 2.15.0+cu13, results", "torch 2.15.0+cu13, other")
+    assert main(["compare", f"{folder}:2.14.1", f"{tmp_path / 'other'}:2.15.0", "--format", "json", "--case", "new_tensor"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"][0]["ratio"] == pytest.approx(3 / 2.0, rel=0.02)
+
+
+def test_only_two_machines_may_have_different_hardware(folder, capsys):
+    """Two results of one machine with different processors are not compared."""
+    measured_in_passes(folder, NEW, {"new_tensor": pass_times(1.0)}, machine="fast", cpu="Faster 1")
+    assert main(["compare", "2.15.0@box", "2.15.0@fast", "--case", "new_tensor", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"][0]["verdict"] == "faster"
+    measured_in_passes(folder, OLD, {"new_tensor": pass_times(1.0)}, cpu="Faster 1")
+    assert main(["compare", "2.14.1@box", "2.15.0@box", "--case", "new_tensor", "--format", "json"]) == 3
+    change = json.loads(capsys.readouterr().out)["changes"][0]
+    assert change["reason"] == "provenance_differs"
+    assert change["differences"] == [{"field": "cpu", "before": "Faster 1", "after": "Box 9000"}]
+
+
+def test_numpy_must_be_equal_for_conversions_only():
+    """Copies do not use it."""
+    case = {group: comparisons.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
+    result = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", {}, provenance={"numpy": "1.26.4"})
+    assert comparisons._provenance(result, case["copies"], result) == {}
+    assert comparisons._provenance(result, case["conversions"], result) == {"numpy": "1.26.4"}
+
+
+@pytest.mark.parametrize("case", ["_tensor", "no such case", "("])
+def test_explain_needs_exactly_one_case(folder, capsys, case):
+    """The error lists the cases."""
+    if case == "(":
+        with pytest.raises(SystemExit):
+            main(["explain", case, *NAMES])
+    else:
+        assert main(["explain", case.replace("_tensor", "tensor"), *NAMES]) == 2
+        assert "copies.BySize new_tensor numel=16" in capsys.readouterr().err
+
+
+def test_the_summary_gives_the_median_ratio_and_its_range():
+    """Of two changes, the median is between them."""
+    rows = [
+        (name, Change(Verdict.SLOWER, Reason.CHANGED, ratio=ratio, interval=(ratio, ratio))) for name, ratio in (("a", 1.1), ("b", 1.3))
+    ]
+    assert "slower | 2 | 1.20× | 1.10 to 1.30 |" in markdown.comparison_text(("before", "after"), "a machine", 0.03, rows)
+
+
+def test_a_long_comment_is_cut_between_lines(folder):
+    """GitHub refuses longer ones. Folds are closed, and a note is added."""
+    comparison = compared(*NAMES, folder, margin=0.03)
+    text = formats.markdown(comparison)
+    cut = markdown.comparison_text(comparison.labels, comparison.on, comparison.margin, formats.rows(comparison), len(text) - 40)
+    assert cut.count("<details>") == cut.count("</details>")
+    assert "`--format json` has everything" in cut
+
+
+def test_text_from_results_is_escaped_in_a_comment():
+    """No tag, no link, no mention, no control character."""
+    assert markdown.escaped("<img src=x> `a` |b| [c](d) @someone\n# e \x1b[31m\u202e http://a www.b") == (
+        r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) @&#8203;someone \#&#8203; e \[31m http:&#8203;//a www&#8203;.b"
+    )
+    assert markdown.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"

@@ -1,0 +1,88 @@
+"""The main job: stages, errors, and results that are already complete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import dashboard
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.releases import environments, release_table
+from tensorcopy.results.load import Results
+from tests.conftest import measured
+
+OLD, NEW = release_table.load()[-2:]
+ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it")
+
+
+@pytest.fixture
+def run_dashboard(monkeypatch, tmp_path):
+    """Run the job with a stub in place of each measurement; return its errors and what it reported."""
+
+    def run(measure_pass, results):
+        reports = []
+        monkeypatch.setattr(dashboard, "measure_pass", measure_pass)
+        monkeypatch.setattr(dashboard.program, "publish", lambda: None)
+        monkeypatch.setattr(dashboard.load, "load_results", lambda folder: results)
+        paths = Paths(tmp_path, tmp_path, tmp_path, ("3.11",))
+        problems = dashboard.run([Measurement(release, "3.11") for release in (OLD, NEW)], paths, "box", True, reports.append)
+        return problems, reports
+
+    return run
+
+
+def test_every_stage_is_reported_and_an_error_stops_only_its_release(run_dashboard):
+    """The second release is measured although the first fails."""
+
+    def measure_pass(measurement, job, report_install, report_measure):
+        report_install(0.0, 1.0, "")
+        if measurement.release is OLD:
+            raise ERROR
+        report_measure(0.5, 1.0, "copies.BySize")
+
+    problems, reports = run_dashboard(measure_pass, Results((), ()))
+    assert problems == (ERROR,)
+    assert list(dict.fromkeys(report.doing for report in reports)) == [
+        f"installing torch {OLD.version}",
+        f"installing torch {NEW.version}",
+        f"measuring torch {NEW.version}: copies.BySize",
+        "publishing the site",
+    ]
+    assert [report.done for report in reports] == sorted(report.done for report in reports)
+    assert (reports[-1].done, reports[-1].remaining) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("machine", "quick", "complete"),
+    [("box", True, True), ("box", False, False), ("crate", True, False)],
+    ids=["quick", "full", "another machine"],
+)
+def test_a_complete_result_of_this_machine_is_not_measured_again(machine, quick, complete):
+    """A full measurement needs more suites and samples than a quick one."""
+    result = measured(NEW, {("clone_detach", 16): 1e-6, ("detach_clone_numpy", 16): 1e-6}, python="3.11")
+    measurement = Measurement(NEW, "3.11")
+    result = replace(result, path=Path("results") / "box" / "result.json", environment=measurement.environment)
+    assert (dashboard.already_measured((result,), measurement, machine, quick) is result) is complete
+
+
+@pytest.mark.parametrize(
+    ("range_text", "versions", "skipped"), [("", [OLD], 1), (f"{OLD.version}..", [OLD], 1)], ids=["the newest", "a range"]
+)
+def test_releases_without_a_python_are_skipped(monkeypatch, range_text, versions, skipped):
+    """The sentence names the release and its Pythons."""
+    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [] if release is NEW else ["3.11"])
+    selection = dashboard.choose(range_text, ("3.11",))
+    assert [measurement.release for measurement in selection.measurements] == versions
+    assert len(selection.skipped) == skipped
+    assert selection.skipped[0].startswith(f"torch {NEW.version} is skipped: it has wheels for Python {NEW.pythons[0]} to ")
+
+
+def test_no_release_with_a_python_is_an_error(monkeypatch):
+    """The error quotes the first reason."""
+    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [])
+    with pytest.raises(TensorcopyError, match=f"no release can be measured here: got torch {NEW.version} is skipped"):
+        dashboard.choose("", ("3.11",))

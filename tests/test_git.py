@@ -1,0 +1,89 @@
+"""git commands: the fork point of a head, and the files of a commit in a folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.ci import git
+from tensorcopy.errors import TensorcopyError
+
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+
+
+def run(folder: Path, *command: str) -> None:
+    subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
+def commit_all(folder: Path, message: str) -> None:
+    run(folder, "add", "--all")
+    run(folder, *AUTHOR, "commit", "-qm", message)
+
+
+@pytest.fixture
+def commits(tmp_path, monkeypatch):
+    """A repository of three commits: a base, a head, and a later commit on main."""
+    for variable in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(variable)
+    folder = tmp_path / "repository"
+    for name in ("benchmarks", "results"):
+        (folder / name).mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    run(folder, "init", "-q", "-b", "main")
+    for name, branch in (("one", []), ("two", ["-b", "head"]), ("three", ["main"])):
+        if branch:
+            run(folder, "checkout", "-q", *branch)
+        (folder / "benchmarks" / name).write_text(name)
+        (folder / "results" / name).write_text(name)
+        commit_all(folder, name)
+    return folder
+
+
+def test_a_head_is_compared_with_the_commit_that_it_forked_from(commits):
+    """Later commits on the base's branch are not changes of the head."""
+    head = git.commit("head")
+    base = git.fork_point(git.commit("main"), head)
+    assert base == git.commit("main~1")
+    assert git.changed(base, head) == ["benchmarks/two", "results/two"]
+
+
+def test_export_writes_the_files_of_a_commit_once(commits, tmp_path):
+    """Excluded files are left out, and a complete folder is not written again."""
+    folder = tmp_path / "exported"
+    git.export(git.commit("head"), folder, without=("results",))
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [git.COMPLETE, "one", "two"]
+    (folder / "benchmarks" / "mark").touch()
+    git.export(git.commit("head"), folder, without=("results",))
+    assert (folder / "benchmarks" / "mark").exists()
+
+
+def test_export_needs_no_recent_python(commits, tmp_path, monkeypatch):
+    """Before Python 3.10.12, tarfile cannot refuse a path outside the folder."""
+
+    def extractall(self, path=".", members=None, *, numeric_owner=False):
+        raise AssertionError("unsafe: this tarfile has no filters")
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", extractall)
+    git.export(git.commit("head"), tmp_path / "exported")
+    assert (tmp_path / "exported" / "results" / "two").read_text() == "two"
+
+
+def test_export_follows_no_symbolic_link(commits, tmp_path):
+    """A stranger's commit cannot read a file outside the folder through a link."""
+    (tmp_path / "secret").write_text("secret")
+    (commits / "benchmarks" / "link").symlink_to("../../secret")
+    commit_all(commits, "link")
+    git.export(git.commit("HEAD"), tmp_path / "exported")
+    link = tmp_path / "exported" / "benchmarks" / "link"
+    assert not link.is_symlink()
+    assert link.read_text() == "../../secret"
+
+
+@pytest.mark.parametrize("name", ["no-such-branch", "--help", ""])
+def test_an_unknown_commit_is_an_error(commits, name):
+    with pytest.raises(TensorcopyError, match=rf"git cannot provide the commit {name}: got "):
+        git.commit(name)

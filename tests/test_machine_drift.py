@@ -1,0 +1,137 @@
+"""Machine drift shows in memcpy baselines and is divided out of other cases."""
+
+from __future__ import annotations
+
+import random
+import re
+from math import exp
+from pathlib import Path
+from statistics import median, pstdev
+
+import pytest
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.report.comparison import explain
+from tensorcopy.results import passes
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise.machine_drift import AS_MEASURED
+from tensorcopy.results.passes import PassSamples
+
+BASELINES = [Case("floors.ByBytes.time_memcpy", (("memory", "kept"), ("nbytes", str(4**power)))) for power in range(12)]
+COPY = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "1024")))
+
+
+def measured(name, drifts, rng, *, time=1e-6, exponent=1.0, numpy="1.26.4"):
+    """Return a result whose passes drifted (logarithms) and whose copy follows."""
+
+    def timing(usual, exponent):
+        times = [usual * exp(exponent * drift + rng.gauss(0, 0.01)) for drift in drifts]
+        return passes.timing([PassSamples((time,), name=f"{name}-{number}") for number, time in enumerate(times)])
+
+    timings = {baseline: timing(1e-7 * (1 + index), 1.0) for index, baseline in enumerate(BASELINES)}
+    timings[COPY] = timing(time, exponent)
+    provenance = {"torch": name, "numpy": numpy, "cpu": "a processor", "python": "3.11.7"}
+    path = Path("results") / "machine" / f"{name}.json"
+    return Result(path, "machine", name, "3.11", "cuda", "py3.11-cuda", timings, provenance=provenance)
+
+
+def drifts(rng, *, usual=0.0, passes=20):
+    return [rng.gauss(usual, 0.04) for _ in range(passes)]
+
+
+@pytest.fixture
+def rng():
+    return random.Random(4)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+def test_the_exponent_of_a_case_is_fitted_within_each_result(rng, exponent):
+    """A result that is slower, or measured in a slow hour, does not change it."""
+    results = [
+        measured("2.13.0", drifts(rng), rng, exponent=exponent),
+        measured("2.14.1", drifts(rng, usual=0.1), rng, time=2e-6, exponent=exponent),
+        measured("2.15.0", drifts(rng), rng, time=1.1e-6, exponent=exponent),
+    ]
+    assert machine_drift.fit_drift(results, [COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
+
+
+def test_corrected_passes_vary_by_their_own_noise_only(rng):
+    """As measured they vary three times as much."""
+    first, second = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
+    drift = machine_drift.fit_drift([first, second], [COPY])
+    assert pstdev(first.timings[COPY].logs) > 0.03
+    assert pstdev(drift.logs(COPY, first.timings[COPY])) < 0.015
+    assert [len(samples) for samples in drift.passes(COPY, first.timings[COPY])] == [1] * 20
+
+
+def test_two_sides_with_different_drift_are_unchanged(rng):
+    """As measured, the later one would be slower by some 5 %."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=0.05), rng)
+    assert comparisons.between(before, after, ()).changes[COPY].verdict is Verdict.UNCHANGED
+    uncorrected = comparisons.between(before, measured("2.15.0", drifts(rng, usual=0.05), rng, numpy="2.3.5"), ()).changes[COPY]
+    assert uncorrected.ratio == pytest.approx(1.05, abs=0.03)
+
+
+def test_a_slowdown_is_found_although_drift_hides_it(rng):
+    """The baselines did not become slower, so torch did."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=-0.05), rng, time=1.05e-6)
+    comparison = comparisons.between(before, after, ())
+    change = comparison.changes[COPY]
+    assert (change.verdict, change.ratio) == (Verdict.SLOWER, pytest.approx(1.05, abs=0.01))
+    assert comparison.drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is not None
+
+
+def test_the_evidence_shows_the_drift_of_each_pass(rng):
+    """For a case that follows it fully, all of the drift is divided out."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", [0.1] * 10 + [0.0] * 10, rng)
+    lines = explain.evidence(comparisons.between(before, after, ()), COPY)
+    percents = [float(text) for text in re.findall(r"drift ([+-][0-9.]+) %", lines)][20:]
+    assert median(percents[:10]) - median(percents[10:]) == pytest.approx(10, abs=1.5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drift_alone_is_never_a_change(seed):
+    """Whatever the exponent of the case."""
+    rng = random.Random(seed)
+    exponent = rng.random()
+    both = [measured(name, drifts(rng, usual=rng.gauss(0, 0.03)), rng, exponent=exponent) for name in ("2.14.1", "2.15.0")]
+    assert comparisons.between(*both, ()).changes[COPY].verdict in (Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
+
+
+def test_baselines_of_another_machine_or_numpy_are_not_used(rng):
+    """Their times differ for other reasons than drift."""
+    before = measured("2.14.1", drifts(rng), rng)
+    assert machine_drift.same_machine(before, measured("2.15.0", drifts(rng), rng))
+    after = measured("2.15.0", drifts(rng), rng, numpy="2.3.5")
+    assert not machine_drift.same_machine(before, after)
+    assert comparisons.between(before, after, ()).drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is None
+
+
+def test_few_passes_are_compared_as_measured(rng):
+    """The exponent of a case cannot be fitted to them."""
+    first, second = (measured(name, drifts(rng, passes=10), rng) for name in ("2.14.1", "2.15.0"))
+    drift = machine_drift.fit_drift([first, second], [COPY])
+    assert drift.passes(COPY, first.timings[COPY]) == AS_MEASURED.passes(COPY, first.timings[COPY])
+
+
+def test_a_case_on_an_accelerator_is_compared_as_measured(rng):
+    """The host's baselines do not show its drift; the device's are torch's own."""
+    on_device = Case("copies.Throughput.time_copy", (("method", "clone_detach"), ("numel", "1024"), ("device", "cuda")))
+    results = [measured(name, drifts(rng), rng) for name in ("2.14.1", "2.15.0")]
+    for result in results:
+        result.timings[on_device] = result.timings[COPY]
+    drift = machine_drift.fit_drift(results, [COPY, on_device])
+    as_measured = results[0].timings[COPY].logs
+    assert drift.logs(on_device, results[0].timings[on_device]) == as_measured != drift.logs(COPY, results[0].timings[COPY])
+
+
+def test_a_pass_without_baselines_is_compared_as_measured(rng):
+    """As after a run of a few suites only."""
+    first, second = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
+    timings = {COPY: second.timings[COPY]}
+    bare = Result(second.path, "machine", "2.15.0", "3.11", "cuda", "py3.11-cuda", timings, provenance=second.provenance)
+    drift = machine_drift.fit_drift([first, first, bare], [COPY])
+    assert drift.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
+    assert drift.logs(COPY, first.timings[COPY]) != first.timings[COPY].logs

@@ -1,0 +1,242 @@
+"""The comment under a pull request has only our own sentences."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tensorcopy.analysis import retest
+from tensorcopy.analysis.verdict import Change, Difference, Failure, Reason, Verdict
+from tensorcopy.ci import pull_request
+from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
+from tensorcopy.ci.revisions import Revision
+from tensorcopy.measure import plan
+from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import markdown, pr_comment, wording
+from tests.conftest import ROOT, assert_golden, compared, measured_in_passes, pass_times
+
+BASE, HEAD = "1" * 40, "f" * 40
+OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
+RUN = "https://github.com/someone/tensorcopy/actions/runs/1"
+EVIL = "](http://evil.example) <img src=x onerror=alert(1)> @maintainer #1 `x` | \n# Approved \x1b[31m\x07 <!-- /tensorcopy: cpu --> \u202e"
+
+
+@pytest.fixture
+def comparison(tmp_path):
+    """Return a comparison: one slower, one faster, one unchanged, one failed after."""
+    times = {"new_tensor": 2.0, "clone_detach": 1.4, "detach_clone": 1.1, "tensor": 1.5}
+    measured_in_passes(tmp_path / "base", NEW, {method: pass_times(time) for method, time in times.items()})
+    times = {"new_tensor": 2.5, "clone_detach": 1.2, "detach_clone": 1.1}
+    measured_in_passes(tmp_path / "head", NEW, {method: pass_times(time) for method, time in times.items()})
+    measured = compared(str(tmp_path / "base"), str(tmp_path / "head"), tmp_path, margin=0.03)
+    changes = {
+        case: replace(change, confirmed=(2, 2)) if change.reason is Reason.CHANGED else change for case, change in measured.changes.items()
+    }
+    return replace(measured, labels=("base", "head"), changes=changes)
+
+
+def pair_result(comparison, kind="code", **failures):
+    before, after = (
+        Revision(name, sha, plan.Measurement(release, "3.11"))
+        for name, sha, release in (("base", BASE, OLD if kind == "release" else NEW), ("head", HEAD, NEW))
+    )
+    return PairResult(RevisionPair(kind, before, after), comparison, failures)
+
+
+def document(*results, device="cpu"):
+    return pull_request.document(PullRequest(BASE, HEAD, 10, device=device), results)
+
+
+def artifact(folder, document, name="comparison.json"):
+    """Write a comparison.json as a workflow run leaves it, and return its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = document if isinstance(document, str) else json.dumps(document)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def comment(folder, device="cpu", before="") -> str:
+    return pr_comment.body(device, pr_comment.section(folder, RUN, device), before)
+
+
+def test_the_comment_is_read_in_five_seconds(comparison, tmp_path):
+    """Slowdowns and speedups are in the first line, how it was measured in the last."""
+    assert_golden("comment.md", comment(artifact(tmp_path / "out", document(pair_result(comparison)))))
+
+
+def test_a_new_release_is_compared_with_the_previous_one(comparison, tmp_path):
+    text = comment(artifact(tmp_path / "out", document(pair_result(comparison, kind="release"))))
+    assert "torch 2.14.1 → torch 2.15.0 · Box 9000, Python 3.11" in text
+
+
+def test_no_change_comes_with_its_upper_limit(comparison, tmp_path):
+    """The farthest end of an interval."""
+    unchanged = {case: change for case, change in comparison.changes.items() if change.verdict is Verdict.UNCHANGED}
+    text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes=unchanged)))))
+    assert "### ⚪ No significant change in 1 case: within ±1.0 %\n" in text
+
+
+def test_a_revision_that_failed_is_named_with_its_error(tmp_path):
+    """It does not count as faster."""
+    line = "tensorcopy: asv run failed: got ModuleNotFoundError: No module named 'tensercopy'"
+    text = comment(artifact(tmp_path / "out", document(pair_result(None, head=[line]))))
+    assert "### ⚠️ base 11111111 and head ffffffff could not be compared" in text
+    assert "**⚠️ head ffffffff failed**" in text
+    assert f"- `{line}`" in text
+    assert "faster" not in text
+
+
+def test_a_change_that_was_not_confirmed_is_inconclusive(comparison, tmp_path):
+    """The comment gives its first numbers and the repeats."""
+    changes = {
+        case: retest._not_confirmed(replace(change, confirmed=(1, 2))) for case, change in comparison.changes.items() if change.confirmed
+    }
+    text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes=changes)))))
+    assert "inconclusive: slower by 25.0 % (23.8 to 26.2 %) at first, not confirmed (1 of 2 repeats)" in text
+
+
+def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_path):
+    """Except for the fields that differ: they are text."""
+    case = next(iter(comparison.changes))
+    numbers = {"passes": (2, 4), "more_passes": 7, "differences": (Difference("cpu", "A", "B"),), "failure": Failure.NEVER_QUIET}
+    for reason in Reason:
+        verdict = pr_comment.TESTED.get(reason, (Verdict.INCONCLUSIVE,))[0]
+        tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}
+        change = Change(verdict, reason, **numbers, **tested)
+        text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
+        assert markdown.escaped(wording.sentence(replace(change, differences=()))) in text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"reason": "changed", "verdict": "unchanged"}, {"interval": None}, {"ratio": None}, {"reason": "too_few_passes"}],
+    ids=["verdict", "no interval", "no ratio", "reason"],
+)
+def test_a_change_that_contradicts_itself_is_not_shown(comparison, tmp_path, fields):
+    """Nor is anything else of its file."""
+    contradiction = json.loads(json.dumps(document(pair_result(comparison))))
+    contradiction["pairs"][0]["comparison"]["changes"][0].update(fields)
+    assert "The file comparison.json contradicts itself." in comment(artifact(tmp_path / "out", contradiction))
+
+
+def poisoned(value, path=()):
+    """Yield the path of each text in a document, with a hostile text for it.
+
+    Places where there could be a text are included.
+    """
+    if isinstance(value, str):
+        yield path, EVIL
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from poisoned(part, (*path, key))
+    if isinstance(value, dict):
+        yield (*path, EVIL), EVIL
+
+
+@pytest.mark.parametrize("has_comparison", [True, False], ids=["compared", "not compared"])
+def test_no_text_of_an_artifact_has_an_effect(comparison, tmp_path, has_comparison):
+    """No link, image, heading, mention, marker or control character."""
+    two_cases = replace(comparison, changes=dict(list(comparison.changes.items())[-2:])) if has_comparison else None
+    whole = document(pair_result(two_cases, kind="release", head=["a line"]))
+    seen = set()
+    for path, evil in poisoned(whole):
+        poisoned_document = json.loads(json.dumps(whole))
+        target = poisoned_document
+        for key in path[:-1]:
+            target = target[key]
+        target[path[-1]] = evil
+        text = comment(artifact(tmp_path / "out", poisoned_document))
+        seen.add("cannot be shown" in text)
+        assert text.startswith(f"{pr_comment.MARKER}\n\n<!-- tensorcopy: cpu -->\n### ")
+        assert text.count("<!--") == 3
+        assert all(character.isprintable() or character == "\n" for character in text)
+        tokens = [inner for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text) for inner in (token, *(token.children or ()))]
+        kinds = [token.type for token in tokens if token.type not in ("html_block", "html_inline")]
+        assert "image" not in kinds
+        links = [token.attrGet("href") for token in tokens if token.type == "link_open"]
+        assert set(links) <= {RUN}
+        assert [token.content for token in tokens if token.type == "html_inline"] in ([], ["<sub>", "</sub>"])
+        plain = " ".join(token.content for token in tokens if token.type == "text")
+        assert "@m" not in plain
+        assert "#1" not in plain
+        assert kinds.count("heading_open") <= 2
+    assert seen == {True, False}  # some files are not shown, some texts are shown as text
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{" * 100_000, "is not JSON"),
+        ('{"version": NaN}', "is not JSON"),
+        ("[1]", "does not match comparison.schema.json"),
+        ('{"pull_request": 7}', "does not match comparison.schema.json"),
+        ("\x00\xff", "is not JSON"),
+    ],
+    ids=["deep", "NaN", "a list", "another object", "binary"],
+)
+def test_an_invalid_file_is_not_shown(tmp_path, content, why):
+    """The comment gives the reason and links to the run."""
+    text = comment(artifact(tmp_path / "out", content))
+    assert f"### ⚠️ The measurement on cpu cannot be shown\n\nThe file comparison.json {why}. [Workflow run]({RUN})" in text
+
+
+def test_a_large_file_is_not_read(comparison, tmp_path):
+    """Nor one with more rows than the suites could have; a long comment is cut."""
+    whole = document(pair_result(comparison))
+    rows = whole["pairs"][0]["comparison"]["changes"]
+    rows += rows * 20_000
+    assert "The file comparison.json has " in comment(artifact(tmp_path / "large", whole))
+    del rows[5001:]
+    for row in rows:
+        for name in ("suite", "parameters", "device"):
+            row.pop(name, None)  # they are optional: without them the file is below the limit
+    assert "does not match comparison.schema.json" in comment(artifact(tmp_path / "many", whole))
+    del rows[1500:]
+    text = comment(artifact(tmp_path / "some", whole))
+    assert "Cut here: " in text
+    assert len(text) < 65_536 / 2
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_a_symbolic_link_is_not_followed(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "comparison.json").symlink_to(ROOT / "asv.conf.json")
+    assert "The file comparison.json is not a regular file" in comment(tmp_path / "out")
+
+
+def test_a_missing_artifact_is_reported():
+    assert "### ⚠️ Nothing was measured on cpu" in comment(ROOT / "no such folder")
+
+
+def test_two_devices_share_a_comment_and_each_replaces_its_own_section(comparison, tmp_path):
+    """In either order."""
+    cpu = artifact(tmp_path / "one" / "comparison-cpu", document(pair_result(comparison))).parent
+    cuda = artifact(tmp_path / "two" / "comparison-cuda", document(pair_result(None), device="cuda")).parent
+    first = comment(cpu)
+    both = comment(cuda, "cuda", first)
+    assert both.startswith(first)
+    assert "<!-- tensorcopy: cuda -->\n### ⚠️ base" in both
+    assert comment(cpu, "cpu", both) == both
+    assert comment(cpu, "cpu", comment(cuda, "cuda")) == both
+    assert "<!-- tensorcopy: cuda -->\n### ⚠️ The measurement on cuda cannot be shown" in comment(cpu, "cuda", both)
+
+
+def test_every_written_document_matches_the_schema(comparison):
+    """With changes, of a new release, and without a comparison."""
+    for result in (pair_result(comparison), pair_result(comparison, kind="release"), pair_result(None, base=["a"], head=["b"])):
+        pr_comment._validator()(json.loads(json.dumps(document(result))))
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "failures", "code"),
+    [((2, 2), {}, 1), ((2, 2), {"head": ["a case failed"]}, 1), (None, {}, 0), (None, {"head": ["a case failed"]}, 2)],
+    ids=["slower", "slower and failed", "not measured again", "failed"],
+)
+def test_only_a_confirmed_slowdown_fails_the_check(comparison, confirmed, failures, code):
+    """And a failed revision, and no comparison at all."""
+    changes = {case: replace(change, confirmed=confirmed) for case, change in comparison.changes.items()}
+    assert pull_request.exit_code([pair_result(replace(comparison, changes=changes), **failures)]) == code
+    assert pull_request.exit_code([]) == 3
+    assert pull_request.exit_code([pair_result(None)]) == 3

@@ -1,0 +1,44 @@
+"""Order and cases of a repeated measurement."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tensorcopy.measure import remeasure
+from tensorcopy.results.load import Case
+
+COPY = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))
+CONTROL = Case("floors.Control.time_sum", ())
+
+
+@pytest.mark.parametrize(
+    ("counts", "passes", "order"),
+    [
+        ((0, 0), 4, [0, 1, 1, 0, 0, 1, 1, 0]),
+        ((2, 2), 4, [0, 1, 1, 0]),
+        ((1, 0), 2, [1, 1, 0]),
+        ((3, 3), 2, []),
+    ],
+    ids=["from the start", "more passes", "after an interruption", "complete"],
+)
+def test_two_releases_alternate_until_both_have_their_passes(counts, passes, order):
+    """The order is A B B A, so that a steady drift of the machine affects both alike."""
+    assert list(remeasure.alternating(counts, passes)) == order
+
+
+@pytest.mark.parametrize(
+    ("name", "matches"),
+    [
+        ("copies.BySize.time_copy('tensor', 16)", True),
+        ("copies.BySize.time_copy(tensor, 16)", True),
+        ("copies.BySize.time_copy('new_tensor', 16)", False),
+        ("copies.BySize.time_copy('tensor', 1)", False),
+        ("floors.Control.time_sum", True),
+        ("floors.Control.time_sum_of_squares", False),
+    ],
+)
+def test_the_expression_matches_only_the_given_cases(name, matches):
+    """asv puts text parameters in quotes in some places."""
+    assert bool(re.search(remeasure.expression([COPY, CONTROL]), name)) is matches

@@ -1,0 +1,102 @@
+"""A name selects a result, and two names select results of one machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
+from tensorcopy.results import load, select
+from tests.conftest import measured_in_passes
+
+BEFORE, NEWEST = release_table.load()[-2:]
+TIMES = {"clone_detach": [1.0, 1.01, 0.99]}
+EARLY, LATE = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
+
+
+def measure(folder, *results):
+    """Write results given as (release, machine, python, started)."""
+    for release, machine, python, started in results:
+        measured_in_passes(folder, release, TIMES, machine, python, started=started)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two Pythons and releases on one machine; later one Python on another."""
+    results = [(release, "both", python, EARLY) for release in (BEFORE, NEWEST) for python in ("3.9", "3.11")]
+    measure(tmp_path, *results, (NEWEST, "later", "3.11", LATE))
+    return tmp_path
+
+
+def selected(before, after, folder, machine=""):
+    """Return (release, machine, python) of both sides."""
+    pair = select.pair(before, after, folder, machine)
+    return [(result.sha, result.machine, result.python) for result in (pair.before, pair.after)]
+
+
+def test_two_pythons_are_compared_on_a_machine_that_has_both(folder):
+    """Although another machine has measured one of them later."""
+    version = NEWEST.version
+    assert selected(f"{version}@3.11", f"{version}@3.9", folder) == [(NEWEST.sha, "both", "3.11"), (NEWEST.sha, "both", "3.9")]
+    assert selected(f"{version}@3.9", f"{version}@3.11", folder) == [(NEWEST.sha, "both", "3.9"), (NEWEST.sha, "both", "3.11")]
+
+
+def test_two_releases_are_compared_on_a_machine_that_has_both(folder):
+    """On its newest Python."""
+    assert selected(BEFORE.version, f"v{NEWEST.version}", folder) == [(BEFORE.sha, "both", "3.11"), (NEWEST.sha, "both", "3.11")]
+
+
+def test_without_a_shared_machine_the_error_names_the_machines(tmp_path):
+    """The next step names one machine per side, and works."""
+    measure(tmp_path, (BEFORE, "first", "3.11", EARLY), (NEWEST, "second", "3.11", LATE))
+    with pytest.raises(TensorcopyError, match="no machine has measured both sides") as caught:
+        select.pair(BEFORE.version, NEWEST.version, tmp_path)
+    assert caught.value.got == f"{BEFORE.version} on first; {NEWEST.version} on second"
+    assert selected(*caught.value.next.split(), tmp_path) == [(BEFORE.sha, "first", "3.11"), (NEWEST.sha, "second", "3.11")]
+
+
+def test_the_machine_can_be_given_for_both_sides(folder):
+    """A release that it has not measured is an error that lists what there is."""
+    assert selected(NEWEST.version, NEWEST.version, folder, "later") == [(NEWEST.sha, "later", "3.11")] * 2
+    with pytest.raises(TensorcopyError, match=rf"no such result: got {BEFORE.version} later; allowed: .*torch {NEWEST.version}"):
+        select.pair(BEFORE.version, NEWEST.version, folder, "later")
+
+
+def test_a_folder_selects_its_newest_release(folder, tmp_path):
+    """And FOLDER:RELEASE another one; machines of different folders may differ."""
+    other = tmp_path / "other"
+    measure(other, (BEFORE, "elsewhere", "3.11", EARLY))
+    assert selected(str(other), NEWEST.version, folder)[0] == (BEFORE.sha, "elsewhere", "3.11")
+    sides = selected(f"{folder}:{BEFORE.version}@3.9", str(folder), other)
+    assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.11")]
+    pair = select.pair(str(other), NEWEST.version, folder)
+    assert {result.machine for result in pair.beside} == {"elsewhere", "both", "later"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (f"{NEWEST.version}@weekly", "unknown side: got '.*@weekly'; allowed: @ and one of 3.11, 3.9, both, cuda, later"),
+        (f"{NEWEST.version}@3.13", r"no such result: got .* 3\.13; allowed: torch "),
+        ("1.0.0", "1.0.0"),
+        ("nowhere:", "no such folder of results: got nowhere"),
+    ],
+    ids=["unknown word", "Python without results", "unknown release", "no folder"],
+)
+def test_a_name_that_selects_nothing_is_an_error(folder, name, message):
+    with pytest.raises(TensorcopyError, match=message):
+        select.pair(name, NEWEST.version, folder)
+
+
+def test_a_folder_without_results_is_an_error(tmp_path):
+    with pytest.raises(TensorcopyError, match=r"benchmarks\.json cannot be read"):
+        select.pair(BEFORE.version, NEWEST.version, tmp_path)
+
+
+def test_the_newest_result_is_that_of_the_machine_that_measured_last(folder):
+    """Unless release, machine or Python restrict the choice."""
+    results = load.load_results(folder).results
+    assert select.newest(results).machine == "later"
+    newest = select.newest(results, python="3.9")
+    assert (newest.sha, newest.machine) == (NEWEST.sha, "both")
+    assert select.newest(results, release=BEFORE.version).sha == BEFORE.sha
