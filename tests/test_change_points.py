@@ -108,7 +108,7 @@ def test_gaps_are_skipped_but_indices_count_them():
 
 
 def test_a_noisy_last_point_is_not_a_step():
-    """With a small spread of its own it is a step, and is not marked as alone."""
+    """With its own small spread it is a step, and is not marked as alone."""
     values = series(np.random.default_rng(9), steps=[(26, 1.15)])
     (step,) = change_points.steps(values)
     assert (step.index, step.alone) == (26, True)

@@ -135,7 +135,7 @@ def test_the_worker_runs_without_asv():
 def test_everything_else_runs_without_torch():
     """Results are read, compared and shown where torch is not installed."""
     folders = [folder for folder in FOLDERS if folder != "worker"]
-    without_extra = [module for module in modules_of(*folders) if module != "tensorcopy.ci.github"]  # needs a group of its own
+    without_extra = [module for module in modules_of(*folders) if module != "tensorcopy.ci.github"]  # has its own dependency group
     assert "torch" not in imported_at_runtime(*without_extra)
 
 

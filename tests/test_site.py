@@ -214,7 +214,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
 
 
 def test_every_plot_has_a_table_and_data(shipped):
-    """The index of histories has no data of its own; the pages of its cases have."""
+    """The index of histories has no data file; the pages of its cases have."""
     for address, text in shipped.items():
         if '<svg xmlns="http://www.w3.org/2000/svg" class="plot"' in text and address.endswith(".html"):
             assert "<table" in text, address

@@ -1,6 +1,6 @@
 """Run a probe in this process, which has imported torch already.
 
-In a process of its own a probe imports torch for two seconds.
+In a separate process a probe imports torch for two seconds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Advice for the user's own machine: the code to type, its cost and its caveats.
 
-With torch, every matching method is observed and timed on the spot, in a process of its own (`worker.probes.quick_bench`). Without torch
+With torch, every matching method is observed and timed on the spot, in a separate process (`worker.probes.quick_bench`). Without torch
 the answer is that of the chooser's page, which comes with the package as shipped.json, written by `tensorcopy readme`. Both are chosen by
 `analysis.recommend`.
 """

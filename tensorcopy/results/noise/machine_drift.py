@@ -1,7 +1,7 @@
 """Estimate how slow the machine was in each pass, and divide that out. Pure.
 
 A machine that is quiet by its control may still move memory some hundredths slower than an hour ago. Each pass also times memcpy baselines,
-which no torch can change. The cases of a pass share its drift, each to an exponent of its own, as in `speed` for the control. The usual
+which no torch can change. The cases of a pass share its drift, each to its own exponent, as in `speed` for the control. The usual
 baseline times are those of all results that are compared: if each result had its own, their difference in drift would look like torch's.
 The exponent is fitted within each result, so that no release's speed enters it. On an accelerator a baseline is torch's own copy and shows
 no drift apart from torch's: cases there are compared as measured.

@@ -1,7 +1,7 @@
 """Correct samples taken on a busy machine to its quiet speed. Pure.
 
 On a machine whose neighbours slow it down for minutes, waiting for quiet is not enough. The control shows how slow the machine was beside
-every sample, and the time of each case goes as the control to an exponent of its own: near 1 for a call that is mostly interpreter, near 0
+every sample, and the time of each case goes as the control to its own exponent: near 1 for a call that is mostly interpreter, near 0
 for one that waits for memory. The exponent is fitted within each release of the machine's own results, so that no release's speed enters.
 """
 

@@ -94,7 +94,7 @@ def _total(out: Path, number: int) -> re.Match[str] | None:
 
 
 def _work() -> None:
-    """Run every method's loop in a section of its own, the empty loop first.
+    """Run every method's loop in a separate section, the empty loop first.
 
     Prints the name of each section. This function runs under callgrind.
     """
