@@ -80,6 +80,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(2 if "not slow" not in config.option.markexpr else 4, cores)
 
 
+# files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end
+LONGEST = ("test_true_numbers", "test_pull_request", "test_page_in_a_browser", "test_the_whole_way", "test_site", "test_measure")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the longest files first."""
+    rank = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Run a test that measures times while no other process runs a slow test."""
