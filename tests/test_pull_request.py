@@ -149,7 +149,6 @@ def test_one_extra_clone_is_detected_confirmed_and_named(repository, measured):
     )
 
 
-@pytest.mark.timed
 @pytest.mark.slow
 def test_without_a_change_the_comment_states_the_largest_possible_change(repository, measured):
     """A comment in the registry changes no time."""

@@ -155,7 +155,6 @@ sys.exit(cli.main(["compare", *sys.argv[1:], "--machine", "claimed", "--confirm"
 """
 
 
-@pytest.mark.timed
 def test_a_false_change_is_not_confirmed(checkout, tmp_path):
     """Repeat measurements contradict a change in the results, and do not modify them."""
     old, new = {"tensor": 1.0, "empty_like_copy": 1.0}, {"tensor": 2.0, "empty_like_copy": 0.5}
