@@ -118,7 +118,6 @@ def without_figures(comment: str) -> str:
     return re.sub(r"\d+(\.\d+)?( ([nµm]?s|%|×)|×)|\d\.\d\d", "N", comment)
 
 
-@pytest.mark.timed
 @pytest.mark.slow
 def test_one_extra_clone_is_detected_confirmed_and_named(repository, measured):
     """No time has a wrong name, although the registry has a new order and method."""
