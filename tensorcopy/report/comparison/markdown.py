@@ -1,6 +1,6 @@
 """A comparison as a GitHub comment that is read in five seconds.
 
-All text that comes from results is escaped: on GitHub it stays text, mentions nobody, links nowhere and closes no issue.
+All text that comes from results is escaped: on GitHub it stays text, mentions no user, links nowhere and closes no issue.
 """
 
 from __future__ import annotations
