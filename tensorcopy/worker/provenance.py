@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import devices
+from tensorcopy.worker import devices, hardware
 from tensorcopy.worker.probes import article_claims
 from tensorcopy.worker.registry import semantics
 from tensorcopy.worker.registry.method import Method, exists, promised
@@ -58,6 +58,8 @@ def collect() -> dict[str, Any]:
         "arch": platform.machine(),
         "libc": " ".join(platform.libc_ver()),  # whose malloc serves torch on the CPU
         "cpu": devices.cpu_model(),
+        "hardware": hardware.collect(),
+        "identity": hardware.identity(),
         "cores": devices.cores(),
         "cpu_capability": _cpu_capability(),
         "governor": _governor(),
