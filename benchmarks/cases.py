@@ -13,13 +13,14 @@ from itertools import product, repeat
 from math import ceil
 from os import environ
 from statistics import median
-from time import perf_counter
+from time import monotonic, perf_counter
 
 import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices
 from tensorcopy.worker.registry.methods import NAMES, exists
+from tensorcopy.worker.tensors import make_tensor
 
 from .control import Watch
 
@@ -27,12 +28,11 @@ LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are less than 2 
 STRETCH_SECONDS = 0.0005  # of a part of a sample; bursts of other load last a millisecond or two
 STRETCHES = 10
 FIRST, FIRST_HERE = 10, 3  # calls that may cause page faults: first in a process, and after a new tensor was made
+WARM_UP_SECONDS = 0.05  # of these calls at most: a copy of 64 MiB gets new pages in every call
 EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make without counting them: an injected slowdown
 MOVED = 2**20  # elements; larger tensors get varying addresses anyway
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatch dominates below 2^14, memcpy at 2^20, page faults at 2^24
 ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
-DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"]
-LAYOUTS = ["contiguous", "transposed", "strided", "channels_last"]
 
 _spent = [0.0]  # seconds per call, summed over the samples of this process, which times one case
 timed = []  # that case
@@ -62,7 +62,7 @@ class Suite:
         suite = f"{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
         timed[:] = [case]
         case.move()
-        _spent[0] += _watch().sample(case, suite, index, alone=case.device == "cpu" and case.threads == 1)
+        _spent[0] += _watch().sample(case, suite, index, calls=case.calls, alone=case.device == "cpu" and case.threads == 1)
 
 
 @cache
@@ -100,33 +100,13 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     code = method.code if device == "cpu" else method.code_on_accelerator
     return Loop(
         code,
-        lambda: {"x": tensor(numel, device, dtype, layout, requires_grad)},
+        lambda: {"x": make_tensor(numel, device, dtype, layout, requires_grad)},
         device=device,
         each_waited_for=each_waited_for,
         threads=threads,
         moves=numel <= MOVED,
         namespace=method.names,
     )
-
-
-def tensor(numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False):
-    """Return a leaf of `numel` elements.
-
-    Layouts other than "contiguous" need a multiple of 2^10 elements.
-    """
-    if layout == "contiguous":
-        x = torch.ones(numel)
-    else:
-        batch, channels, side = numel // 1024, 4, 16
-        x = torch.ones(batch, channels, side, side)
-        if layout == "transposed":
-            x = x.transpose(-1, -2)
-        elif layout == "channels_last":
-            x = x.contiguous(memory_format=torch.channels_last)
-    x = x.to(device=device, dtype=getattr(torch, dtype))  # keeps the strides of dense tensors only
-    if layout == "strided":
-        x = x.repeat_interleave(2, dim=-1)[..., ::2]
-    return x.requires_grad_() if requires_grad else x
 
 
 LOOP = """
@@ -181,6 +161,11 @@ class Loop:
             self._calls = round(self._counted * (1 + float(environ[EXTRA])))
         self()
 
+    @property
+    def calls(self):
+        """The calls of a sample."""
+        return self._calls * self._stretches
+
     def __call__(self):
         return median(self._stretch() for _ in range(self._stretches)) / self._counted
 
@@ -196,8 +181,11 @@ class Loop:
 
     def _warm_up(self, calls):
         """Run calls with cache misses and page faults, which are not timed."""
+        end = monotonic() + WARM_UP_SECONDS
         for _ in range(ceil(calls / self._calls)):
             self._stretch()
+            if monotonic() > end:
+                break
 
     def _stretch(self):
         return self._seconds(self._calls, **self.names)

@@ -5,8 +5,9 @@ From an accelerator they go through `.cpu()`.
 
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.registry.methods import CONVERSIONS
+from tensorcopy.worker.tensors import DTYPES, LAYOUTS
 
-from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case, skip
+from .cases import NUMELS, ON_DEVICE, Suite, case, skip
 
 
 class BySize(Suite):
@@ -20,9 +21,13 @@ class BySize(Suite):
 
 
 class ByGrad(Suite):
-    """With `clone` before `detach`, the clone is recorded in the graph."""
+    """With `clone` before `detach`, the clone is recorded in the graph.
 
-    params = [list(CONVERSIONS), [2**4, 2**17], [False, True]]
+    BySize has the same cases without grad.
+    """
+
+    version = "4"  # every size
+    params = [list(CONVERSIONS), NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
     def time_conversion(self, method, numel, requires_grad):
@@ -32,7 +37,8 @@ class ByGrad(Suite):
 class ByLayout(Suite):
     """`ndarray.copy()` returns C order, `clone` keeps strides: different work."""
 
-    params = [list(CONVERSIONS), [2**17], LAYOUTS]
+    version = "4"  # two sizes; strided is x[::2]
+    params = [list(CONVERSIONS), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 
     def time_conversion(self, method, numel, layout):
@@ -42,7 +48,7 @@ class ByLayout(Suite):
 class ByDtype(Suite):
     """bfloat16 is skipped: numpy has no such type."""
 
-    params = [list(CONVERSIONS), [2**17], DTYPES]
+    params = [list(CONVERSIONS), [2**17], list(DTYPES)]
     param_names = ["method", "numel", "dtype"]
 
     def time_conversion(self, method, numel, dtype):

@@ -2,8 +2,9 @@
 
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.registry.methods import COPIES
+from tensorcopy.worker.tensors import DTYPES, LAYOUTS
 
-from .cases import DTYPES, LAYOUTS, NUMELS, ON_DEVICE, Suite, case
+from .cases import NUMELS, ON_DEVICE, Suite, case
 
 
 class BySize(Suite):
@@ -17,9 +18,13 @@ class BySize(Suite):
 
 
 class ByGrad(Suite):
-    """`empty_like().copy_()` stays in the graph, which costs time."""
+    """`empty_like().copy_()` stays in the graph, which costs time.
 
-    params = [list(COPIES), [2**4, 2**17], [False, True]]
+    BySize has the same cases without grad.
+    """
+
+    version = "4"  # every size
+    params = [list(COPIES), NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
     def time_copy(self, method, numel, requires_grad):
@@ -29,7 +34,8 @@ class ByGrad(Suite):
 class ByLayout(Suite):
     """Dense tensors are copied in memory order; a strided one is gathered."""
 
-    params = [list(COPIES), [2**17], LAYOUTS]
+    version = "4"  # two sizes; strided is x[::2]
+    params = [list(COPIES), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 
     def time_copy(self, method, numel, layout):
@@ -39,7 +45,7 @@ class ByLayout(Suite):
 class ByDtype(Suite):
     """The time depends on the number of bytes, not on their meaning."""
 
-    params = [list(COPIES), [2**17], DTYPES]
+    params = [list(COPIES), [2**17], list(DTYPES)]
     param_names = ["method", "numel", "dtype"]
 
     def time_copy(self, method, numel, dtype):

@@ -73,7 +73,7 @@ class ByBytes(Suite):
 class Strided(Suite):
     """A gather, for tensors that are not dense."""
 
-    params = [["fresh", "kept"], [2**17]]
+    params = [["fresh", "kept"], [2**14, 2**17]]
     param_names = ["memory", "numel"]
 
     def time_gather(self, memory, numel):

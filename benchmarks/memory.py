@@ -9,8 +9,9 @@ from tensorcopy.worker import devices
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 from tensorcopy.worker.probes import allocations as allocation_probe
 from tensorcopy.worker.registry.methods import METHODS, exists
+from tensorcopy.worker.tensors import make_tensor
 
-from .cases import skip, skip_if_absent, tensor
+from .cases import skip, skip_if_absent
 
 NUMELS = [2**20]  # 4 MiB of float32
 
@@ -24,7 +25,7 @@ def allocations(measure, method, numel, device):
     if not devices.is_available(device):
         skip(f"no {device} here")
     try:
-        return measure(method.on[device], tensor(numel, device))
+        return measure(method.on[device], make_tensor(numel, device))
     except NotImplementedError as reason:
         return skip(str(reason))
 

@@ -22,9 +22,10 @@ if OWN:
             self.time(case(OWN[method], numel), method, numel)
 
     class ByGrad(Suite):
-        """For a tensor without grad, and for a leaf that requires grad."""
+        """For a leaf that requires grad; BySize has the same cases without grad."""
 
-        params = [list(OWN), [2**4, 2**17], [False, True]]
+        version = "4"  # every size
+        params = [list(OWN), NUMELS, [True]]
         param_names = ["method", "numel", "requires_grad"]
 
         def time_own(self, method, numel, requires_grad):

@@ -16,6 +16,7 @@ from asv_runner.discovery import disc_benchmarks
 from benchmarks import cases
 from tensorcopy.results import files
 from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
+from tensorcopy.worker.tensors import DTYPES, make_tensor
 
 
 @pytest.fixture(autouse=True)
@@ -122,10 +123,10 @@ def test_a_device_is_waited_for_around_the_loop_or_after_each_call(monkeypatch, 
     ("layout", "contiguous", "dense"),
     [("contiguous", True, True), ("transposed", False, True), ("strided", False, False), ("channels_last", False, True)],
 )
-@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, dense, dtype):
     """In every combination."""
-    x = cases.tensor(2**12, dtype=dtype, layout=layout)
+    x = make_tensor(2**12, dtype=dtype, layout=layout)
     assert x.numel() == 2**12
     assert x.dtype == getattr(torch, dtype)
     assert x.is_contiguous() is contiguous

@@ -32,7 +32,9 @@ def set_readings(monkeypatch, *values):
 
 
 def recorded(journal):
-    return [line.split()[1:] for line in journal.read_text().splitlines()[300:]]
+    """Return suite, case and control of each line; page faults and context switches depend on the machine."""
+    lines = [line.split() for line in journal.read_text().splitlines()[300:]]
+    return [[*words[1:3], words[-1]] for words in lines]
 
 
 def test_the_greater_of_both_control_readings_is_recorded(monkeypatch, journal):
@@ -76,7 +78,7 @@ def test_a_suspended_process_is_detected(monkeypatch, journal):
     watch._patience = 0.0
     watch.sample(lambda: samples.append(None) or 1.0, "s", 0)
     assert len(samples) == 1 + control.AGAIN
-    assert float(recorded(journal)[0][2]) > 1.5 * QUIET
+    assert float(recorded(journal)[0][-1]) > 1.5 * QUIET
 
 
 def test_without_a_journal_nothing_is_recorded_or_delayed(monkeypatch):

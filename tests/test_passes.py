@@ -84,6 +84,6 @@ def test_replaced_samples_leave_the_earlier_records():
     before = {SUITE: [[1.0, 2.0], [5.0]]}
     after = {SUITE: [[9.0], [5.0, 6.0]]}
     assert list(passes.still_valid([record([2, 1], [[1, 2], [3]])], before, after)) == [record([0, 1], [[], [3]])]
-    assert passes.added(before, after, {SUITE: "2"}, ["a.B 0 8e-06", "a.B 1 9e-06"]) == {
+    assert passes.added(before, after, {SUITE: "2"}, ["a.B 0 0 0 0 8e-06", "a.B 1 0 0 0 9e-06"]) == {
         SUITE: {"version": "2", "samples": [1, 1], "control_ns": [[8000], [9000]]}
     }

@@ -30,8 +30,8 @@ from tensorcopy.releases import environments
 from tensorcopy.results import files
 from tensorcopy.worker.devices import ACCELERATORS
 
-# A pass is one process tree. Times vary between processes more than within one: beyond three samples, another pass tells more.
-ONE_ROUND = {"rounds": 1, "repeat": 3}
+# A pass is one process tree. Times vary between processes more than within one: beyond two samples, another pass tells more.
+ONE_ROUND = {"rounds": 1, "repeat": 2}
 INSTALL, PASS = 30.0, 60.0  # expected seconds on two cores
 
 

@@ -26,6 +26,7 @@ from tensorcopy.results import passes
 
 SCHEMA = Path(__file__).with_name("result.schema.json")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
+SAMPLE_DIGITS = 5  # of a sample in seconds
 LONGEST = 300  # characters of a validator's message, which may list every key of the file
 
 
@@ -116,10 +117,29 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
     if record is not None:
         old, new = samples_of(earlier), samples_of(document)
         records = passes.still_valid(earlier.get("passes", ()), old, new)
-        versions = {suite: dict(zip(document["result_columns"], values))["version"] for suite, values in document["results"].items()}
-        document["passes"] = [*records, {**record, "suites": passes.added(old, new, versions, journal)}]
+        versions = {suite: row["version"] for suite, row in rows_of(document).items()}
+        counts = _counts_added(rows_of(earlier), rows_of(document))
+        record = {**record, "suites": passes.added(old, new, versions, journal), **({"counts": counts} if counts else {})}
+        document["passes"] = [*records, record]
     document["version"] = document.pop("version")  # last, as asv writes it
+    _round_samples(document)
     write(path, document)
+
+
+def _round_samples(document: dict[str, Any]) -> None:
+    """Round every sample and result to `SAMPLE_DIGITS`: a clock is no finer."""
+    places = [document["result_columns"].index(column) for column in ("result", "samples")]
+    for row in document["results"].values():
+        for place in places:
+            if place < len(row):
+                row[place] = _rounded(row[place])
+
+
+def _rounded(value: Any) -> Any:
+    """Return a number, or each number of nested lists, rounded to `SAMPLE_DIGITS`."""
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.{SAMPLE_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
 @cache
@@ -168,8 +188,26 @@ def replace(path: Path, text: str) -> None:
 
 def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
     """Return every suite's samples by case."""
-    rows = {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
-    return {suite: row["samples"] for suite, row in rows.items() if row.get("samples")}
+    return {suite: row["samples"] for suite, row in rows_of(document).items() if row.get("samples")}
+
+
+def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return every suite's row by column; {} for an empty document."""
+    return {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
+
+
+def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the counts of this run, by suite; null for a case that was skipped.
+
+    asv keeps the last count of a case only.
+    """
+    counts = {}
+    for suite, row in after.items():
+        ran = row.get("started_at") != before.get(suite, {}).get("started_at")
+        values = [number(value) for value in row["result"] or ()] if ran and not row.get("samples") else []
+        if any(value is not None for value in values):
+            counts[suite] = {"version": row["version"], "values": _rounded(values)}
+    return counts
 
 
 def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:

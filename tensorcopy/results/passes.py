@@ -7,7 +7,10 @@ order, beside asv's own samples, to which asv only appends:
 "shard" : which part of a run over several machines it belongs to, if any
 "left_out" : why the pass is kept but excluded, if it was excluded by hand
 "ledger" : its `provenance`
-"suites" : per suite its version, and per case, in asv's order, how many samples were added and the control beside each in whole nanoseconds
+"counts" : per suite its version, and per case its count (`results.counts`)
+"suites" : per suite its version, and per case, in asv's order, how many samples were added and the control beside each in whole
+    nanoseconds. "interruptions": by the number of a case, for each sample its page faults per call, major page faults and involuntary
+    context switches; a case with few switches and nothing else is omitted
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from typing import Any
 from tensorcopy.results.noise.quiet import NANO
 from tensorcopy.results.noise.speed import at_quiet_speed
 
-PASSES = 40  # of a release by default: the report card shows which changes they reveal
+PASSES = 40  # of a release by default: the accuracy report shows which changes they reveal
+FEW_SWITCHES = 10  # involuntary ones in a sample of 5 ms, as on a busy machine
 ENOUGH = 3  # passes, whose median tolerates one bad pass
 
 Samples = Mapping[str, Sequence["list[float] | None"]]  # by suite and case
@@ -159,25 +163,45 @@ def added(before: Samples, after: Samples, versions: Mapping[str, str], journal:
 
     before, after : samples by suite and case
     versions : by suite
-    journal : lines "copies.BySize 17 8.61e-06": suite, case and control in seconds, one line per sample, in order
+    journal : lines "copies.BySize 17 0 0 2 8.61e-06", one per sample, in order: suite, case, page faults per call, major page faults,
+        involuntary context switches, and control in seconds
     """
-    readings: dict[tuple[str, int], list[int]] = {}
-    for line in journal:
-        if line.count(" ") != 2:
-            continue  # cut off: its sample then has no control
-        suite, index, seconds = line.split()
-        readings.setdefault((suite, int(index)), []).append(round(float(seconds) / NANO))
+    readings = _readings(journal)
     suites = {}
     for suite, cases in after.items():
         counts = [_count_new(old, new) for old, new in zip_longest(before.get(suite) or [], cases)]
         if any(counts):
             rows = [readings.get((suite.rpartition(".")[0], index), []) for index in range(len(counts))]
+            rows = [row[-count:] if count and len(row) >= count else [] for row, count in zip(rows, counts)]
+            interruptions = {str(index): [reading[1:] for reading in row] for index, row in enumerate(rows)}
+            interruptions = {index: row for index, row in interruptions.items() if any(map(_is_interrupted, row))}
             suites[suite] = {
                 "version": versions[suite],
                 "samples": counts,
-                "control_ns": [list(row[-count:]) if count and len(row) >= count else [] for row, count in zip(rows, counts)],
+                "control_ns": [[reading[0] for reading in row] for row in rows],
+                **({"interruptions": interruptions} if interruptions else {}),
             }
     return suites
+
+
+def _is_interrupted(interruptions: Sequence[int]) -> bool:
+    """Return whether a sample had page faults, or more context switches than most."""
+    minor, major, switches = interruptions
+    return bool(minor or major or switches > FEW_SWITCHES)
+
+
+def _readings(journal: Iterable[str]) -> dict[tuple[str, int], list[list[int]]]:
+    """Return the readings of each case: control in nanoseconds, then interruptions.
+
+    A line that is cut off is skipped: its sample then has no control.
+    """
+    readings: dict[tuple[str, int], list[list[int]]] = {}
+    for words in (line.split() for line in journal):
+        if len(words) == 6:
+            suite, index, *interruptions, seconds = words
+            row = [round(float(seconds) / NANO), *map(int, interruptions)]
+            readings.setdefault((suite, int(index)), []).append(row)
+    return readings
 
 
 def still_valid(records: Iterable[Mapping[str, Any]], before: Samples, after: Samples) -> Iterator[dict[str, Any]]:
@@ -197,9 +221,17 @@ def still_valid(records: Iterable[Mapping[str, Any]], before: Samples, after: Sa
                     **row,
                     "samples": [count if valid else 0 for count, valid in zip(row["samples"], appended)],
                     "control_ns": [readings if valid else [] for readings, valid in zip(row["control_ns"], appended)],
+                    **_interruptions_of(row, [index for index, valid in enumerate(appended) if valid]),
                 }
         if suites or not record["suites"]:
             yield {**record, "suites": suites}
+
+
+def _interruptions_of(row: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
+    """Return the interruptions of these cases of a suite's record, if it has any."""
+    if "interruptions" not in row:
+        return {}
+    return {"interruptions": {str(index): row["interruptions"][str(index)] for index in indices if str(index) in row["interruptions"]}}
 
 
 def _count_new(old: list[float] | None, new: list[float] | None) -> int:

@@ -23,6 +23,7 @@ import torch
 
 from tensorcopy.worker import devices
 from tensorcopy.worker.registry.methods import METHODS, NAMES
+from tensorcopy.worker.tensors import make_tensor
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
 SECONDS = 0.005  # of a measurement by the reference, as of a sample of asv
@@ -40,7 +41,7 @@ class TimedCase:
     """A case that asv times, with the code that it times.
 
     index : of its parameters in asv's suite
-    arguments : of `benchmarks.cases.tensor`
+    arguments : of `make_tensor`
     each_waited_for : whether the device is waited for after each call
     """
 
@@ -112,7 +113,7 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
         return
     # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
     arguments = {"device": device, **case.arguments}
-    names["x"] = cases.timed[0].names["x"] if cases.timed else cases.tensor(**arguments)  # type: ignore[no-untyped-call]
+    names["x"] = cases.timed[0].names["x"] if cases.timed else make_tensor(**arguments)
     for timed in cases.timed:
         timed.moves = False
     expected = by_reference()
