@@ -1,9 +1,9 @@
 """Count the instructions of a call with valgrind's callgrind.
 
 The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.worker.probes.instruction_count` under
-callgrind. That process runs every method on a small tensor, in one thread, and counts only inside its loops, switched by torch's callgrind
-toggles; importing torch, which takes half a minute under callgrind, is not counted. Two runs differ by at most about 1 %, because the
-number of instructions in malloc depends on the state of the heap; the median of several counts of each loop is used.
+callgrind. That process runs every method on every tensor of `sections`, in one thread, and counts only inside its loops, switched by
+torch's callgrind toggles; importing torch, which takes half a minute under callgrind, is not counted. The median of several counts of each
+loop is used, because the number of instructions in malloc depends on the state of the heap.
 """
 
 from __future__ import annotations
@@ -16,19 +16,36 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from secrets import randbelow
 from statistics import median
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.registry.methods import ALTERNATIVES, CONVERSIONS, COPIES, METHODS, NAMES, PRIMITIVES, exists
+from tensorcopy.worker.tensors import DTYPES, LAYOUTS, make_tensor
 
-WARM_UP, CALLS = 100, 100  # Python 3.11 specializes bytecode within some dozens of calls
+WARM_UP = 60  # calls on a small tensor: Python 3.11 specializes bytecode within some dozens of calls
 TIMES = 3  # one count may be an outlier: malloc consolidates the heap now and then
-NUMEL = 16  # small: dispatch is counted, not memory traffic
+CALLS, ELEMENTS = 50, 2**18  # calls of a count, at most so many elements together, and at least `FEWEST_CALLS`
+FEWEST_CALLS = 2
+NUMELS = tuple(2**k for k in (0, 4, 7, 10, 14, 17, 20))  # as they are timed, except 2^24: there the kernel's page faults take the time
+LAYOUT_NUMELS = tuple(2**k for k in (4, 10, 14, 17))
+DTYPE_NUMELS = tuple(2**k for k in (4, 10, 17))
+OTHER_NUMELS = tuple(2**k for k in (0, 10, 20))
+COPIED = (*COPIES, *CONVERSIONS)
+OTHERS = (*PRIMITIVES, *ALTERNATIVES)
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no")
 TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
-EMPTY = ("pass", "False")  # the section of the empty loop
+# An environment variable of random length moves the stack and the heap. Without it, repeated counts agree by having the same addresses,
+# and look more repeatable than counts of two releases are
+PADDING, PAGE = "TENSORCOPY_PADDING", 4096
+
+EMPTY = -1  # the number of the empty loop
 
 LOOP = """
 def loop(x, calls):
@@ -46,36 +63,62 @@ def missing() -> str:
     return ""
 
 
-def count() -> dict[tuple[str, bool], float]:
-    """Return instructions per call on the CPU, by method and requires_grad.
+@dataclass(frozen=True)
+class Section:
+    """A loop that is counted: a method and its tensor."""
 
-    The tensor has `NUMEL` float32; the cost of the loop is subtracted. Takes about a minute. Raises TensorcopyError where valgrind is
-    missing or fails.
+    method: str
+    numel: int
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    requires_grad: bool = False
+
+    @property
+    def calls(self) -> int:
+        """The calls of one count."""
+        return max(FEWEST_CALLS, min(CALLS, ELEMENTS // self.numel))
+
+
+def sections() -> Iterator[Section]:
+    """Yield the sections, whether or not this torch can run them."""
+    for methods, numels in ((COPIED, NUMELS), (OTHERS, OTHER_NUMELS)):
+        for method, numel, requires_grad in product(methods, numels, (False, True)):
+            yield Section(method, numel, requires_grad=requires_grad)
+    for method, numel, layout in product(COPIED, LAYOUT_NUMELS, LAYOUTS[1:]):
+        yield Section(method, numel, layout=layout)
+    for method, numel, dtype in product(COPIED, DTYPE_NUMELS, DTYPES[1:]):
+        yield Section(method, numel, dtype=dtype)
+
+
+def count() -> dict[Section, float]:
+    """Return instructions per call on the CPU; the cost of the loop is subtracted.
+
+    A section that raises in this torch is absent. Takes a minute or two. Raises TensorcopyError where valgrind is missing or fails.
     """
     reason = missing()
     if reason:
         raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
-    names, totals = _run_callgrind()
-    sections: dict[tuple[str, str], list[int]] = {}
-    for name, total in zip(names, totals):
-        sections.setdefault(name, []).append(total)
-    empty = median(sections.pop(EMPTY))
-    return {(name, grad == "True"): (median(counts) - empty) / CALLS for (name, grad), counts in sections.items()}
+    numbers, totals = _run_callgrind()
+    by_section: dict[int, list[int]] = {}
+    for number, total in zip(numbers, totals):
+        by_section.setdefault(number, []).append(total)
+    empty, all_sections = min(by_section.pop(EMPTY)) / CALLS, list(sections())
+    return {all_sections[number]: median(counts) / all_sections[number].calls - empty for number, counts in by_section.items()}
 
 
-def _run_callgrind() -> tuple[list[tuple[str, str]], list[int]]:
-    """Return the name and the instructions of each section. Raises TensorcopyError."""
+def _run_callgrind() -> tuple[list[int], list[int]]:
+    """Return the number and the instructions of each count. Raises TensorcopyError."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
         completed = subprocess.run(
             [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"],
             # the same order of sets in every run, and no GPU driver for valgrind to run
-            env={**os.environ, "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": ""},
+            env={**os.environ, "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE)},
             capture_output=True,
             text=True,
             check=False,
         )
-        names = [(words[0], words[-1]) for line in completed.stdout.splitlines() if (words := line.split())]
+        names = [int(line) for line in completed.stdout.split()]
         # callgrind writes one file per section, numbered from 1, and an empty one at exit
         totals = [int(match[1]) for number in range(1, len(names) + 1) if (match := _total(out, number))]
     if completed.returncode != 0 or not names or len(totals) != len(names):
@@ -94,45 +137,46 @@ def _total(out: Path, number: int) -> re.Match[str] | None:
 
 
 def _work() -> None:
-    """Run every method's loop in a separate section, the empty loop first.
+    """Run every section's loop, the empty loop first.
 
-    Prints the name of each section. This function runs under callgrind.
+    Prints the number of each section that is counted. This function runs under callgrind.
     """
     import torch
-
-    from tensorcopy.worker.registry.methods import METHODS, NAMES, exists
 
     warnings.simplefilter("ignore")  # formatting a warning would be counted
     torch.set_num_threads(1)
     gc.disable()
     switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
-    _section(EMPTY, EMPTY[0], {}, None)
-    for name, method in METHODS.items():
-        for requires_grad in (False, True):
-            x = torch.ones(NUMEL).requires_grad_(requires_grad)
-            try:
-                method(x)
-            except (NotImplementedError, RuntimeError, TypeError, BufferError, AttributeError):
-                continue  # raises for a tensor that requires grad, or is not in this torch
-            if exists(method):
-                _section((name, str(requires_grad)), method.code, NAMES, x)
+    _count(EMPTY, "pass", None, None, CALLS)
+    for number, section in enumerate(sections()):
+        method = METHODS[section.method]
+        tensor: dict[str, Any] = {"dtype": section.dtype, "layout": section.layout, "requires_grad": section.requires_grad}
+        if not exists(method):
+            continue
+        try:
+            small, x = make_tensor(16, **tensor), make_tensor(section.numel, **tensor)
+            method(x)
+        except (NotImplementedError, RuntimeError, TypeError, BufferError, AttributeError):
+            continue  # raises for a tensor that requires grad or has this dtype, or is not in this torch
+        _count(number, method.code, small, x, section.calls)
     sys.stdout.flush()
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def _section(name: tuple[str, str], code: str, names: Any, x: Any) -> None:
-    """Count a loop `TIMES` times, and print the section's name for each count."""
+def _count(number: int, code: str, small: Any, x: Any, calls: int) -> None:
+    """Count a loop `TIMES` times, and print the section's number for each count."""
     import torch
 
-    namespace = dict(names)
+    namespace = dict(NAMES)
     exec(LOOP.format(code=code), namespace)  # noqa: S102 - a method's code
-    namespace["loop"](x, WARM_UP)
+    namespace["loop"](small, WARM_UP)
+    namespace["loop"](x, calls)
     for _ in range(TIMES):
         torch._C._valgrind_toggle()
-        namespace["loop"](x, CALLS)
+        namespace["loop"](x, calls)
         torch._C._valgrind_toggle_and_dump_stats()
-        print(*name)
+        print(number)
 
 
 if __name__ == "__main__":
