@@ -13,14 +13,17 @@ from random import Random
 import pytest
 import torch
 
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure import dashboard, plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
+from tests.conftest import measured_in_passes
 
+TIMES = {"clone_detach": [1.0, 1.01, 0.99]}
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
 
 
@@ -169,6 +172,47 @@ def test_an_interpreter_is_measured_with_its_own_torch(worker_here, small_checko
     assert f"this interpreter has another torch: got 1.9.0; allowed: {measurement.release.version}" in capsys.readouterr().err
     assert main(["measure", "--interpreter", "no-such-python"]) == 2
     assert "no such interpreter: got no-such-python" in capsys.readouterr().err
+
+
+HERE, ELSEWHERE = "0123456789ab", "ba9876543210"
+
+
+@pytest.mark.parametrize(
+    ("identity", "machine", "measured"),
+    [(HERE, "box", 3), (ELSEWHERE, "box-0123", 0), (None, "box-0123", 0)],
+    ids=["this host", "another host", "a host that recorded none"],
+)
+def test_a_host_adds_to_its_own_results_only(small_checkout, monkeypatch, capsys, identity, machine, measured):
+    """Under a name of its own where another host has the name. The warning names both, and the missing passes are its own."""
+    release = FIVE[-1].release
+    path = measured_in_passes(small_checkout / "results", release, TIMES, **({"identity": identity} if identity else {}))
+    path.write_text(path.read_text().replace('"selection": ""', f'"selection": {json.dumps(plan.TIMED)}'))
+    jobs, names = [], []
+    monkeypatch.setattr("tensorcopy.worker.hardware.identity", lambda: HERE)
+    monkeypatch.setattr(plan, "select", lambda texts, pythons, shas: names.append(list(shas)) or ([FIVE[-1]], []))
+    monkeypatch.setattr(configuration, "register_machine", names.append)
+    monkeypatch.setattr(run_passes, "measure_all", lambda measurements, job, **rest: jobs.append(job) or [])
+    assert main(["measure", "NEW", "--machine", "box"]) == 0
+    assert (jobs[0].machine, names) == (machine, [[release.sha] if measured else [], machine])
+    printed = capsys.readouterr()
+    assert f"with {measured} passes each, in results/{machine}" in printed.out
+    warned = "which is called box-0123 here; allowed: one machine per name"
+    assert (warned in printed.err) == (machine != "box")
+
+
+@pytest.mark.parametrize(("identity", "machine", "missing"), [(HERE, "box", 0), (ELSEWHERE, "box-0123", 1)], ids=["this host", "another"])
+def test_the_dashboard_measures_what_this_host_lacks(small_checkout, monkeypatch, capsys, identity, machine, missing):
+    """Another host's result of the same machine name is not this host's."""
+    measured_in_passes(small_checkout / "results", FIVE[-1].release, TIMES, identity=identity)
+    runs = []
+    monkeypatch.setattr("tensorcopy.worker.hardware.identity", lambda: HERE)
+    monkeypatch.setattr(dashboard, "choose", lambda text, pythons: dashboard.Selection((FIVE[-1],), ()))
+    monkeypatch.setattr(dashboard, "_complete", lambda result, quick: True)
+    monkeypatch.setattr(dashboard, "run", lambda measurements, paths, name, *rest: runs.append((len(measurements), name)) or ())
+    monkeypatch.setattr(configuration, "register_machine", lambda name: None)
+    assert main(["dashboard", "--no-serve", "--machine", "box"]) == 0
+    assert runs == [(missing, machine)]
+    assert ("two machines are called box" in capsys.readouterr().err) == (machine != "box")
 
 
 def test_the_next_pass_excludes_absent_devices():

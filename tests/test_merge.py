@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from itertools import permutations, product
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -13,8 +15,11 @@ from hypothesis import strategies as st
 
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, load, merge, merge_results
-from tensorcopy.results.merge import Merged
+from tensorcopy.results import files, load
+from tensorcopy.results.identity import identity_of
+from tensorcopy.results.merging import merge, merge_results
+from tensorcopy.results.merging.divide import divided, identities
+from tensorcopy.results.merging.merge import Merged
 from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
@@ -28,12 +33,26 @@ STATISTICS = ["stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "sta
 COLUMNS = ["result", "params", "version", "started_at", "duration", *STATISTICS, "samples", "profile"]
 METHODS = ["'tensor'", "'detach_clone'", "'clone_detach'"]
 NUMELS = ["1", "16"]
+HARDWARE = {"family": "6", "model": "167", "stepping": "1", "flags": ["avx2"], "caches": ["L1 Data 48K"], "processors": 2}
+HARDWARE |= {"hypervisor": "", "memory_gib": None, "microcode": ""}
+EARLIER, LATER = "2026-11-21T08:00:00+00:00", "2026-11-22T08:00:00+00:00"
+FIRST_HOST, SECOND_HOST = "0123456789ab", "ba9876543210"
 
 
 def samples_of(number: int, version: str, case: tuple[str, str]) -> list[float]:
     """Return the samples of a case in a pass; some cases have none."""
     taken = (number * 7 + METHODS.index(case[0]) * 3 + NUMELS.index(case[1])) % 4
     return [1e-6 * (1 + number + part / 10 + int(version) / 100) for part in range(taken)]
+
+
+def interruptions_of(number: int, case: tuple[str, str]) -> list[list[int]]:
+    """Return the page faults per call, major faults and context switches of each sample."""
+    return [[number, METHODS.index(case[0]), NUMELS.index(case[1])] for _ in samples_of(number, "1", case)]
+
+
+def counts_of(number: int, method: str) -> float | None:
+    """Return what a pass counted of a method; it skipped the second one."""
+    return None if method == METHODS[1] else 4096.0 + number + METHODS.index(method)
 
 
 def document(passes: set[int], version: str, methods: int, counts: dict[int, float | None]) -> dict[str, object]:
@@ -50,11 +69,14 @@ def document(passes: set[int], version: str, methods: int, counts: dict[int, flo
                 "version": version,
                 "samples": [len(new) for new in taken],
                 "control_ns": [[8600 + number] * len(new) for new in taken],
+                "interruptions": {str(index): interruptions_of(number, case) for index, case in enumerate(cases) if taken[index]},
             }
         }
         started = f"2026-11-21T08:{number:02}:00+00:00"
         records.append({"id": f"pass-{number}", "started": started, "selection": "", "ledger": {**PROVENANCE, "started": started}})
         records[-1]["suites"] = suites if any(taken) else {}
+        if number % 2:
+            records[-1]["counts"] = {COUNTED: {"version": "1", "values": [counts_of(number, method) for method in METHODS]}}
     last = records[-1]["started"] if records else PROVENANCE["started"]
     timed = dict.fromkeys(COLUMNS)
     timed |= {"params": params, "version": version, "started_at": max(passes, default=0), "duration": 1.0}
@@ -114,6 +136,43 @@ def test_a_merged_file_has_all_passes_and_samples(first, second, methods, more):
         expected = [sample for number in sorted(in_first | in_second) for sample in samples_of(number, "1", case)]
         assert ((row.get("samples") or [None] * 6)[index] or []) == expected
     assert [record["id"] for record in document_of_both["passes"]] == [f"pass-{number}" for number in sorted(first | second)]
+    cases = list(product(*row["params"]))
+    for record in document_of_both["passes"]:
+        number, of_suite = int(record["id"][-1]), record["suites"].get(TIMED, {"samples": []})
+        expected = {str(index): interruptions_of(number, cases[index]) for index, count in enumerate(of_suite["samples"]) if count}
+        assert of_suite.get("interruptions", {}) == expected
+
+
+def test_counts_of_a_pass_follow_the_merged_parameters():
+    """A method that was added later has no place in earlier counts."""
+    earlier, later = document({1}, "1", 1, {}), document({3}, "1", 1, {})
+    earlier["results"][COUNTED][:2] = [[4097.0], [METHODS[2:]]]
+    earlier["passes"][0]["counts"][COUNTED]["values"] = [4097.0]
+    both = merged(earlier, later)
+    assert [record["counts"][COUNTED] for record in both["passes"]] == [
+        {"version": "1", "values": [None, None, 4097.0]},
+        {"version": "1", "values": [counts_of(3, method) for method in METHODS]},
+    ]
+    later["results"][COUNTED][2] = later["passes"][0]["counts"][COUNTED]["version"] = "2"
+    assert [COUNTED in record.get("counts", {}) for record in merged(earlier, later)["passes"]] == [False, True]
+
+
+def test_counts_are_divided_by_the_pass_that_recorded_them():
+    """A count that no pass recorded belongs to an unknown machine."""
+    both = document({1, 3}, "1", 1, {0: 4096.0, 2: 4096.0})
+    both["passes"][1]["ledger"] |= {"identity": FIRST_HOST, "hardware": HARDWARE}
+    parts = divided(both)
+    assert {identity: part["results"][COUNTED][0] for identity, part in parts.items()} == {
+        "": [counts_of(1, METHODS[0]), None, counts_of(1, METHODS[2])],
+        FIRST_HOST: [counts_of(3, METHODS[0]), None, counts_of(3, METHODS[2])],
+    }
+    for record in both["passes"]:
+        del record["counts"]
+    parts = divided(both)
+    assert {identity: part["results"][COUNTED][0] for identity, part in parts.items()} == {
+        "": [4096.0, None, 4096.0],
+        FIRST_HOST: [None, None, None],
+    }
 
 
 def test_a_later_run_that_skips_a_case_does_not_remove_its_number():
@@ -176,13 +235,114 @@ def test_two_folders_become_one(folders, tmp_path):
     assert merge.merge(folders[1:], folders[0], summary) == Merged(new=0, grown=1, unchanged=0)
 
 
-def test_another_machine_of_the_same_name_is_refused(folders, tmp_path):
-    """Its times are not comparable. Nothing is written."""
+def identified(path, identity, started):
+    """Give every pass of a result file an identity, its ids a prefix, and a start."""
+    document = json.loads(path.read_text())
+    for provenance in (document["ledger"], *(record["ledger"] for record in document["passes"])):
+        provenance |= {"identity": identity, "hardware": HARDWARE, "started": started} if identity else {"started": started}
+    for record in document["passes"]:
+        record |= {"started": started, "id": f"{identity}{started}{record['id']}"}
+    path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("identities_of_folders", "second_name"),
+    [((FIRST_HOST, SECOND_HOST), "box-ba98"), ((FIRST_HOST, ""), "box-unknown"), (("", SECOND_HOST), "box-ba98")],
+    ids=["two known hosts", "a known and an unknown one", "an unknown and a known one"],
+)
+def test_another_machine_of_the_same_name_gets_a_name_of_its_own(folders, tmp_path, identities_of_folders, second_name):
+    """The one with the earlier passes keeps the name; a warning names both."""
+    for folder, identity, started in zip(folders, identities_of_folders, (EARLIER, LATER)):
+        identified(next((folder / "box").glob("b*.json")), identity, started)
+    for order in (folders, folders[::-1]):
+        into = tmp_path / f"from {order[0].name}"
+        done = merge.merge(order, into, summary)
+        assert (done.new, done.grown, done.unchanged) == (2, 0, 0)
+        (warning,) = done.warnings
+        assert warning.what == "two machines are called box"
+        assert warning.got.endswith(f"which is called {second_name} here")
+        loaded = load.load_results(into)
+        assert (loaded.problems, loaded.warnings) == ((), ())
+        by_machine = dict(zip(("box", second_name), identities_of_folders))
+        assert {result.machine: identity_of(result) for result in loaded.results} == by_machine
+        assert merge.merge(order, into, summary).unchanged == 2
+    assert contents(tmp_path / "from first") == contents(tmp_path / "from second")
+
+
+def test_unknown_machines_are_divided_by_their_machine_json(folders, tmp_path):
+    """As asv describes them; their order decides only the name."""
     for folder, cpu in zip(folders, ("EPYC", "Xeon")):
         (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "cpu": cpu, "version": 1}))
-    with pytest.raises(TensorcopyError, match=r"two machines are called box: got cpu 'EPYC' and 'Xeon'.*--machine"):
-        merge.merge(folders, tmp_path / "all", summary)
-    assert not (tmp_path / "all").exists()
+    assert len(merge.merge(folders, tmp_path / "all", summary).warnings) == 1
+    machines = [json.loads(path.read_text()) for path in sorted((tmp_path / "all").glob("*/machine.json"))]
+    assert [machine["machine"] for machine in machines] == ["box", "box-unknown"]
+    assert {machine["cpu"] for machine in machines} == {"EPYC", "Xeon"}
+
+
+def test_a_file_with_passes_of_two_hosts_is_divided(folders):
+    """In the folder itself. The new file and machine.json describe the other host."""
+    path = next((folders[0] / "box").glob("b*.json"))
+    identified(path, FIRST_HOST, EARLIER)
+    document = json.loads(path.read_text())
+    document["passes"][1]["ledger"] |= {"identity": SECOND_HOST, "cpu": "Xeon"}
+    path.write_text(json.dumps(document))
+    merge.merge(folders[:1], folders[0], summary)
+    by_machine = {result.machine: result for result in load.load_results(folders[0]).results}
+    (timing,), (other,) = (by_machine[machine].timings.values() for machine in ("box", "box-ba98"))
+    assert [pass_samples.samples[1] for pass_samples in timing.by_pass] == [1.0e-6, 1.2e-6]
+    assert [pass_samples.samples[1] for pass_samples in other.by_pass] == [1.1e-6]
+    machine = json.loads((folders[0] / "box-ba98" / "machine.json").read_text())
+    assert machine == {"arch": "x86_64", "cpu": "Xeon", "machine": "box-ba98", "num_cpu": "2", "os": "Linux", "version": 1}
+    assert json.loads((folders[0] / "box-ba98" / path.name).read_text())["params"]["machine"] == "box-ba98"
+
+
+def contents(folder):
+    """Return every file's JSON, as text that is equal for equal values."""
+    return {str(path.relative_to(folder)): merge_results.canonical(json.loads(path.read_text())) for path in folder.rglob("*.json")}
+
+
+IDENTITIES = ("", FIRST_HOST, SECOND_HOST, FIRST_HOST, "", "0123ffffffff")  # of passes 0 to 5; two begin with the same digits
+identified_sources = st.lists(st.tuples(st.sampled_from(["box", "other"]), st.sets(st.integers(0, 5), min_size=1)), min_size=1, max_size=2)
+
+
+def write_source(folder, passes_of_machines):
+    """Write a folder of results whose passes have the identities of `IDENTITIES`."""
+    folder.mkdir()
+    (folder / "benchmarks.json").write_text(json.dumps({"version": 2}))
+    for machine, numbers in passes_of_machines:
+        written = document(numbers, "1", 2, {0: 4096.0})
+        for record, number in zip(written["passes"], sorted(numbers)):
+            known = {"identity": IDENTITIES[number], "hardware": HARDWARE} if IDENTITIES[number] else {}
+            record |= {"ledger": {**record["ledger"], **known}, "id": f"{machine}-{number}"}
+        written["ledger"] = written["passes"][-1]["ledger"]
+        written["params"]["machine"] = machine
+        (folder / machine).mkdir(exist_ok=True)
+        (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
+        (folder / machine / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(written))
+
+
+@settings(deadline=None, max_examples=40)  # each writes and merges folders
+@given(identified_sources, identified_sources, identified_sources)
+def test_the_order_of_merging_does_not_change_the_machines(first, second, third):
+    """Nor do steps, nor repetition. Each pass is in one file, and a folder has one identity."""
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary)
+        sources = [root / name for name in ("first", "second", "third")]
+        for source, passes_of_machines in zip(sources, (first, second, third)):
+            write_source(source, passes_of_machines)
+        at_once, in_steps = root / "at once", root / "in steps"
+        merge.merge(sources, at_once, summary)
+        merge.merge([sources[2], sources[1]], root / "two", summary)
+        merge.merge([root / "two"], in_steps, summary)
+        merge.merge([sources[0]], in_steps, summary)
+        assert contents(at_once) == contents(in_steps)
+        merge.merge([sources[1], at_once], at_once, summary)
+        assert contents(at_once) == contents(in_steps)
+        written = {path: json.loads(path.read_text()) for path in at_once.glob("*/d*.json")}
+        assert all(len(identities(each)) == 1 for each in written.values())
+        last_of_machine = [dict(passes_of_machines) for passes_of_machines in (first, second, third)]
+        taken = {f"{machine}-{number}" for each in last_of_machine for machine, numbers in each.items() for number in numbers}
+        assert sorted(taken) == sorted(record["id"] for each in written.values() for record in each["passes"])
 
 
 def test_contradicting_files_are_refused(folders, tmp_path):

@@ -116,7 +116,9 @@ def test_a_file_that_was_just_written_is_read_again(results_dir):
 
 def test_reading_results_imports_no_numerical_package():
     """`tensorcopy --help` imports the modules of this folder, and must be fast."""
-    modules = [f"tensorcopy.results.{name}" for name in ("baseline", "load", "merge", "select", "noise.machine_drift", "noise.spread")]
+    modules = [
+        f"tensorcopy.results.{name}" for name in ("baseline", "load", "merging.merge", "select", "noise.machine_drift", "noise.spread")
+    ]
     code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "fastjsonschema"} & set(imported)
@@ -253,11 +255,16 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     document["results"]["copies.BySize.time_copy"][-1][0] = [0.9e-6, 1e-6, 1.1e-6, 3e-6, 5e-6]
     path.write_text(json.dumps(document))
     record = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
-    journal = ["copies.BySize 0 8.5e-06", "copies.BySize 0 1.7e-05", "copies.BySize 1 8.5e-06"]
+    journal = ["copies.BySize 0 0 0 0 8.5e-06", "copies.BySize 0 1025 1 2 1.7e-05", "copies.BySize 1 0 0 0 8.5e-06"]
     files.stamp(path, {"ledger": PROVENANCE}, before, record, journal)
     (row,) = json.loads(path.read_text())["passes"]
     assert row["suites"] == {
-        "copies.BySize.time_copy": {"version": "1", "samples": [2, 0, 0], "control_ns": [[8500, 17000], [], []]},
+        "copies.BySize.time_copy": {
+            "version": "1",
+            "samples": [2, 0, 0],
+            "control_ns": [[8500, 17000], [], []],
+            "interruptions": {"0": [[0, 0, 0], [1025, 1, 2]]},
+        },
     }
     (result,) = load.load_results(results_dir).results
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]

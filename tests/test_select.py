@@ -73,6 +73,19 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
     assert {result.machine for result in pair.beside} == {"elsewhere", "both", "later"}
 
 
+def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_path):
+    """Their name alone does not make them so: of the other folder's machines, the one of the same hardware is taken."""
+    first, second, other = tmp_path / "first", tmp_path / "second", "ba9876543210"
+    measured_in_passes(first, BEFORE, TIMES, "box", identity="0123456789ab", started=EARLY)
+    measured_in_passes(second, NEWEST, TIMES, "box", identity=other, started=LATE)
+    pair = select.pair(str(first), str(second), tmp_path)
+    assert [result.provenance["identity"] for result in (pair.before, pair.after)] == ["0123456789ab", other]
+    measured_in_passes(first, BEFORE, TIMES, "fast", identity=other, started=EARLY)
+    measured_in_passes(second, NEWEST, TIMES, "fast", identity=other, started=EARLY)
+    pair = select.pair(str(first), str(second), tmp_path)
+    assert [result.machine for result in (pair.before, pair.after)] == ["fast", "fast"]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

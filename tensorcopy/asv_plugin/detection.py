@@ -1,4 +1,4 @@
-"""Compare and detect steps as asv does, by asv's own code, for the report card."""
+"""Compare and detect steps as asv does, by asv's own code, for the accuracy report."""
 
 from __future__ import annotations
 

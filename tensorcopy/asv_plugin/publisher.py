@@ -32,6 +32,12 @@ def register(write: Writer) -> None:
     _writers.append(write)
 
 
+def warn(warnings: Iterable[TensorcopyError]) -> None:
+    """Log warnings, which do not change the exit code of `asv publish`."""
+    for warning in warnings:
+        log.warning(str(warning))
+
+
 class Pages(OutputPublisher):  # type: ignore[misc]
     """Write tensorcopy's pages and asv-tachyon's explorer into asv's site."""
 

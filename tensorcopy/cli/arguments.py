@@ -77,6 +77,12 @@ def print_errors(errors: Sequence[TensorcopyError]) -> None:
         print(f"tensorcopy: {error}", file=sys.stderr)
 
 
+def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
+    """Print each warning to stderr, one per line; they do not change the exit code."""
+    for warning in warnings:
+        print(f"tensorcopy: warning: {warning}", file=sys.stderr)
+
+
 def expression(text: str) -> str:
     """Return a valid regular expression unchanged."""
     try:

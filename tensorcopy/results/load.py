@@ -1,52 +1,36 @@
 """asv's result files as values: releases on machines, cases and their times.
 
-`files` reads the JSON.
+`files` reads the JSON, `document_numbers` the numbers in it, and `merging.separate` tells machines of one name apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
 from time import time
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, passes
+from tensorcopy.results import document_numbers, files, passes
+from tensorcopy.results.document_numbers import ALL_QUIET, Case, QuietRule
+from tensorcopy.results.merging.separate import separated
 from tensorcopy.results.noise import quiet
-from tensorcopy.results.noise.quiet import NANO
 from tensorcopy.results.noise.speed import control_exponent
 from tensorcopy.results.passes import PassSamples, Timing
 
-MOST = 2**62  # elements that a tensor may have
-SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
+__all__ = ["Case", "Result", "Results", "load_results", "read"]
+
 SETTLED = 2.0  # seconds: a file that changed so lately may change again without a later time stamp
 
 
 @dataclass(frozen=True)
-class Case:
-    """A timed call: a suite and its parameters, by name and as text.
-
-    suite : such as "copies.BySize.time_copy"
-    """
-
-    suite: str
-    parameters: tuple[tuple[str, str], ...]
-
-    def __getitem__(self, name: str) -> str:
-        return dict(self.parameters)[name]
-
-    @property
-    def device(self) -> str:
-        """The device of its tensor."""
-        return dict(self.parameters).get("device", "cpu")
-
-
-@dataclass(frozen=True)
 class Result:
-    """One result file: a release on one machine, Python and build."""
+    """One result file: a release on one machine, Python and build.
+
+    path : of the file; where its folder has several machines, the path that the file would have in a folder of `machine`
+    """
 
     path: Path
     machine: str
@@ -56,6 +40,7 @@ class Result:
     environment: str  # such as "py3.11-cuda"
     timings: dict[Case, Timing]
     counts: dict[Case, float] = field(default_factory=dict)  # bytes, allocations or instructions, by the suite's name
+    count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # the counts of every pass that counted
     passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
@@ -64,11 +49,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """Every readable result under a folder, and an error for each other file."""
+    """Every readable result under a folder, and an error for each other file.
+
+    warnings : a sentence for each machine that shares its name with another one
+    """
 
     results: tuple[Result, ...]
     problems: tuple[TensorcopyError, ...]
     unpublishable: tuple[TensorcopyError, ...] = ()  # problems that stop asv from publishing
+    warnings: tuple[TensorcopyError, ...] = ()
 
 
 def load_results(directory: Path) -> Results:
@@ -92,18 +81,19 @@ def _load(directory: Path, state: Hashable) -> Results:
     except TensorcopyError as error:
         return Results((), (error,), (error,))
     documents, problems, unpublishable = files.documents(directory)
-    faults = {path: files.fault(document) for path, document in documents.items()}
-    rules = _quiet_rules({path: document for path, document in documents.items() if not faults[path]})
+    faults = {path: fault for path, document in documents.items() if (fault := files.fault(document))}
+    by_machine = separated({path: document for path, document in documents.items() if path not in faults})
+    rules = _quiet_rules(by_machine.documents)
     untimed = []
-    for path, document in documents.items():
+    for path, document in {**{path: documents[path] for path in faults}, **by_machine.documents}.items():
         try:
-            read_in = _untimed(path, document, faults[path], suites, rules.get(_where(path, document), ALL_QUIET))
+            read_in = _untimed(path, document, faults.get(path, ""), suites, rules.get(_where(path, document), ALL_QUIET))
             if read_in.result.provenance.get("torch_sha") != read_in.result.sha:
                 raise _wrong_provenance(read_in.result)
             untimed.append(read_in)
         except TensorcopyError as error:
             problems.append(error)
-    return Results(tuple(_timed(untimed)), tuple(problems), tuple(unpublishable))
+    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(unpublishable), by_machine.warnings)
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
@@ -123,31 +113,17 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     return next(_timed([_untimed(path, document, fault, suites, rule)]))
 
 
-@dataclass(frozen=True)
-class _QuietRule:
-    """What counts as quiet on one machine and Python.
-
-    limit : the greatest control, in seconds; excluded : why a pass is excluded, by its id
-    """
-
-    limit: float
-    excluded: Mapping[str, str]
-
-
-ALL_QUIET = _QuietRule(float("inf"), {})  # where no pass was recorded
-
-
 def _where(path: Path, document: dict[str, Any]) -> tuple[str, str]:
     """Return machine and Python: readings of the control compare within them."""
     return path.parent.name, str(document.get("python"))
 
 
-def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], _QuietRule]:
+def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], QuietRule]:
     """Return what counts as quiet by machine and Python, from valid documents."""
     records: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path, document in documents.items():
         records.setdefault(_where(path, document), []).extend(document["passes"])
-    return {where: _QuietRule(quiet.limit(group), quiet.excluded(group)) for where, group in records.items()}
+    return {where: QuietRule(quiet.limit(group), quiet.excluded(group)) for where, group in records.items()}
 
 
 @dataclass(frozen=True)
@@ -190,7 +166,7 @@ def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[str, str, Case], f
     return {key: control_exponent(pairs, limits[key]) for key, pairs in releases.items()}
 
 
-def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str, Any], rule: _QuietRule) -> _Untimed:
+def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str, Any], rule: QuietRule) -> _Untimed:
     """Return the contents of one document.
 
     Raises TensorcopyError for a document that is not asv's or violates the schema.
@@ -198,7 +174,7 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
     if fault and document.get("ledger"):
         raise files.damaged(path, fault)
     try:
-        samples, counts = _numbers(document, suites, rule)
+        samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(
             path=path,
             machine=document["params"]["machine"],
@@ -208,6 +184,7 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
             environment=document["env_name"],
             timings={},
             counts=counts,
+            count_repeats=document_numbers.count_repeats(document, suites),
             passes=tuple(document.get("passes", ())),
             provenance=document.get("ledger", {}),
             methods=document.get("methods", {}),
@@ -216,75 +193,6 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return _Untimed(result, samples)
-
-
-def _numbers(
-    document: dict[str, Any], suites: dict[str, Any], rule: _QuietRule
-) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float]]:
-    """Return the samples of every timed case and the value of every counted one.
-
-    Suites of another version than the current one are skipped.
-    """
-    samples: dict[Case, tuple[PassSamples, ...]] = {}
-    counts: dict[Case, float] = {}
-    for suite, values in document["results"].items():
-        row = dict(zip(document["result_columns"], values))
-        if suite not in suites or row["version"] != suites[suite]["version"]:
-            continue
-        timed = suites[suite].get("type", "time") == "time"
-        for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
-            value = files.number(_cell(row, "result", index))
-            if value is None:  # failed or skipped
-                continue
-            if timed:
-                seconds = [_seconds(sample) for sample in _cell(row, "samples", index) or (value,)]
-                samples[case] = _by_pass(passes.split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
-            else:
-                counts[case] = value
-    return samples, counts
-
-
-def _by_pass(parts: list[passes.Part], rule: _QuietRule) -> tuple[PassSamples, ...]:
-    by_pass = []
-    for name, samples, readings in parts:
-        if name:
-            control = tuple([reading * NANO for reading in readings])
-            by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
-        else:
-            by_pass.append(PassSamples(tuple(samples)))
-    return tuple(by_pass)
-
-
-@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
-def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
-    """Return a suite's cases in asv's order; a suite without parameters is one case."""
-    return tuple(
-        Case(suite, _valid(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))) for parameters in product(*params)
-    )
-
-
-def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return a case's parameters, checked.
-
-    Raises ValueError for a number of elements that no tensor has.
-    """
-    numel = dict(parameters).get("numel", "1")
-    if not (numel.isascii() and numel.isdecimal()) or len(numel) > len(str(MOST)) or not 0 < int(numel) <= MOST:
-        raise ValueError(f"numel {numel[:20]!r}")
-    return parameters
-
-
-def _seconds(sample: Any) -> float:
-    """Return a sample. Raises ValueError for a value that no time can have."""
-    if not (isinstance(sample, (int, float)) and SHORTEST < sample < LONGEST):
-        raise ValueError(f"a sample of {sample!r} seconds")
-    return float(sample)
-
-
-def _cell(row: dict[str, Any], column: str, index: int) -> Any:
-    """Return a case's value in a column; asv writes null for a column of nulls."""
-    cells = row.get(column)
-    return cells[index] if cells else None
 
 
 def _wrong_provenance(result: Result) -> TensorcopyError:

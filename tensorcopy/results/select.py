@@ -12,16 +12,21 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Result, Results, load_results
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two results to compare, and every result of the folders they come from."""
+    """Two results to compare, and every result of the folders they come from.
+
+    warnings : of these folders
+    """
 
     before: Result
     after: Result
     beside: tuple[Result, ...]
+    warnings: tuple[TensorcopyError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,9 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     names = _parse(before, folder), _parse(after, folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
     first, second = (_matching(name, loaded[name.folder], machine) for name in names)
-    shared = {result.machine for result in first} & {result.machine for result in second}
+    shared = set(map(_machine, first)) & set(map(_machine, second))
     if shared:
-        first = [result for result in first if result.machine in shared]
+        first = [result for result in first if _machine(result) in shared]
     elif names[0].folder == names[1].folder and not (_names_machine(names[0], loaded) or _names_machine(names[1], loaded)):
         raise TensorcopyError(
             "no machine has measured both sides",
@@ -78,8 +83,9 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
     first_result = newest(first)
-    second_result = newest([result for result in second if result.machine == first_result.machine] if shared else second)
-    return Pair(first_result, second_result, tuple(result for results in loaded.values() for result in results.results))
+    second_result = newest([result for result in second if _machine(result) == _machine(first_result)] if shared else second)
+    beside = tuple(result for results in loaded.values() for result in results.results)
+    return Pair(first_result, second_result, beside, tuple(warning for results in loaded.values() for warning in results.warnings))
 
 
 def _parse(text: str, folder: Path) -> _Name:
@@ -131,6 +137,11 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
 def _words(result: Result) -> tuple[str, str, str]:
     """Return the words that select a result after "@"."""
     return result.python, result.build, result.machine
+
+
+def _machine(result: Result) -> tuple[str, str]:
+    """Return what tells machines apart, also those of two folders."""
+    return result.machine, identity_of(result)
 
 
 def _names_machine(name: _Name, loaded: dict[Path, Results]) -> bool:

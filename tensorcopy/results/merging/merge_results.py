@@ -3,7 +3,8 @@
 `merge` merges folders of them.
 
 Merging is commutative, associative and idempotent. Passes are identified by their id and ordered by their start. The samples of a case are
-those of its passes, one pass after another, and asv's statistics are computed from them anew. Where both files have a different value of
+those of its passes, one pass after another, and asv's statistics are computed from them anew. What a record has by case follows the
+merged parameters. Where both files have a different value of
 which there can be only one, the file measured last wins. Of two versions of a suite the higher wins. Of two counts of one case (bytes,
 instructions) the smaller wins: a disturbance only adds to a count.
 """
@@ -22,8 +23,23 @@ from tensorcopy.results import files, passes
 
 Document = dict[str, Any]
 Row = dict[str, Any]  # of a suite: a value for each of asv's columns
+BySuite = Mapping[str, Mapping[str, Document]]
 Summary = Callable[[list[float]], tuple[float, dict[str, Any]]]  # asv's result and statistics columns of a case's samples
-ByPass = dict[str, tuple[list[float], list[int]]]  # by pass id, "" for samples without a record: samples and control in nanoseconds
+
+
+@dataclass(frozen=True, order=True)
+class _Taken:
+    """What one pass took of a case.
+
+    control : in nanoseconds; interruptions : of each sample, see `passes`
+    """
+
+    samples: list[float]
+    control: list[int]
+    interruptions: list[list[float]]
+
+
+ByPass = dict[str, _Taken]  # by pass id, "" for samples without a record
 
 IDENTITY = ("commit_hash", "env_name", "python", "requirements", "env_vars")
 
@@ -46,7 +62,18 @@ class _File:
             parts = passes.split_by_pass(self.records.values(), suite, index, samples)
         except ValueError as error:
             raise _contradiction(self.document, f"samples of {suite}, case {case}", str(error)) from error
-        return {name: (taken, readings) for name, taken, readings in parts}
+        return {name: _Taken(samples, readings, self._interruptions(name, suite, index)) for name, samples, readings in parts}
+
+    def _interruptions(self, name: str, suite: str, index: int) -> list[list[float]]:
+        by_case = self.records[name]["suites"][suite].get("interruptions", {}) if name else {}
+        return list(by_case.get(str(index), []))
+
+    def counts(self, name: str, suite: str) -> list[float | None]:
+        """Return a pass's counts of a suite by case, [] if it has none of the row's version."""
+        counts = self.records.get(name, {}).get("counts", {}).get(suite)
+        row = self.rows[suite]
+        current = counts and counts["version"] == row["version"] and len(counts["values"]) == case_count(row["params"])
+        return list(counts["values"]) if current else []
 
 
 @dataclass(frozen=True)
@@ -70,16 +97,17 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
             raise _contradiction(newer, name, _both(first[name], second[name]))
     both = [_File(document) for document in (older, newer)]
     records = sorted({record["id"]: record for record in (*older["passes"], *newer["passes"])}.values(), key=_start)
-    rows, record_parts = {}, {}
+    rows, record_parts, counts = {}, {}, {}
     for suite in sorted({*older["results"], *newer["results"]}):
         having = [file for file in both if suite in file.rows]
         rows[suite], record_parts[suite] = _suite(suite, having, [record["id"] for record in records], summary)
+        counts[suite] = _counts(suite, having, rows[suite], [record["id"] for record in records])
     columns = newer["result_columns"]
     return {
         **_single_values(newer),
         "results": {suite: _without_trailing_nulls([row.get(column) for column in columns]) for suite, row in rows.items()},
         "durations": _greater(older["durations"], newer["durations"]),
-        "passes": [_record(record["id"], both, record_parts) for record in records],
+        "passes": [_record(record["id"], both, record_parts, counts) for record in records],
         "version": newer["version"],
     }
 
@@ -114,14 +142,15 @@ def _start(record: Mapping[str, Any]) -> tuple[str, str]:
     return record["started"], record["id"]
 
 
-def _record(name: str, both: Sequence[_File], record_parts: Mapping[str, Mapping[str, Document]]) -> Document:
+def _record(name: str, both: Sequence[_File], parts: BySuite, counts: BySuite) -> Document:
     """Return the merged record of one pass.
 
-    record_parts : its suites, by suite and pass id
+    parts, counts : of the record, by suite and pass id
     """
-    versions = [file.records[name] for file in both if name in file.records]
-    suites = {suite: by_pass[name] for suite, by_pass in record_parts.items() if name in by_pass}
-    return {**max(versions, key=lambda version: canonical({**version, "suites": {}})), "suites": suites}
+    suites, counted = ({suite: by_pass[name] for suite, by_pass in by_suite.items() if name in by_pass} for by_suite in (parts, counts))
+    versions = [{**file.records[name], "suites": suites, "counts": counted} for file in both if name in file.records]
+    record = max(versions, key=canonical)
+    return {key: value for key, value in record.items() if key != "counts" or value}
 
 
 def _suite(suite: str, having: Sequence[_File], order: Sequence[str], summary: Summary) -> tuple[Row, dict[str, Document]]:
@@ -151,7 +180,7 @@ def _suite(suite: str, having: Sequence[_File], order: Sequence[str], summary: S
 def _case(suite: str, case: int, having: Sequence[tuple[_File, int]], order: Sequence[str], summary: Summary) -> _Case:
     """Return one merged case from the files that have it, each with its index there."""
     by_pass = _united(suite, case, [(file, file.by_pass(suite, index, case)) for file, index in having])
-    samples = [sample for name in ("", *order) for sample in by_pass.get(name, ((), ()))[0]]
+    samples = [sample for name in ("", *order) if name in by_pass for sample in by_pass[name].samples]
     if samples:
         result, statistics = summary(samples)
         return _Case(result, statistics, samples, by_pass)
@@ -174,12 +203,12 @@ def _united(suite: str, case: int, having: Iterable[tuple[_File, ByPass]]) -> By
     """
     united: ByPass = {}
     for file, by_pass in having:
-        for name, (samples, readings) in by_pass.items():
-            earlier_samples, earlier_readings = united.get(name, (samples, readings))
-            if earlier_samples != samples:
+        for name, taken in by_pass.items():
+            earlier = united.get(name, taken)
+            if earlier.samples != taken.samples:
                 what = f"samples of {suite}, case {case}, " + (f"pass {name}" if name else "of no pass")
-                raise _contradiction(file.document, what, f"{len(earlier_samples)} of them and {len(samples)} others")
-            united[name] = (samples, max(earlier_readings, readings))
+                raise _contradiction(file.document, what, f"{len(earlier.samples)} of them and {len(taken.samples)} others")
+            united[name] = max(earlier, taken)
     return united
 
 
@@ -187,12 +216,32 @@ def _record_parts(version: str, cases: Sequence[_Case]) -> dict[str, Document]:
     """Return the suite's part of each pass record, by pass id."""
     parts: dict[str, Document] = {}
     for index, case in enumerate(cases):
-        for name, (samples, readings) in case.by_pass.items():
+        for name, taken in case.by_pass.items():
             if name:
                 empty = {"version": version, "samples": [0] * len(cases), "control_ns": [[] for _ in cases]}
                 part = parts.setdefault(name, empty)
-                part["samples"][index], part["control_ns"][index] = len(samples), readings
+                part["samples"][index], part["control_ns"][index] = len(taken.samples), taken.control
+                if taken.interruptions:
+                    part.setdefault("interruptions", {})[str(index)] = taken.interruptions
     return parts
+
+
+def _counts(suite: str, having: Sequence[_File], row: Row, order: Sequence[str]) -> dict[str, Document]:
+    """Return each pass's counts of a merged suite, by pass id.
+
+    Counts of another version are dropped, as its samples are.
+    """
+    counts: dict[str, list[float | None]] = {}
+    for file in having:
+        if file.rows[suite]["version"] == row["version"]:
+            indices = _indices(suite, file, row["params"])
+            for name in order:
+                values = file.counts(name, suite)
+                if values:
+                    merged_values = counts.setdefault(name, [None] * case_count(row["params"]))
+                    for case, index in indices.items():
+                        merged_values[case] = min((v for v in (merged_values[case], values[index]) if v is not None), default=None)
+    return {name: {"version": row["version"], "values": values} for name, values in counts.items()}
 
 
 def _indices(suite: str, file: _File, params: list[list[str]]) -> dict[int, int]:

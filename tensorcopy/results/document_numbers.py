@@ -1,0 +1,153 @@
+"""The numbers of one result file: samples by case and pass, and counts by case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from statistics import median
+from typing import Any
+
+from tensorcopy.results import files, passes
+from tensorcopy.results.noise import page_faults
+from tensorcopy.results.noise.page_faults import FaultedPass
+from tensorcopy.results.noise.quiet import NANO
+from tensorcopy.results.passes import PassSamples
+
+MOST = 2**62  # elements that a tensor may have
+SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
+
+
+@dataclass(frozen=True)
+class Case:
+    """A timed call: a suite and its parameters, by name and as text.
+
+    suite : such as "copies.BySize.time_copy"
+    """
+
+    suite: str
+    parameters: tuple[tuple[str, str], ...]
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.parameters)[name]
+
+    @property
+    def device(self) -> str:
+        """The device of its tensor."""
+        return dict(self.parameters).get("device", "cpu")
+
+
+@dataclass(frozen=True)
+class QuietRule:
+    """What counts as quiet on one machine and Python.
+
+    limit : the greatest control, in seconds; excluded : why a pass is excluded, by its id
+    """
+
+    limit: float
+    excluded: Mapping[str, str]
+
+
+ALL_QUIET = QuietRule(float("inf"), {})  # where no pass was recorded
+
+
+def numbers(
+    document: dict[str, Any], suites: dict[str, Any], rule: QuietRule
+) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float]]:
+    """Return the samples of every timed case and the value of every counted one.
+
+    Suites of another version than the current one are skipped.
+    """
+    samples: dict[Case, tuple[PassSamples, ...]] = {}
+    counts: dict[Case, float] = {}
+    interruptions = page_faults.recorded(document.get("passes", ()))
+    for suite, values in document["results"].items():
+        row = dict(zip(document["result_columns"], values))
+        if suite not in suites or row["version"] != suites[suite]["version"]:
+            continue
+        timed = suites[suite].get("type", "time") == "time"
+        for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
+            value = files.number(_cell(row, "result", index))
+            if value is None:  # failed or skipped
+                continue
+            if timed:
+                seconds = [_seconds(sample) for sample in _cell(row, "samples", index) or (value,)]
+                by_pass = _by_pass(passes.split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
+                samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
+            else:
+                counts[case] = value
+    return samples, counts
+
+
+def count_repeats(document: dict[str, Any], suites: dict[str, Any]) -> dict[Case, tuple[float, ...]]:
+    """Return the counts of every pass, by case, for suites of the current version."""
+    repeats: dict[Case, tuple[float, ...]] = {}
+    for suite, row in files.rows_of(document).items():
+        if suite not in suites or row["version"] != suites[suite]["version"]:
+            continue
+        cases = _cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))
+        for record in document.get("passes", ()):
+            counts = record.get("counts", {}).get(suite)
+            if counts and counts["version"] == row["version"] and len(counts["values"]) == len(cases):
+                for case, value in zip(cases, counts["values"]):
+                    if value is not None:
+                        repeats[case] = (*repeats.get(case, ()), value)
+    return repeats
+
+
+def _by_pass(parts: list[passes.Part], rule: QuietRule) -> tuple[PassSamples, ...]:
+    by_pass = []
+    for name, samples, readings in parts:
+        if name:
+            control = tuple([reading * NANO for reading in readings])
+            by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
+        else:
+            by_pass.append(PassSamples(tuple(samples)))
+    return tuple(by_pass)
+
+
+def _without_page_faults(
+    by_pass: tuple[PassSamples, ...], interruptions: Mapping[str, Mapping[str, Any]], suite: str, index: int
+) -> tuple[PassSamples, ...]:
+    """Return the passes of a case; those with the page-fault artefact are excluded."""
+    faults = [
+        page_faults.per_call(interruptions[part.name], suite, index) if part.name in interruptions and not part.excluded else None
+        for part in by_pass
+    ]
+    if not any(faults):
+        return by_pass
+    reasons = page_faults.reasons([FaultedPass(median(part.quiet or part.samples), fault) for part, fault in zip(by_pass, faults)])
+    return tuple(replace(part, excluded=part.excluded or reason) for part, reason in zip(by_pass, reasons))
+
+
+@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
+def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
+    """Return a suite's cases in asv's order; a suite without parameters is one case."""
+    return tuple(
+        Case(suite, _valid(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))) for parameters in product(*params)
+    )
+
+
+def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return a case's parameters, checked.
+
+    Raises ValueError for a number of elements that no tensor has.
+    """
+    numel = dict(parameters).get("numel", "1")
+    if not (numel.isascii() and numel.isdecimal()) or len(numel) > len(str(MOST)) or not 0 < int(numel) <= MOST:
+        raise ValueError(f"numel {numel[:20]!r}")
+    return parameters
+
+
+def _seconds(sample: Any) -> float:
+    """Return a sample. Raises ValueError for a value that no time can have."""
+    if not (isinstance(sample, (int, float)) and SHORTEST < sample < LONGEST):
+        raise ValueError(f"a sample of {sample!r} seconds")
+    return float(sample)
+
+
+def _cell(row: dict[str, Any], column: str, index: int) -> Any:
+    """Return a case's value in a column; asv writes null for a column of nulls."""
+    cells = row.get(column)
+    return cells[index] if cells else None

@@ -1,0 +1,1 @@
+"""Divide and merge result files, so that a file has the passes of one machine and all of them."""

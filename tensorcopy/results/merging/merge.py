@@ -1,0 +1,263 @@
+"""Merge folders of results: every sample and every pass of all, once.
+
+The order in which folders are merged, and how often, makes no difference. Files of the same release, machine and environment become one
+file (`merge_results`). Passes of different hardware under one machine name go to folders of their own (`identity`), as where all runners of
+a pool have one name. Files without identities are divided by the hardware in their machine.json.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import confirmations, files
+from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
+from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
+from tensorcopy.results.merging.merge_results import Summary, canonical, case_count, merged, version_order
+
+HARDWARE = ("arch", "cpu", "num_cpu", "os")  # of machine.json: a difference in one makes two machines
+
+Names = Mapping[tuple[str, str], str]  # of machines in the merged folder, by folder and hardware
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How many result files are new, got passes or counts, or are unchanged.
+
+    warnings : a sentence for each machine that got another name
+    """
+
+    new: int
+    grown: int
+    unchanged: int
+    warnings: tuple[TensorcopyError, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one machine contributed to a file of a source.
+
+    hardware : the machine's identity; where it is unknown, a digest of machine.json
+    is_whole : whether the file has nothing else
+    """
+
+    path: Path
+    hardware: str
+    document: Document
+    is_whole: bool
+
+    @property
+    def folder(self) -> str:
+        return self.path.parent.name
+
+    def target(self, names: Names) -> Path:
+        """Return its path in the merged folder."""
+        return Path(names[self.folder, self.hardware]) / self.path.name
+
+
+def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
+    """Merge every result of `folders` and of the folder `into` into `into`.
+
+    summary : computes asv's own statistics of samples, see `asv_plugin.statistics`
+
+    Everything is read and merged before anything is written. Raises TensorcopyError for a folder without results, a damaged file, and files
+    that contradict each other.
+    """
+    for folder in folders:
+        if not (folder / "benchmarks.json").is_file():
+            raise _no_results(folder)
+    has_results = (into / "benchmarks.json").exists() or any(into.glob("*/*.json"))
+    sources = [*([into] if has_results else []), *folders]
+    suites, confirmed = _merged_suites(sources), _merged_confirmations(sources)
+    parts = [part for source in sources for path in _result_files(source) for part in _parts(path)]
+    old_parts = [part for part in parts if part.path.parents[1] == into]
+    names = _names(parts)
+    drafts = _merged_by_target(parts, names, summary)
+    before = _merged_by_target(old_parts, names, summary)  # merged with itself, since asv writes the same values in two ways
+    moved = {part.target(names) for part in old_parts if not part.is_whole or part.folder != part.target(names).parent.name}
+    for name, document in {Path("benchmarks.json"): suites, **_machines(sources, parts, names)}.items():
+        _write_readable(into / name, document)
+    grown = [name for name in before if not same(drafts[name], before[name])]
+    new = [name for name in drafts if name not in before]
+    for name in {*grown, *new, *moved}:
+        files.write(into / name, drafts[name])
+    for name, text in confirmed.items():
+        files.replace(into / name, text)
+    _remove({part.path for part in old_parts} - {into / name for name in drafts})
+    return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
+
+
+def _result_files(source: Path) -> list[Path]:
+    return sorted(path for path in source.glob("*/*.json") if path.name not in files.NOT_RESULTS)
+
+
+def _parts(path: Path) -> list[_Part]:
+    """Return the parts of a result file by hardware. Raises TensorcopyError."""
+    document = files.read(path)
+    fault = files.fault(document)
+    if fault:
+        raise files.damaged(path, fault)
+    try:
+        by_identity = divided(document)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise files.damaged(path, f"{type(error).__name__}: {error}") from error
+    return [_Part(path, identity or _unknown(path.parent), part, len(by_identity) == 1) for identity, part in by_identity.items()]
+
+
+def _unknown(folder: Path) -> str:
+    """Return what stands for the identity of a host that recorded none."""
+    path = folder / "machine.json"
+    machine = files.read(path) if path.exists() else {}
+    return f"{UNKNOWN_NAME}-{hashlib.sha256(canonical([machine.get(name) for name in HARDWARE]).encode()).hexdigest()}"
+
+
+def _names(parts: Iterable[_Part]) -> dict[tuple[str, str], str]:
+    """Return the merged machine's name for each folder and hardware.
+
+    A folder whose name an earlier merge has suffixed counts as the folder without the suffix, if there is one: the names then depend on all
+    passes, and not on the order of merging.
+    """
+    by_key: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        by_key.setdefault((part.folder, part.hardware), []).append(earliest(part.document))
+    folders = {folder for folder, _ in by_key}
+    original: dict[tuple[str, str], tuple[str, str]] = {}
+    for folder, hardware in by_key:
+        name = without_suffix(folder, hardware)
+        original[folder, hardware] = (name if name in folders else folder, hardware)
+    starts: dict[tuple[str, str], str] = {}
+    for key, started in by_key.items():
+        starts[original[key]] = min([*started, starts.get(original[key], max(started))])
+    names = machine_names(starts)
+    return {key: names[original[key]] for key in by_key}
+
+
+def _merged_by_target(parts: Iterable[_Part], names: Names, summary: Summary) -> dict[Path, Document]:
+    """Return the merged result files by their path in the merged folder."""
+    groups: dict[Path, list[_Part]] = {}
+    for part in parts:
+        groups.setdefault(part.target(names), []).append(part)
+    return {target: _merged_group(target, groups[target], summary) for target in sorted(groups)}
+
+
+def _merged_group(target: Path, group: Sequence[_Part], summary: Summary) -> Document:
+    """Return the merged parts of one machine's file."""
+    try:
+        first, *others = (
+            part.document if part.folder == target.parent.name else renamed(part.document, target.parent.name) for part in group
+        )
+        return reduce(lambda older, newer: merged(older, newer, summary), others, merged(first, first, summary))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise files.damaged(group[-1].path, f"{type(error).__name__}: {error}") from error
+
+
+def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> dict[Path, Document]:
+    """Return every machine.json of the merged folder.
+
+    Where a folder is divided, the hardware is that in the provenance.
+    """
+    hardware_in: dict[Path, dict[str, Document]] = {}
+    for part in parts:
+        hardware_in.setdefault(part.path.parent, {})[part.hardware] = part.document["ledger"]
+    versions: dict[Path, list[Document]] = {}
+    for path in sorted(path for source in sources for path in source.glob("*/machine.json")):
+        of_folder = hardware_in.get(path.parent, {})
+        for hardware, provenance in of_folder.items():
+            name = names[path.parent.name, hardware]
+            recorded = _recorded_hardware(provenance) if len(of_folder) > 1 else {}
+            versions.setdefault(Path(name) / path.name, []).append({**files.read(path), **recorded, "machine": name})
+        if not of_folder:
+            versions.setdefault(Path(path.parent.name) / path.name, []).append(files.read(path))
+    return {name: max(documents, key=canonical) for name, documents in versions.items()}
+
+
+def _recorded_hardware(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of machine.json that a provenance with an identity has."""
+    if "hardware" not in provenance:
+        return {}
+    fields = {name: str(provenance[name]) for name in HARDWARE if name in provenance}
+    return {**fields, "num_cpu": str(provenance["hardware"]["processors"])}
+
+
+def _warnings(parts: Iterable[_Part], names: Names) -> list[TensorcopyError]:
+    """Return a warning for each machine whose folder belongs to another one."""
+    holders = {name: hardware for (_, hardware), name in names.items()}
+    renamed_keys = sorted({(part.folder, part.hardware) for part in parts if part.folder in holders})
+    return [
+        two_machines(folder, holders[folder], hardware, names[folder, hardware], "nothing; or measure the other one with its own --machine")
+        for folder, hardware in renamed_keys
+        if names[folder, hardware] != folder
+    ]
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files whose passes are in other files, and folders that are left empty."""
+    for path in paths:
+        path.unlink()
+        if not any(other.name not in files.NOT_RESULTS for other in path.parent.iterdir()):
+            path.with_name("machine.json").unlink(missing_ok=True)
+            path.parent.rmdir()
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal; NaN equals NaN."""
+    return canonical(first) == canonical(second)
+
+
+def _no_results(folder: Path) -> TensorcopyError:
+    return TensorcopyError(
+        "not a folder of results",
+        got=f"{folder}, without benchmarks.json",
+        allowed="a folder as tensorcopy measure and asv write it",
+        next="check the path: it is the folder that contains the machines' folders",
+    )
+
+
+def _merged_suites(sources: Sequence[Path]) -> Document:
+    """Return the merged benchmarks.json of all sources."""
+    try:
+        return reduce(_both_suites, (files.read(source / "benchmarks.json") for source in sources))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise files.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
+
+
+def _merged_confirmations(sources: Sequence[Path]) -> dict[Path, str]:
+    """Return the merged confirmations of all sources, by their path in the merged folder.
+
+    Each has the identity of its machine, so it stays where it is when results move to another name.
+    """
+    texts: dict[Path, list[str]] = {}
+    for source in sources:
+        for path in sorted(source.glob(f"*/{confirmations.FILE}")):
+            texts.setdefault(path.relative_to(source), []).append(path.read_text(encoding="utf-8", errors="replace"))
+    return {name: confirmations.merged_lines(versions) for name, versions in texts.items()}
+
+
+def _both_suites(first: Document, second: Document) -> Document:
+    """Return two benchmarks.json as one.
+
+    Of a suite in both the higher version wins; of one version, the one with more parameters.
+    """
+    both = {**first, **second}
+    for name in first.keys() & second.keys() - {"version"}:
+        both[name] = max(
+            first[name],
+            second[name],
+            key=lambda suite: (version_order(suite["version"]), case_count(suite["params"]), canonical(suite)),
+        )
+    return both
+
+
+def _write_readable(path: Path, document: Document) -> None:
+    """Write benchmarks.json or machine.json, unless its values are unchanged.
+
+    Indented, as asv writes them.
+    """
+    if not path.exists() or not same(files.read(path), document):
+        files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
