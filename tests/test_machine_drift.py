@@ -74,12 +74,11 @@ def test_two_sides_with_different_drift_are_unchanged(rng):
     assert uncorrected.ratio == pytest.approx(1.05, abs=0.03)
 
 
-def test_a_slowdown_is_found_although_drift_hides_it(rng):
-    """The baselines did not become slower, so torch did."""
+def test_a_side_that_only_its_baselines_show_to_be_faster_is_compared_as_measured(rng):
+    """A case that did not follow them is no slower: nothing else confirms the drift."""
     before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=-0.05), rng, time=1.05e-6)
     comparison = comparisons.between(before, after, ())
-    change = comparison.changes[COPY]
-    assert (change.verdict, change.ratio) == (Verdict.SLOWER, pytest.approx(1.05, abs=0.01))
+    assert comparison.changes[COPY].verdict is Verdict.UNCHANGED
     assert comparison.drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is not None
 
 

@@ -161,6 +161,61 @@ def test_quieter_results_create_no_change_between_noisy_ones():
     assert not verdicts & {Verdict.SLOWER, Verdict.FASTER}
 
 
+def test_a_side_that_contradicts_its_neighbours_is_not_known_to_a_fifth():
+    """Four passes of 198 µs to 2.98 ms, a case that other releases run in 100 µs within 5 %."""
+    random = np.random.default_rng(10)
+    before, strayed = side(100 * np.exp(random.normal(0, 0.05, 4))), side([198, 935, 1510, 2980])
+    noise = {"case": [list(random.normal(0, 0.05, 4)) for _ in range(20)]}
+    result = change(before, strayed, noise=noise)
+    low, high = result.interval
+    assert result.ratio == pytest.approx(11, rel=0.2)
+    assert low < 5 < 25 < high
+
+
+@pytest.mark.parametrize(("passes", "sigma"), [(3, 0.02), (4, 0.02), (5, 0.08), (9, 0.08)])
+@pytest.mark.parametrize("others", [0, 16])
+def test_two_equal_sides_with_few_passes_are_equal(passes, sigma, others):
+    """193 cases together; from five passes on also where one side of half of them varies four times as much as all others."""
+    random = np.random.default_rng(11)
+    pairs, noise = {}, {}
+    for case in range(193):
+        pairs[case] = noisy(1000 + case, passes, sigma=0.02), noisy(5000 + case, passes, sigma=sigma if case % 2 else 0.02)
+        noise[case] = [list(random.normal(0, 0.02, 5)) for _ in range(others)]
+    assert not [result for result in judge(pairs, noise=noise).values() if result.verdict in OPPOSITE]
+
+
+def test_quiet_sides_find_a_change_whatever_the_others_vary():
+    """+5 % with 20 passes of 3 %, where other results vary by 12 %."""
+    random = np.random.default_rng(12)
+    pairs = {case: (noisy(case, 20, sigma=0.03), noisy(500 + case, 20, 1.05, sigma=0.03)) for case in range(40)}
+    noise = {case: [list(random.normal(0, 0.12, 5)) for _ in range(16)] for case in pairs}
+    slower = [result for result in judge(pairs, noise=noise).values() if result.verdict is Verdict.SLOWER]
+    assert len(slower) > 0.9 * len(pairs)
+
+
+def test_a_busy_hour_of_both_sides_creates_no_change():
+    """Four passes a side vary three times as much as other results, in all cases."""
+    random = np.random.default_rng(13)
+    pairs = {case: (noisy(case, 4, sigma=0.06), noisy(500 + case, 4, sigma=0.06)) for case in range(193)}
+    noise = {case: [list(random.normal(0, 0.02, 5)) for _ in range(16)] for case in pairs}
+    assert not [result for result in judge(pairs, noise=noise).values() if result.verdict in OPPOSITE]
+
+
+def test_a_p_at_the_resolution_of_the_draws_is_a_bound():
+    """No draw was as large; a p that draws reach is not one."""
+    assert change(noisy(1, 10), noisy(2, 10, 2.0)).p_is_bound
+    assert not change(noisy(1, 10), noisy(2, 10)).p_is_bound
+    assert judge({0: (noisy(1, 10), noisy(2, 10, 2.0)), 1: (noisy(3, 10), noisy(4, 10))})[1].p_is_bound is False
+
+
+def test_a_side_with_a_few_passes_beside_many_is_no_more_certain():
+    """Three passes against forty: the interval is that of the three."""
+    few, many = noisy(1, 3, sigma=0.03), noisy(2, 40, sigma=0.03)
+    low, high = change(few, many).interval
+    same_low, same_high = change(noisy(2, 40, sigma=0.03), noisy(3, 40, sigma=0.03)).interval
+    assert log(high / low) > 2 * log(same_high / same_low)
+
+
 def test_holm_multiplies_by_the_number_of_remaining_cases():
     """Holm (1979): the smallest p by all, the next by one fewer, and never a decrease."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])

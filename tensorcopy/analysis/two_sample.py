@@ -4,9 +4,9 @@ The unit of evidence is the pass: samples of one pass share a process, its memor
 once, with the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehmann estimate, the median of all ratios of a pass
 after to a pass before (Hodges and Lehmann, 1963). Its distribution under no change is bootstrapped over passes (residual bootstrap, Efron
 and Tibshirani, 1993, §9.4): both sides are drawn, with random signs, from the deviations of this case's passes, which
-`results.noise.spread` pools from both sides and from other results. The draws are widened where these two sides vary more than the pool,
-and by Student's factor for the degrees of freedom, since a few passes estimate their own spread badly. Holm's step-down keeps the chance
-of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
+`results.noise.spread` pools from both sides and from other results. Each side's draws have that side's own spread, and are widened by
+Student's factor for the degrees of freedom (Welch, 1947), since a few passes estimate their own spread badly. Holm's step-down keeps the
+chance of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
 
 The statistics are written here and not taken from SciPy: it has neither Holm's method nor a Hodges-Lehmann test with a pooled null
 distribution, its normal quantile is `statistics.NormalDist`'s, and importing `scipy.stats` takes longer than judging two releases.
@@ -16,29 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import ceil, exp, inf, log
 from statistics import NormalDist, median
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from tensorcopy.analysis import bootstrap
 from tensorcopy.analysis.verdict import Change, Difference, Reason, Samples, Verdict
-from tensorcopy.results.noise.spread import pooled_spread
+from tensorcopy.results.noise import spread
+from tensorcopy.results.noise.spread import Spread
 
 MARGIN = 0.03  # the smallest change to report
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # passes on each side: their median tolerates one bad pass
-DRAWS = 2_000  # for an interval
+DRAWS = bootstrap.FEW_DRAWS  # for an interval
 CLOSER = 0.02  # a p below it is computed again with more draws: DRAWS give it to a sixth, and Holm needs smaller ones
 AT_ALPHA = 2.5  # draws beyond Holm's smallest p; fewer would still be valid, but less powerful
-TIMES_AS_MANY = 3  # draw at most this many times as many passes for one side as for the other: more narrow an interval by < 1/7
-TAIL = 5 * CLOSER  # the share of the draws that is kept
 MOST_DRAWS = 100_000
 MOST_PASSES = 50  # more than this many more are not worth suggesting
 
 Case = TypeVar("Case", bound=Hashable)
-Numbers = Any  # an array of floats; numpy's types differ from release to release
 
 
 def judge(
@@ -51,17 +49,13 @@ def judge(
     margin : the smallest change to report, as a share of the time
     noise : by case, groups of log seconds: the passes of other results of the same machine, a group for each result
     """
-    changes: dict[Case, Change] = {}
-    shifts: dict[Case, _Shift] = {}
-    for case, (before, after) in pairs.items():
-        untestable = _untestable(before, after)
-        if untestable:
-            changes[case] = untestable
-        else:
-            shifts[case] = _estimate(before.logs, after.logs, (noise or {}).get(case, ()), len(pairs))
+    changes = {case: change for case, sides in pairs.items() if (change := _untestable(*sides))}
+    logs = {case: (before.logs, after.logs) for case, (before, after) in pairs.items() if case not in changes}
+    shifts = _estimates(logs, noise or {}, len(pairs))
     adjusted = dict(zip(shifts, holm([shift.p for shift in shifts.values()])))
+    bound = max((adjusted[case] for case, shift in shifts.items() if shift.p_is_bound), default=0.0)  # Holm's p never decreases
     for case, shift in shifts.items():
-        changes[case] = _verdict(shift, adjusted[case], margin, len(shifts))
+        changes[case] = replace(_verdict(shift, adjusted[case], margin, len(shifts)), p_is_bound=adjusted[case] <= bound < 1)
     return {case: changes[case] for case in pairs}
 
 
@@ -79,6 +73,7 @@ class _Shift:
     """The estimated change of one case: `size` ± `half` on a logarithmic scale.
 
     p : before adjustment
+    p_is_bound : whether no draw was as large, so that p may be smaller
     passes : quiet passes before and after
     before, after : seconds
     """
@@ -86,6 +81,7 @@ class _Shift:
     size: float
     half: float
     p: float
+    p_is_bound: bool
     passes: tuple[int, int]
     before: float
     after: float
@@ -124,62 +120,28 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[D
     return tuple(Difference(name, before[name], after[name]) for name in before if name in after and before[name] != after[name])
 
 
-def _estimate(before: list[float], after: list[float], noise: Sequence[Sequence[float]], cases: int) -> _Shift:
-    shift = _hodges_lehmann(np.array([before]), np.array([after]))[0]
-    spread = pooled_spread([before, after], noise)
-    few, many = sorted((len(before), len(after)))
-    many = min(many, TIMES_AS_MANY * few)
-    null = _null(spread.pool, spread.degrees, few, many, DRAWS)
-    p = null.p(shift / spread.widening)
+def _estimates(
+    logs: Mapping[Case, tuple[list[float], list[float]]], noise: Mapping[Case, Sequence[Sequence[float]]], cases: int
+) -> dict[Case, _Shift]:
+    """Return the estimated change of every case.
+
+    cases : how many are judged together
+    """
+    deviations = {case: spread.deviations(sides, noise.get(case, ())) for case, sides in logs.items()}
+    busy = spread.busy_hour(deviations.values())
+    return {case: _estimate(*logs[case], spread.moderated_spread(deviations[case], busy), cases) for case in logs}
+
+
+def _estimate(before: list[float], after: list[float], passes_vary: Spread, cases: int) -> _Shift:
+    passes = len(before), len(after)
+    shift = float(bootstrap.hodges_lehmann(np.array([before]), np.array([after]))[0])
+    plan, unit = bootstrap.plan(passes_vary, passes)
+    null = plan.null(DRAWS)
+    in_units = shift / unit if unit else inf * shift if shift else 0.0  # passes that are all equal have no spread
+    p, p_is_bound = null.p(in_units)
     if p < CLOSER:  # as fine as Holm will divide it
-        draws = min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))
-        p = _null(spread.pool, spread.degrees, few, many, draws).p(shift / spread.widening)
-    return _Shift(float(shift), null.half * spread.widening, p, (len(before), len(after)), exp(median(before)), exp(median(after)))
-
-
-@dataclass(frozen=True)
-class _Null:
-    """The distribution of the absolute log ratio if nothing changed.
-
-    half : its quantile at 1 - `ALPHA`
-    tail : the largest of `draws` draws, ascending
-    """
-
-    half: float
-    tail: Numbers
-    draws: int
-
-    def p(self, shift: float) -> float:
-        """Return the probability of at least this shift.
-
-        Never 0 (Phipson and Smyth, 2010), and at most the tail's share.
-        """
-        return float((1 + len(self.tail) - np.searchsorted(self.tail, abs(shift))) / (1 + self.draws))
-
-
-def _hodges_lehmann(before: Numbers, after: Numbers) -> Numbers:
-    """Return for each row the median of all differences between after and before."""
-    differences = (after[:, None, :] - before[:, :, None]).reshape(len(before), -1)  # the longer side last: numpy's inner loop
-    differences.sort(axis=1)  # vectorised in numpy, and so five times as fast as a partition by two middles
-    middle = differences.shape[1] // 2
-    if differences.shape[1] % 2:
-        return differences[:, middle]
-    return differences[:, middle - 1 : middle + 1].mean(axis=1)
-
-
-@lru_cache(maxsize=4096)
-def _null(pool: tuple[float, ...], degrees: int, few: int, many: int, draws: int) -> _Null:
-    """Return the null distribution from `draws` draws.
-
-    Cached, since all pairs of releases of a series have the same pool.
-    """
-    random = np.random.default_rng(20)  # a fixed seed, so that the same samples get the same verdict
-    both_signs = np.array([*pool, *(-value for value in pool)], dtype=np.float32)
-    drawn = both_signs.take(random.integers(0, len(both_signs), (draws, few + many), dtype=np.int32))
-    drawn *= np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)[:, None]
-    shifts = np.sort(np.abs(_hodges_lehmann(drawn[:, :few], drawn[:, few:])))
-    tail = shifts if draws <= DRAWS else shifts[-int(TAIL * draws) :]
-    return _Null(float(np.quantile(shifts, 1 - ALPHA)), tail, draws)
+        p, p_is_bound = plan.null(min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).p(in_units)
+    return _Shift(shift, null.half(ALPHA) * unit, p, p_is_bound, passes, exp(median(before)), exp(median(after)))
 
 
 def _verdict(shift: _Shift, p: float, margin: float, cases: int) -> Change:

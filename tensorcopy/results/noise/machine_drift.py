@@ -3,7 +3,8 @@
 A machine that is quiet by its control may still move memory some hundredths slower than an hour ago. Each pass also times memcpy baselines,
 which no torch can change. The cases of a pass share its drift, each to its own exponent, as in `speed` for the control. The usual
 baseline times are those of all results that are compared: if each result had its own, their difference in drift would look like torch's.
-The exponent is fitted within each result, so that no release's speed enters it. On an accelerator a baseline is torch's own copy and shows
+The exponent is fitted within each result, so that no release's speed enters it; `side_drift` decides how much of the difference between
+two results is taken off. On an accelerator a baseline is torch's own copy and shows
 no drift apart from torch's: cases there are compared as measured.
 """
 
@@ -30,10 +31,12 @@ class DriftModel:
 
     drifts : by pass, the logarithm of how many times as long as usual the memcpy baselines took
     exponents : by case, the exponent, 0 to 1, to which its time follows that factor
+    common : by pass, the logarithm of how many times as long as usual every case with an exponent took (`side_drift`)
     """
 
     drifts: Mapping[str, float] = field(default_factory=dict)
     exponents: Mapping[Case, float] = field(default_factory=dict)
+    common: Mapping[str, float] = field(default_factory=dict)
 
     def pass_drift(self, case: Case, pass_samples: PassSamples) -> float | None:
         """Return how much longer than usual a case took in a pass, as a logarithm.
@@ -41,7 +44,9 @@ class DriftModel:
         None where that is unknown.
         """
         drift = self.drifts.get(pass_samples.name)
-        return None if drift is None or case not in self.exponents else self.exponents[case] * drift
+        if drift is None or case not in self.exponents:
+            return None
+        return self.exponents[case] * drift + self.common.get(pass_samples.name, 0.0)
 
     def passes(self, case: Case, timing: Timing) -> tuple[tuple[float, ...], ...]:
         """Return the quiet samples of each usable pass, drift-corrected, in seconds."""
