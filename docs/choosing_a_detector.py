@@ -47,9 +47,9 @@ def otava(values, p=0.001, least=0.0):
 
 
 def pelt(values):
-    """Return the steps of a least-squares fit of logarithms: at least two points, the penalty of change_points.py."""
+    """Return the steps of a least-squares fit of logarithms: at least two points, penalty 6 ln n."""
     y = np.log(values)
-    return ruptures.Pelt("l2", min_size=2, jump=1).fit(y / noise_of(y)).predict(pen=change_points.PENALTY * log(len(y)))[:-1]
+    return ruptures.Pelt("l2", min_size=2, jump=1).fit(y / noise_of(y)).predict(pen=6 * log(len(y)))[:-1]
 
 
 def kernel(values):

@@ -28,11 +28,17 @@ def indices(values, *more, **options):
 
 @pytest.mark.parametrize("ratio", [1.1, 1 / 1.1], ids=["slower", "faster"])
 def test_a_step_of_a_tenth_is_found_anywhere(ratio):
-    """At every index, 99 % are found within a point, with at most 1 % false steps."""
+    """Inside, 99 % are found within a point, at the edges 95 %, with at most 1 % false steps."""
     random = np.random.default_rng(1)
-    detected = [(index, indices(series(random, steps=[(index, ratio)]))) for index in range(1, POINTS) for _ in range(10)]
+    detected = [
+        (index, indices(series(random, steps=[(index, ratio)])))
+        for index in range(1, POINTS)
+        for _ in range(30 if index in (1, 2, POINTS - 2, POINTS - 1) else 10)
+    ]
     hits = [sum(abs(step - index) <= 1 for step in steps) == 1 for index, steps in detected]
-    assert np.mean(hits) >= 0.99
+    at_edge = np.array([index in (1, 2, POINTS - 2, POINTS - 1) for index, _ in detected])
+    assert np.mean(np.array(hits)[~at_edge]) >= 0.99
+    assert np.mean(np.array(hits)[at_edge]) >= 0.95
     assert sum(len(steps) for _, steps in detected) - sum(hits) <= 0.01 * len(detected)
 
 
@@ -46,7 +52,7 @@ def test_quiet_series_show_almost_no_steps(sigma, n):
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_a_spike_is_not_a_pair_of_steps(length):
-    """Of up to three points, up or down, except at the very ends of the window."""
+    """Of up to three points of unknown spread, up or down, except at the very ends."""
     random = np.random.default_rng(3)
     for first in range(1, POINTS - length):
         for ratio in (1.3, 0.7):
@@ -54,13 +60,14 @@ def test_a_spike_is_not_a_pair_of_steps(length):
 
 
 def test_outliers_do_not_hide_a_step():
-    """Two of +30 % anywhere: a step of a tenth with eight points per side is found."""
+    """Two of +30 % anywhere: 19 of 20 steps of a tenth with eight points per side."""
     random = np.random.default_rng(4)
-    for _ in range(50):
+    hits = 0
+    for _ in range(200):
         step, *spikes = (int(random.integers(8, 20)), *(int(spike) for spike in random.choice(range(1, 26), 2, replace=False)))
         steps = indices(series(random, steps=[(step, 1.1)], spikes=[(spike, 1.3) for spike in spikes]))
-        assert len(steps) == 1
-        assert abs(steps[0] - step) <= 2  # an outlier beside the step may be of either level
+        hits += len(steps) == 1 and abs(steps[0] - step) <= 2  # an outlier beside the step may be of either level
+    assert hits >= 0.93 * 200
 
 
 def test_heavy_tails_give_false_steps_at_the_ends_only():
@@ -116,6 +123,43 @@ def test_a_noisy_last_point_is_not_a_step():
     assert not change_points.steps(values, [0.01] * 26 + [0.1])
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_short_slowdown_of_known_spread_is_two_steps(length):
+    """+30 %, 9 of 10 anywhere, and the first names the release that brings it back."""
+    random = np.random.default_rng(14)
+    firsts = [first for first in range(1, POINTS - length) for _ in range(8)]
+    hits = 0
+    for first in firsts:
+        steps = change_points.steps(series(random, spikes=[(first + i, 1.3) for i in range(length)]), [0.006] * POINTS)
+        hits += [(step.index, step.until) for step in steps] == [(first, first + length), (first + length, None)]
+    assert hits >= 0.9 * len(firsts)
+
+
+def test_one_release_among_outliers_is_not_a_step():
+    """Even with a known spread: others are almost as far out."""
+    values = series(np.random.default_rng(15), spikes=[(8, 1.25), (15, 1.3), (20, 0.75)])
+    assert not indices(values, [0.006] * POINTS)
+
+
+@pytest.mark.parametrize("ratios", [(1.2, 1.2), (1.4, 1.5), (1 / 1.3, 1 / 1.2)])
+def test_two_steps_three_releases_apart_are_both_found(ratios):
+    """In the same direction, also with spreads unknown."""
+    random = np.random.default_rng(16)
+    detected = [(i, indices(series(random, steps=[(i, ratios[0]), (i + 3, ratios[1])]))) for i in range(2, 22) for _ in range(10)]
+    assert np.mean([steps == [i, i + 3] for i, steps in detected]) >= 0.95
+
+
+def test_a_step_ends_where_the_level_is_back():
+    """Or beyond; the last step and one that is undone only half stay."""
+    random = np.random.default_rng(17)
+    values = series(random, 0.005, steps=[(5, 1.4), (11, 1 / 1.2), (18, 1 / 1.3)])
+    assert [(step.index, step.until) for step in change_points.steps(values)] == [(5, 18), (11, None), (18, None)]
+    values[18:] = [None] * (POINTS - 18)
+    assert [(step.index, step.until) for step in change_points.steps(values)] == [(5, None), (11, None)]
+    values[10] = None
+    assert [(step.index, step.change) for step in change_points.steps(values)][1] == (11, pytest.approx(values[11] / values[9]))
+
+
 def test_a_noisy_stretch_is_not_a_step():
     """Five releases a tenth slower are a level, unless their own spread is a tenth."""
     values = series(np.random.default_rng(10), steps=[(22, 1.1)])
@@ -141,8 +185,8 @@ def test_drift_and_alternation_are_not_steps():
 
 
 def test_a_change_below_the_minimum_is_not_reported():
-    """However clear: 1 % among points that agree within 0.1 %."""
-    values = series(np.random.default_rng(13), 0.001, steps=[(13, 1.01)])
+    """However clear: 0.8 % among points that agree within 0.1 %."""
+    values = series(np.random.default_rng(13), 0.001, steps=[(13, 1.008)])
     assert not indices(values)
     assert indices(values, min_change=0.005) == [13]
 

@@ -1,0 +1,1 @@
+"""Parts of the change-point detector: candidates for steps, and their tests."""
