@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import relpath
 
+from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.two_sample import MARGIN, judge
 from tensorcopy.analysis.verdict import Change, Failure, Samples
 from tensorcopy.releases import release_table
+from tensorcopy.results.identity import UNKNOWN_NAME, identity_of
 from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift
+from tensorcopy.results.noise import machine_drift, side_drift
 from tensorcopy.results.noise.machine_drift import AS_MEASURED, DriftModel
 
 SAME_MACHINE = (
@@ -84,9 +86,15 @@ def between(
     neighbours = {path: result for path, result in neighbours.items() if path not in (before.path, after.path)}
     around = list(neighbours.values())
     related = [before, after, *around] if machine_drift.same_machine(before, after) else []
-    drift = machine_drift.fit_drift([result for result in related if machine_drift.same_machine(result, before)], judged)
+    following = dict.fromkeys([*judged, *_cases(before, after)])  # all cases confirm a drift, also for a comparison of a few
+    drift = machine_drift.fit_drift([result for result in related if machine_drift.same_machine(result, before)], following)
+    drift = side_drift.between(drift, before, after)
     pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
-    changes = judge(pairs, margin=margin, noise=drift.noise(around, judged))
+    least = exact_counts.LEAST if margin <= MARGIN else margin
+    changes = {
+        case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
+        for case, change in judge(pairs, margin=margin, noise=drift.noise(around, judged)).items()
+    }
     return Comparison(before, after, _labels(before, after), changes, margin, AS_MEASURED.noise(around, judged), drift)
 
 
@@ -131,12 +139,17 @@ def _provenance(result: Result, case: Case, compared_with: Result) -> dict[str, 
         names.append("numpy")
     if result.python == compared_with.python:
         names.append("python")
-    return {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
+    fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
+    identities = identity_of(result), identity_of(compared_with)
+    if result.machine == compared_with.machine and identities[0] != identities[1]:  # of two folders with a machine of this name each
+        fields["identity"] = identities[0] or UNKNOWN_NAME
+    return fields
 
 
 def _same_environment(first: Result, second: Result) -> bool:
     """Return whether the passes of one result show the noise of the other."""
-    return (first.machine, first.python, first.build) == (second.machine, second.python, second.build)
+    ours, theirs = ((result.machine, identity_of(result), result.python, result.build) for result in (first, second))
+    return ours == theirs
 
 
 def _labels(before: Result, after: Result) -> tuple[str, str]:

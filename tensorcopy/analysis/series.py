@@ -1,114 +1,195 @@
-"""The history of each case over the releases, and the changes by release."""
+"""The history of each case over the releases, of times and of exact counts.
+
+A release has wheels for some Pythons only, so no Python reaches from the oldest release to the newest. `joined` puts two of them on one
+axis: where both measured a release, the older Python's earlier values are scaled by the ratio of the two there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log, sqrt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
 from statistics import median
 
-from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
-from tensorcopy.results import passes, select
+from tensorcopy.results import counts, passes, select
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise.spread import scaled_deviations
+from tensorcopy.results.passes import Timing
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
+STRAYS = 3.0  # times the typical deviation, from which a release has its own: a few passes estimate it badly
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
 
 @dataclass(frozen=True)
+class Joint:
+    """The release at which the axis passes from an older Python to a newer one.
+
+    index : of the first release on the newer Python
+    factor : by which the older Python's values before it are scaled
+    older : the older Python's result of that release
+    """
+
+    index: int
+    factor: float
+    older: Result
+
+
+@dataclass(frozen=True)
 class CaseSeries:
-    """One case over the releases of the table, on one machine, Python and build.
+    """One case over the releases of the table, on one machine and build.
 
     on : the machine, Python and build
-    values : seconds; None for a release that was not measured
+    unit : of the values
+    results : of each release
+    values : None for a release that was not measured
     spreads : each value's relative standard error
+    joints : where values of an older Python are scaled
     """
 
     case: Case
     on: str
+    unit: str
     releases: tuple[str, ...]
+    results: tuple[Result, ...]
     values: tuple[float | None, ...]
     spreads: tuple[float, ...]
     steps: tuple[Step, ...]
+    joints: tuple[Joint, ...] = ()
+
+    @property
+    def measured(self) -> tuple[float | None, ...]:
+        """The values as measured, each on its own Python."""
+        return tuple(value / self.scale(index) if value is not None else None for index, value in enumerate(self.values))
+
+    def sides(self, step: Step) -> tuple[Result, Result]:
+        """Return the results between which a step lies, both of one Python."""
+        before = self.results[max(index for index in range(step.index) if self.values[index] is not None)]
+        after = self.results[step.index]
+        if before.python != after.python:
+            return before, next(joint.older for joint in self.joints if joint.index == step.index)
+        return before, after
+
+    def scale(self, index: int) -> float:
+        """Return the factor by which the value at an index is scaled."""
+        factor = 1.0
+        for joint in self.joints:
+            factor *= joint.factor if index < joint.index else 1.0
+        return factor
 
 
 def series_by_case(results: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
-    """Return the history of each case on one machine and Python.
+    """Return the history of each case on one machine, by default on all its Pythons joined.
 
-    By default on those that were measured last. Raises TensorcopyError.
+    By default on the machine that was measured last. Raises TensorcopyError.
     """
     newest = select.newest(results, machine=machine, python=python)
-    same = [result for result in results if (result.machine, result.python, result.build) == (newest.machine, newest.python, newest.build)]
-    by_sha = {result.sha: result for result in same}
-    return over([by_sha[row.sha] for row in release_table.load() if row.sha in by_sha])
+    same = [result for result in results if (result.machine, result.build) == (newest.machine, newest.build)]
+    pythons = sorted({result.python for result in same}, key=release_table.minor, reverse=True)
+    axes = [_in_order([result for result in same if result.python == name]) for name in ([python] if python else pythons)]
+    return joined([axis for axis in axes if axis])
+
+
+def _in_order(results: Iterable[Result]) -> list[Result]:
+    by_sha = {result.sha: result for result in results}
+    return [by_sha[row.sha] for row in release_table.load() if row.sha in by_sha]
+
+
+def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
+    """Return the history of each case over several Pythons.
+
+    axes : for each Python, the newest first, its results in order of release
+    """
+    joined_series = over(axes[0])
+    for axis in axes[1:]:
+        for case, older in over(axis).items():
+            newer = joined_series.get(case)
+            extended = _extended(newer, older) if newer else None
+            if extended:
+                joined_series[case] = extended
+            elif newer is None:
+                joined_series[case] = older
+    return joined_series
+
+
+def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
+    """Return a series with an older Python's earlier releases before it.
+
+    None where the older Python has no earlier release, or shares none that was measured on both.
+    """
+    first = next((index for index, value in enumerate(newer.values) if value is not None), None)
+    if first is None:
+        return None
+    place = {release: index for index, release in enumerate(older.releases)}.get(newer.releases[first])
+    shared = older.values[place] if place is not None else None
+    if place is None or not place or not shared:
+        return None
+    factor = (newer.values[first] or shared) / shared
+    tail = slice(first, None)
+    values = (*(value * factor if value is not None else None for value in older.values[:place]), *newer.values[tail])
+    spreads = (*older.spreads[:place], *newer.spreads[tail])
+    extended = replace(
+        newer,
+        on=f"{newer.on}, before torch {newer.releases[first]} Python {older.results[0].python} (scaled)",
+        releases=(*older.releases[:place], *newer.releases[tail]),
+        results=(*older.results[:place], *newer.results[tail]),
+        values=values,
+        spreads=spreads,
+        joints=(Joint(place, factor, older.results[place]), *(replace(j, index=j.index + place - first) for j in newer.joints)),
+    )
+    return replace(extended, steps=_steps(newer.case, values, spreads, extended.results))
 
 
 def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
     """Return the history of each case over results in order of release.
 
-    The newest result's cases come first.
+    The newest result's cases come first, timed ones before counted ones.
     """
     newest = results[-1]
-    cases = dict.fromkeys(case for result in reversed(results) for case in result.timings)
+    timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
+    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
     releases = tuple(map(comparisons.version, results))
-    return {case: _case_series(case, on, releases, results) for case in cases if not case.suite.startswith(comparisons.WITHOUT_TORCH)}
+    cases = [case for case in timed if not case.suite.startswith(comparisons.WITHOUT_TORCH)]
+    return {case: _case_series(case, on, releases, tuple(results)) for case in (*cases, *counted)}
 
 
-def _case_series(case: Case, on: str, releases: tuple[str, ...], results: Sequence[Result]) -> CaseSeries:
+def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:
+    values, spreads = (_of_counts if _is_count(case) else _of_times)(case, results)
+    return CaseSeries(case, on, counts.unit_of(case), releases, results, values, spreads, _steps(case, values, spreads, results))
+
+
+def _is_count(case: Case) -> bool:
+    return counts.unit_of(case) != counts.SECONDS
+
+
+def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
+    by_result = [counts.count_of(result, case) for result in results]
+    spread = exact_counts.repeatability(case, results)
+    return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
+
+
+def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     timings = [result.timings.get(case) for result in results]
-    values = tuple(timing.median if timing else None for timing in timings)
-    counts = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
-    deviation = _typical_deviation(results, case)
-    spreads = tuple(MEDIANS * deviation / sqrt(count) for count in counts)
-    return CaseSeries(case, on, releases, values, spreads, tuple(change_points.steps(values, spreads)))
+    used = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
+    typical = _deviation(timings)
+    own = [_deviation([timing]) for timing in timings]
+    deviations = [deviation if deviation > STRAYS * typical else typical for deviation in own]
+    spreads = tuple(MEDIANS * deviation / sqrt(count) for deviation, count in zip(deviations, used))
+    return tuple(timing.median if timing else None for timing in timings), spreads
 
 
-def _typical_deviation(results: Sequence[Result], case: Case) -> float:
-    """Return the relative standard deviation of a case's passes.
+def _steps(case: Case, values: Sequence[float | None], spreads: Sequence[float], results: Sequence[Result]) -> tuple[Step, ...]:
+    """Return the changes of level: of times as detected, of counts exactly."""
+    if _is_count(case):
+        return tuple(exact_counts.steps(values, exact_counts.repeatability(case, results)))
+    return tuple(change_points.steps(values, spreads))
 
-    It is pooled over releases, since a few passes estimate it badly.
-    """
-    deviations, _ = scaled_deviations([result.timings[case].logs for result in results if case in result.timings])
+
+def _deviation(timings: Iterable[Timing | None]) -> float:
+    """Return the relative standard deviation of a case's passes, pooled over results."""
+    deviations, _ = scaled_deviations([timing.logs for timing in timings if timing])
     return median(deviations) / change_points.NORMAL_MAD if deviations else 0.0
-
-
-@dataclass(frozen=True)
-class ReleaseChange:
-    """Cases that changed in the same direction at one release.
-
-    device : of these cases
-    small : whether their tensors have up to 2¹⁴ elements
-    of : number of such cases
-    ratio : the median of their ratios
-    most : the case that changed most, and its step
-    """
-
-    release: str
-    device: str
-    small: bool
-    verdict: str
-    cases: tuple[Case, ...]
-    of: int
-    ratio: float
-    most: tuple[Case, Step]
-
-
-def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
-    """Return the changes of many cases, in order of release."""
-    kinds: dict[tuple[str, bool], list[Case]] = {}
-    for case in by_case:
-        small = int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
-        kinds.setdefault((case.device, small), []).append(case)
-    releases = next(iter(by_case.values())).releases if by_case else ()
-    changes = []
-    for index, release in enumerate(releases):
-        for kind, cases in kinds.items():
-            for group in change_points.grouped({case: by_case[case].steps for case in cases}, index):
-                steps = {case: step for case in group.cases for step in by_case[case].steps if step.index == index}
-                most = max(steps, key=lambda case: abs(log(steps[case].ratio)))
-                changes.append(ReleaseChange(release, *kind, group.verdict, group.cases, len(cases), group.ratio, (most, steps[most])))
-    return changes

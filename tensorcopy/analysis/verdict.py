@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import log
+from math import inf, log
 from statistics import median
 from typing import NamedTuple
 
@@ -33,6 +33,8 @@ class Reason(str, Enum):
     PROVENANCE_DIFFERS = "provenance_differs"
     TOO_FEW_PASSES = "too_few_passes"
     NOT_CONFIRMED = "not_confirmed"  # changed at first, but not in every repeat measurement
+    COUNT_CHANGED = "count_changed"  # an exact count did, whatever the clock shows
+    COUNT_EQUAL = "count_equal"  # an exact count is, and the interval of the time contains no change
 
 
 class Failure(str, Enum):
@@ -48,6 +50,37 @@ class Difference(NamedTuple):
     field: str
     before: str
     after: str
+
+
+@dataclass(frozen=True)
+class CountChange:
+    """An exact count of a case on both sides, such as its instructions.
+
+    unit : of the counts
+    repeatability : the relative difference of repeated counts of this case
+    least : the smallest relative change that counts as one
+    """
+
+    unit: str
+    before: float
+    after: float
+    repeatability: float
+    least: float
+
+    @property
+    def ratio(self) -> float:
+        """The count after over the count before; 1 for two zeros."""
+        return self.after / self.before if self.before else (inf if self.after else 1.0)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the difference is at least `least`, in either direction."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) >= 1 + self.least
+
+    @property
+    def equal(self) -> bool:
+        """Whether the difference is no larger than between repeated counts."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) <= 1 + self.repeatability
 
 
 @dataclass(frozen=True)
@@ -78,12 +111,15 @@ class Change:
     ratio : time after / time before; None, like the interval and p, if it could not be computed
     interval : of the ratio, at level 1 - two_sample.ALPHA for this case alone
     p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
+    p_is_bound : whether p is only an upper bound: no draw of the test was as large
     before, after : seconds
     passes : quiet passes before and after
     more_passes : about how many more would decide an inconclusive case; None if not applicable, or if they are too many to take
     differences : for PROVENANCE_DIFFERS
     failure : for NO_SAMPLES_BEFORE and NO_SAMPLES_AFTER; None if unknown
     confirmed : in how many repeat measurements the change was seen, and how many there were; None if there were none
+    count : the exact count beside the time; of a case that is only counted, the count itself
+    unit : of before and after
     """
 
     verdict: Verdict
@@ -98,3 +134,11 @@ class Change:
     differences: tuple[Difference, ...] = ()
     failure: Failure | None = None
     confirmed: tuple[int, int] | None = None
+    count: CountChange | None = None
+    unit: str = "seconds"
+    p_is_bound: bool = False
+
+    @property
+    def size(self) -> float:
+        """The ratio that the verdict is about: of the count where it decides, else of the time; 1 if unknown."""
+        return self.count.ratio if self.count and self.reason is Reason.COUNT_CHANGED else self.ratio or 1.0
