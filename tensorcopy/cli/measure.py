@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, progress_bar
+from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.passes import PASSES
+from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.plan import Measurement, Shard
 
-MACHINE = "this machine's name in results; default: its host name"
+MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
 
 
 def add(commands: Any) -> None:
@@ -72,6 +72,7 @@ def _add_measure(commands: Any) -> None:
         metavar="N",
         help="keep at most N environments on the disk; each group of releases includes the newest one",
     )
+    passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
     passes.set_defaults(command=_measure)
 
 
@@ -83,7 +84,7 @@ def _add_machine(commands: Any) -> None:
 
 
 def _add_merge(commands: Any) -> None:
-    merge = commands.add_parser("merge", help="merge folders of results in any order; each pass is kept once")
+    merge = commands.add_parser("merge", help="merge folders of results in any order; each pass is kept once, each machine gets its folder")
     merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder written by measure, with benchmarks.json in it")
     merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
     merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if the branch exists")
@@ -101,6 +102,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     choice = dashboard.choose(options.releases, paths.pythons)
     for line in choice.skipped:
         console.print(line)
+    options.machine = _own_name(options.machine, paths)
     measurements = _not_yet_measured(choice.measurements, options, paths, console)
     configuration.register_machine(options.machine)
     with progress_bar(console) as report_progress:
@@ -131,6 +133,24 @@ def _not_yet_measured(
     return missing
 
 
+def _own_name(machine: str, paths: Paths) -> str:
+    """Return the name under which this host measures: `machine`, unless it is another host's.
+
+    Prints a warning where it is, and those of the results.
+    """
+    from tensorcopy.results import identity, load
+    from tensorcopy.worker import hardware
+
+    results = load.load_results(paths.results)
+    print_warnings(results.warnings)
+    holders = {result.machine: identity.identity_of(result) for result in results.results}
+    name = identity.measured_as(machine, hardware.identity(), holders)
+    if name != machine:
+        next_step = "nothing; or --machine with a name for this hardware"
+        print_warnings([identity.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
+    return name
+
+
 def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
     import webbrowser
 
@@ -154,6 +174,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import plan, run_passes
 
     paths = configuration.paths()
+    options.machine = _own_name(options.machine, paths)
     measurements, left_out = _selected(options, paths)
     for line in left_out:
         console.print(line)
@@ -174,7 +195,17 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     part = f" after part {options.shard}" if options.shard else ""
     releases = "releases" if len(measurements) > 1 else "release"
     console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{options.machine}")
-    return 2 if problems else 0
+    whole = not (options.bench or options.shard or options.interpreter or options.no_confirm)
+    confirmed = _confirmed(measurements, options.machine, console) if whole and counts[0] >= ENOUGH else 0
+    return 2 if problems or confirmed else 0
+
+
+def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console) -> int:
+    """Measure the new changes at these releases again, and return the exit code."""
+    from tensorcopy.cli import confirm
+
+    ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
+    return confirm.confirm(confirm.Selection(machine, ranges=ranges), console)
 
 
 def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measurement], list[str]]:
@@ -228,7 +259,7 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 def _merge(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import statistics
     from tensorcopy.ci import git
-    from tensorcopy.results import merge
+    from tensorcopy.results.merging import merge
 
     with tempfile.TemporaryDirectory() as temporary:
         folders = list(options.folders)
@@ -238,6 +269,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             git.export(sha, branch, only=options.into.as_posix())
             folders.append(branch / options.into)
         merged = merge.merge(folders, options.into, statistics.summary)
+    print_warnings(merged.warnings)
     console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
     return 0
 

@@ -1,4 +1,4 @@
-"""Measure slowdowns of known size, for the accuracy on the report card.
+"""Measure slowdowns of known size, for the accuracy report.
 
 Every case is measured twice without a change, and with 5 % and 10 % more operations than are counted, so that it takes that much longer.
 The variants of one release are measured in rounds, each in random order. Their results have asv's format and lie in a separate folder.

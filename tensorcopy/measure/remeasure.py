@@ -24,6 +24,9 @@ from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
 
+START = 1 / 8  # of a full pass: asv starts, and imports the suites with torch
+FULL_PASS = 300  # cases in a full pass
+
 
 def measurer(
     before: Result, after: Result, paths: Paths, report_progress: Callable[[Progress], None]
@@ -43,7 +46,7 @@ def measurer(
             started.add(confirmation)
             shutil.rmtree(separate.results, ignore_errors=True)
         job = Job(separate, machine, expression(cases))
-        _measure_alternating(pair, job, passes, report_progress, f"confirmation {confirmation}")
+        _measure_alternating(pair, job, passes, report_progress, (f"confirmation {confirmation}", seconds(len(cases))))
         return _load_pair(pair, separate, before)
 
     return measure_again
@@ -61,21 +64,40 @@ def _measurements(before: Result, after: Result) -> tuple[Measurement, Measureme
 
 
 def _measurement_of(result: Result) -> Measurement:
+    """Return the measurement that repeats a result.
+
+    Raises TensorcopyError where it cannot be installed, or only in another environment.
+    """
     version = result.provenance["torch"].partition("+")[0]
-    measurements, _ = plan.select([f"{version}@{result.python}"], (result.python,))
-    return measurements[0]
+    measurement = plan.select([f"{version}@{result.python}"], (result.python,))[0][0]
+    if measurement.environment != result.environment:
+        raise TensorcopyError(
+            f"torch {version} cannot be measured again in its environment",
+            got=result.environment,
+            allowed=f"{measurement.environment}, which uv installs here",
+            next="measure both releases in such environments: tensorcopy measure",
+        )
+    return measurement
+
+
+def seconds(cases: int) -> float:
+    """Return the expected duration of a pass of some cases."""
+    return run_passes.PASS * (START + cases / FULL_PASS)
 
 
 def _measure_alternating(
-    pair: tuple[Measurement, Measurement], job: Job, passes: int, report_progress: Callable[[Progress], None], title: str
+    pair: tuple[Measurement, Measurement], job: Job, passes: int, report_progress: Callable[[Progress], None], stage: tuple[str, float]
 ) -> None:
     """Measure the missing passes of both releases, in the order A B B A.
 
+    stage : title and expected seconds of each pass
+
     Raises TensorcopyError where a pass fails.
     """
+    title, duration = stage
     counts = [len(_records(measurement.file(job.paths, job.machine))) for measurement in pair]
     order = [pair[index] for index in alternating(counts, passes)]
-    stages = [Stage(f"{measurement.release.version}, {title}", run_passes.PASS / 4) for measurement in order]
+    stages = [Stage(f"{measurement.release.version}, {title}", duration) for measurement in order]
     reporter = Reporter(stages, report_progress)
     for number, measurement in enumerate(order):
         report = partial(reporter.at, number)
@@ -96,14 +118,15 @@ def _load_pair(pair: tuple[Measurement, Measurement], paths: Paths, original: Re
         raise loaded.problems[0]
     by_path = {result.path: result for result in loaded.results}
     before, after = (by_path[measurement.file(paths, original.machine)] for measurement in pair)
-    cpu = before.provenance["cpu"]
-    if cpu != original.provenance["cpu"]:
-        raise TensorcopyError(
-            "this is not the machine of the results",
-            got=str(cpu),
-            allowed=f"{original.machine}, {original.provenance['cpu']}",
-            next="leave --confirm out, or measure both releases here",
-        )
+    for name in ("cpu", "identity"):
+        here, there = before.provenance.get(name), original.provenance.get(name)
+        if there is not None and here != there:  # a result from before version 4 of the suites has no identity
+            raise TensorcopyError(
+                "this is not the machine of the results",
+                got=f"{name} {here}",
+                allowed=f"{original.machine}, {name} {there}",
+                next="leave --confirm out, or measure both releases here",
+            )
     return before, after
 
 

@@ -1,0 +1,143 @@
+"""How the steps of a history are known, and which of them are to be measured again.
+
+A step is found in passes that may lie weeks apart. It is confirmed if an exact count changed with it, or if both releases, measured again
+in turns, still differ by at least half of its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from math import log
+from pathlib import Path
+
+from tensorcopy.analysis import exact_counts, series
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.releases import release_table
+from tensorcopy.results import counts
+from tensorcopy.results.confirmations import Confirmation, Key, Outcome, ReleasePair, key_of
+from tensorcopy.results.identity import identity_of
+from tensorcopy.results.load import Case, Result
+
+SAME_STEP = 2  # a step that is now so many times as large, or as small, as when it was measured again is another step
+EXPLAINED = 1 / 10  # of a step, on a logarithmic scale: an instruction count that rose by 1 % does not explain a time ten times as long
+
+
+class Status(str, Enum):
+    """How a step is known."""
+
+    CONFIRMED_BY_COUNT = "confirmed_by_count"  # an exact count changed in the same direction
+    CONFIRMED = "confirmed"  # measured again, it held
+    REJECTED = "rejected"  # measured again, it fell
+    UNCONFIRMED = "unconfirmed"  # not measured again, or still open
+
+
+def status_of(
+    before: Result, after: Result, case: Case, ratio: float, by_key: Mapping[Key, Confirmation], others: Sequence[Result] = ()
+) -> Status:
+    """Return how a step between two results is known.
+
+    A step that fell is rejected, whatever the count: the count then changed, and the time did not.
+
+    ratio : of the step
+    by_key : the confirmations that count, see `results.confirmations.latest`
+    others : results of the same machine, which show how exact counts repeat
+    """
+    if counts.unit_of(case) != counts.SECONDS:
+        return Status.CONFIRMED_BY_COUNT
+    confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, ratio)
+    if confirmation and confirmation.outcome is Outcome.FELL:
+        return Status.REJECTED
+    if explained_by_count(before, after, case, ratio, others):
+        return Status.CONFIRMED_BY_COUNT
+    return Status.CONFIRMED if confirmation and confirmation.outcome is Outcome.HELD else Status.UNCONFIRMED
+
+
+def statuses(case_series: CaseSeries, by_key: Mapping[Key, Confirmation]) -> dict[int, Status]:
+    """Return how each step of a series is known, by its index."""
+    case, results = case_series.case, case_series.results
+    return {step.index: status_of(*case_series.sides(step), case, step.ratio, by_key, results) for step in case_series.steps}
+
+
+def status_in(case_series: CaseSeries, step: Step, by_key: Mapping[Key, Confirmation]) -> Status:
+    """Return how one step of a series is known."""
+    return status_of(*case_series.sides(step), case_series.case, step.ratio, by_key, case_series.results)
+
+
+def without_rejected(by_case: Mapping[Case, CaseSeries], by_key: Mapping[Key, Confirmation]) -> dict[Case, CaseSeries]:
+    """Return the series without the steps that a repeat measurement did not show."""
+    if not by_key:
+        return dict(by_case)
+    remaining = {}
+    for case, case_series in by_case.items():
+        known = statuses(case_series, by_key)
+        steps = tuple(step for step in case_series.steps if known[step.index] is not Status.REJECTED)
+        remaining[case] = replace(case_series, steps=steps)
+    return remaining
+
+
+def explained_by_count(before: Result, after: Result, case: Case, ratio: float, others: Sequence[Result] = ()) -> bool:
+    """Return whether an exact count changed in the direction of a step, and enough for it."""
+    count = exact_counts.count_change(before, after, case, others)
+    if count is None or not count.changed or not count.before or not count.after:
+        return False
+    return log(count.ratio) / log(ratio) >= EXPLAINED
+
+
+def _applicable(confirmation: Confirmation | None, before: Result, after: Result, ratio: float) -> Confirmation | None:
+    """Return a confirmation if it is one of this step, on this host; else None."""
+    if confirmation is None or identity_of(before) != confirmation.identity:
+        return None
+    share = log(ratio) / log(confirmation.expected)
+    return confirmation if 1 / SAME_STEP <= share <= SAME_STEP else None
+
+
+def pending(results: Iterable[Result], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:
+    """Return the steps to measure again, by pair of releases, the newest first.
+
+    An open step is measured again only with more passes: repeating the same measurement until it holds would confirm noise.
+
+    results : of one machine
+    passes : the most to take of each release
+    """
+    position = {row.sha: index for index, row in enumerate(release_table.load())}
+    builds: dict[str, dict[str, list[Result]]] = {}
+    for result in sorted((result for result in results if result.sha in position), key=lambda result: position[result.sha]):
+        builds.setdefault(result.build, {}).setdefault(result.python, []).append(result)
+    pairs = [pair for axes in builds.values() for pair in _pairs(axes, by_key, passes)]
+    return sorted(pairs, key=lambda pair: (position[pair.after.sha], release_table.minor(pair.after.python)), reverse=True)
+
+
+def _pairs(axes: Mapping[str, Sequence[Result]], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:
+    """Return the steps of one build that are to be measured again.
+
+    They are those of the joined history, and of each Python's own.
+
+    axes : by Python, its results in order of release
+    """
+    newest_first = [axes[python] for python in sorted(axes, key=release_table.minor, reverse=True)]
+    histories = [series.joined(newest_first), *(series.over(axis) for axis in newest_first if len(axes) > 1)]
+    expected: dict[tuple[Path, Path], dict[Case, float]] = {}
+    by_path = {result.path: result for axis in newest_first for result in axis}
+    for case_series in (case_series for history in histories for case_series in history.values()):
+        for step in case_series.steps:
+            before, after = case_series.sides(step)
+            if _is_pending(before, after, case_series, step, by_key, passes):
+                expected.setdefault((before.path, after.path), {}).setdefault(case_series.case, step.ratio)
+    return [
+        ReleasePair(by_path[before], by_path[after], cases, tuple(axes[by_path[after].python]))
+        for (before, after), cases in expected.items()
+    ]
+
+
+def _is_pending(
+    before: Result, after: Result, case_series: CaseSeries, step: Step, by_key: Mapping[Key, Confirmation], passes: int
+) -> bool:
+    """Return whether a step is unconfirmed, and not yet measured again with so many passes."""
+    case = case_series.case
+    if status_of(before, after, case, step.ratio, by_key, case_series.results) is not Status.UNCONFIRMED:
+        return False
+    confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, step.ratio)
+    return confirmation is None or confirmation.passes < passes

@@ -1,0 +1,229 @@
+"""Repeated measurements of the steps of a history, and their outcomes.
+
+A machine's folder of results has them in confirmations.jsonl, a line of JSON for each step, as confirmation.schema.json describes it. asv
+and `load` read *.json only and skip the file. Lines are only ever added: of several for one case and pair of releases the latest counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
+from tensorcopy.results import files
+from tensorcopy.results.identity import identity_of
+from tensorcopy.results.load import Case, Result
+
+FILE = "confirmations.jsonl"
+SCHEMA = Path(__file__).with_name("confirmation.schema.json")
+DIGITS = files.SAMPLE_DIGITS  # of ratios and times, as of samples
+LONGEST = 200  # characters of a validator's message
+
+Key = tuple[str, str, str, str, str, Case]  # identity of the machine, Python, build, SHA before, SHA after, case
+
+
+class Outcome(str, Enum):
+    HELD = "held"  # measured again, the step has at least half of its size
+    FELL = "fell"  # it has less
+    OPEN = "open"  # the interval is too wide to tell
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A step of one case between two releases, measured again.
+
+    machine : its name, from the folder
+    version : of the suite
+    before, after : releases, such as "2.14.1"
+    identity : of the host that measured again (`worker.hardware`)
+    expected : time after / time before of the step, as the history showed it
+    ratio, interval : measured again; None where no pass was usable
+    passes : taken of each release
+    passes_before, passes_after : the median of each usable pass, in seconds
+    started : ISO 8601 in UTC
+    """
+
+    machine: str
+    case: Case
+    version: str
+    before: str
+    after: str
+    sha_before: str
+    sha_after: str
+    python: str
+    build: str
+    identity: str
+    expected: float
+    ratio: float | None
+    interval: tuple[float, float] | None
+    passes: int
+    passes_before: tuple[float, ...]
+    passes_after: tuple[float, ...]
+    outcome: Outcome
+    started: str
+
+    @property
+    def key(self) -> Key:
+        """What was measured again: its hardware, not its name, which may change when folders are merged."""
+        return self.identity, self.python, self.build, self.sha_before, self.sha_after, self.case
+
+
+@dataclass(frozen=True)
+class ReleasePair:
+    """Two neighbouring results of a series with steps between them to measure again.
+
+    expected : by case, the ratio of its step
+    others : every result of the series: their passes show the noise
+    """
+
+    before: Result
+    after: Result
+    expected: Mapping[Case, float]
+    others: tuple[Result, ...] = field(default=(), repr=False)
+
+    @property
+    def releases(self) -> tuple[str, str]:
+        """The releases before and after, such as ("2.14.1", "2.15.0")."""
+        versions = {row.sha: row.version for row in release_table.load()}
+        return versions[self.before.sha], versions[self.after.sha]
+
+
+@dataclass(frozen=True)
+class Confirmations:
+    """Every readable confirmation, in order of start, and an error for each other line."""
+
+    confirmations: tuple[Confirmation, ...] = ()
+    problems: tuple[TensorcopyError, ...] = ()
+
+
+def key_of(before: Result, after: Result, case: Case) -> Key:
+    """Return the key of a case between two results of one series."""
+    return identity_of(after), after.python, after.build, before.sha, after.sha, case
+
+
+def latest(confirmations: Iterable[Confirmation]) -> dict[Key, Confirmation]:
+    """Return the confirmation that counts, by key; `confirmations` in order of start."""
+    return {confirmation.key: confirmation for confirmation in confirmations}
+
+
+def load(directory: Path) -> Confirmations:
+    """Return the confirmations of all machines under a folder of results.
+
+    Those of a suite's earlier version are skipped, as their times are. Raises nothing: a damaged line is a problem, and the others are
+    read.
+    """
+    paths = sorted(directory.glob(f"*/{FILE}"))
+    if not paths:
+        return Confirmations()
+    try:
+        suites = files.suites(directory)
+    except TensorcopyError as error:
+        return Confirmations(problems=(error,))
+    read: list[Confirmation] = []
+    problems: list[TensorcopyError] = []
+    for path in paths:
+        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+            if line.strip():
+                try:
+                    read.append(_parsed(line, path.parent.name))
+                except (ValueError, RecursionError) as error:
+                    problems.append(_damaged(path, number, str(error)))
+    current = [each for each in read if each.version == suites.get(each.case.suite, {}).get("version")]
+    return Confirmations(tuple(sorted(current, key=lambda each: each.started)), tuple(problems))
+
+
+def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
+    """Add lines to the file of their machine, under a folder of results.
+
+    The file is replaced as a whole: an interrupted write leaves the old one.
+    """
+    for machine in dict.fromkeys(each.machine for each in confirmations):
+        path = directory / machine / FILE
+        before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        lines = [_line(each) for each in confirmations if each.machine == machine]
+        files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
+
+
+def merged_lines(texts: Iterable[str]) -> str:
+    """Return the lines of several files of one machine as one file, each line once.
+
+    In order of start; damaged lines come first. The order of `texts` makes no difference.
+    """
+    lines = {line for text in texts for line in text.splitlines() if line.strip()}
+    return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: (_started(line), line)))
+
+
+def _started(line: str) -> str:
+    """Return the start that a line states; "" for a damaged line."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    return str(document.get("started", "")) if isinstance(document, dict) else ""
+
+
+def _parsed(line: bytes, machine: str) -> Confirmation:
+    """Return the confirmation in a line. Raises ValueError, with the reason."""
+    document = json.loads(line, parse_constant=_refuse_constant)
+    _check(document)
+    case = Case(document.pop("suite"), tuple(document.pop("parameters").items()))
+    interval = document["interval"] and (document["interval"][0], document["interval"][1])
+    sides = {side: tuple(document[side]) for side in ("passes_before", "passes_after")}
+    return Confirmation(
+        **{**document, **sides, "machine": machine, "case": case, "interval": interval, "outcome": Outcome(document["outcome"])}
+    )
+
+
+def _refuse_constant(constant: str) -> float:
+    raise ValueError(f"{constant}, which is no number")
+
+
+def _line(confirmation: Confirmation) -> str:
+    """Return a confirmation as a line of JSON."""
+    values = vars(confirmation)
+    document = {"suite": confirmation.case.suite, "parameters": dict(confirmation.case.parameters)}
+    document |= {name: _plain(value) for name, value in values.items() if name not in ("machine", "case")}
+    _check(document)
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it, numbers rounded to `DIGITS`."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Outcome):
+        return value.value
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+@cache
+def _validator() -> Callable[[Any], object]:
+    from fastjsonschema import compile  # imported only where there are confirmations
+
+    validate: Callable[[Any], object] = compile(json.loads(SCHEMA.read_text(encoding="utf-8")), use_formats=False, use_default=False)
+    return validate
+
+
+def _check(document: Any) -> None:
+    """Raise ValueError for a document that violates confirmation.schema.json."""
+    from fastjsonschema import JsonSchemaValueException
+
+    try:
+        _validator()(document)
+    except JsonSchemaValueException as error:
+        raise ValueError(error.message.removeprefix("data.").removeprefix("data ")[:LONGEST]) from error
+
+
+def _damaged(path: Path, number: int, got: str) -> TensorcopyError:
+    return TensorcopyError(
+        f"line {number} of {files.displayed(path)} cannot be read",
+        got=got,
+        allowed="a line as tensorcopy confirm-history writes it",
+        next="remove the line: its step is measured again",
+    )
