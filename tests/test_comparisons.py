@@ -13,8 +13,9 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.verdict import Change, Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import formats, markdown
-from tests.conftest import assert_golden, compared, measured_in_passes, pass_times
+from tensorcopy.report.comparison import causes, formats, markdown
+from tensorcopy.results.load import Case
+from tests.conftest import NEWEST_SHIPPED, ON_3_11, ROOT, assert_golden, compared, measured, measured_in_passes, pass_times
 
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
 NAMES = ("2.14.1", "2.15.0")
@@ -180,3 +181,28 @@ def test_text_from_results_is_escaped_in_a_comment():
         r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) @&#8203;someone \#&#8203; e \[31m http:&#8203;//a www&#8203;.b"
     )
     assert markdown.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"
+
+
+def test_the_table_does_not_fold_at_80_columns(shipped_results, monkeypatch, capsys):
+    """A row of any two shipped releases fits: the suite is a heading, and a case has its parameters in few columns."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["compare", ON_3_11[0].version, NEWEST_SHIPPED.version, "--all"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line[:1] in ("▲", "▼", "=", "?")]
+    assert len(rows) > 100
+    assert max(map(len, rows)) <= 80
+    assert not any(line.endswith("…") for line in rows)
+
+
+def test_a_comparison_is_summed_up_by_cause(monkeypatch):
+    """Copies and conversions by size and direction, other methods by name with their largest change."""
+    before = measured(OLD, {("clone_detach", 16): 1e-6, ("detach_clone", 16): 1e-6, ("tensor", 2**20): 1e-4})
+    after = measured(NEW, {("clone_detach", 16): 1.2e-6, ("detach_clone", 16): 1.3e-6, ("tensor", 2**20): 0.5e-4})
+    for result, time in ((before, 1e-6), (after, 3e-6)):
+        (copied,) = measured(OLD, {("cpu", 1): time}).timings.values()
+        result.timings[Case("primitives.BySize.time_primitive", (("method", "cpu"), ("numel", "1")))] = copied
+    assert causes.causes(comparisons.between(before, after, ())) == [
+        "slower: 2 of 2 copies and conversions at numel ≤ 2¹⁴, +20 % to +30 %",
+        "faster: 1 of 1 copies and conversions at numel > 2¹⁴, −50 %",
+        "slower: primitives: cpu ×3.0",
+    ]

@@ -207,7 +207,7 @@ def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, re
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
     """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 2,
+        "version": 3,
         "base": request.base,
         "head": request.head,
         "device": request.device,

@@ -112,10 +112,10 @@ def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> 
 def _print_result(result: PairResult, console: Console) -> None:
     from rich.text import Text
 
-    from tensorcopy.report.comparison import formats
+    from tensorcopy.report.comparison import terminal
 
     if result.comparison is not None:
-        console.print(formats.terminal(result.comparison), soft_wrap=not console.is_terminal)
+        console.print(terminal.terminal(result.comparison, width=console.width), soft_wrap=not console.is_terminal)
     for name, lines in result.failures.items():
         console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
 

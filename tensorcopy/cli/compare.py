@@ -1,4 +1,4 @@
-"""Commands that judge changes: compare, explain, history and report-card."""
+"""Commands that judge changes: compare, explain, history and accuracy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, positive, progress_bar, share_bar
+from tensorcopy.cli.arguments import RESULTS, expression, positive, print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import PASSES
 
@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     _add_compare(commands)
     _add_explain(commands)
     _add_history(commands)
-    _add_report_card(commands)
+    _add_accuracy(commands)
 
 
 def _add_compare(commands: Any) -> None:
@@ -70,7 +70,8 @@ def _add_history(commands: Any) -> None:
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
     history.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
-    history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
+    history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
+    history.add_argument("--all", action="store_true", help="list every case that changed, and not only the largest three of a group")
     history.add_argument(
         "--values",
         type=Path,
@@ -81,20 +82,20 @@ def _add_history(commands: Any) -> None:
     history.set_defaults(command=_history)
 
 
-def _add_report_card(commands: Any) -> None:
-    card = commands.add_parser(
-        "report-card", help="count how often compare and history are right and wrong, next to asv's detection; writes docs/report_card.json"
+def _add_accuracy(commands: Any) -> None:
+    report = commands.add_parser(
+        "accuracy", help="count how often compare and history are right and wrong, next to asv's detection; writes docs/accuracy.json"
     )
-    card.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
-    card.add_argument("--measure", action="store_true", help="first measure the missing passes of the injected slowdowns on this machine")
-    card.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each injected slowdown; default: {PASSES}")
-    card.set_defaults(command=_report_card)
+    report.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
+    report.add_argument("--measure", action="store_true", help="first measure the missing passes of the injected slowdowns on this machine")
+    report.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each injected slowdown; default: {PASSES}")
+    report.set_defaults(command=_accuracy)
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis.two_sample import MARGIN
     from tensorcopy.analysis.verdict import Verdict
-    from tensorcopy.report.comparison import formats
+    from tensorcopy.report.comparison import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
@@ -104,7 +105,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if options.confirm:
         comparison = _confirmed(comparison)
     if options.format == "text":
-        console.print(formats.terminal(comparison, all_cases=options.all), soft_wrap=not console.is_terminal)
+        text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
+        console.print(text, soft_wrap=not console.is_terminal)
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if not any(change.interval for change in comparison.changes.values()):
@@ -120,6 +122,7 @@ def _compared(before: str, after: str, machine: str, pattern: str, device: str, 
     from tensorcopy.results import select
 
     pair = select.pair(before, after, RESULTS, machine)
+    print_warnings(pair.warnings)
     cases = comparisons.cases_of(pair.before, pair.after, pattern, device)
     return comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin)
 
@@ -175,41 +178,46 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         for path in options.values:
             print(json.dumps([step.index for step in change_points.steps(*case_history.read_values(path))]))
         return 0
-    by_case = series.series_by_case(load.load_results(RESULTS).results, options.machine, options.python)
+    results = load.load_results(RESULTS)
+    print_warnings(results.warnings)
+    by_case = series.series_by_case(results.results, options.machine, options.python)
     matches = _matching(by_case, options.case)
     if not matches:
         names = ", ".join(list(_matching(by_case, ""))[:6])
         raise TensorcopyError("no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy times")
     selected = {case: by_case[case] for case in matches.values()}
-    table = case_history.case_table(*selected.values()) if len(selected) == 1 else case_history.summary_table(selected)
+    one_case = len(selected) == 1
+    table = case_history.case_table(*selected.values()) if one_case else case_history.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
     return 0
 
 
-def _report_card(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import accuracy
+def _accuracy(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.analysis.accuracy import annotated, report
     from tensorcopy.asv_plugin import detection
     from tensorcopy.measure import injected_slowdowns
-    from tensorcopy.report import report_card
+    from tensorcopy.report import accuracy_report
     from tensorcopy.results import load
 
-    annotated = accuracy.annotated(_json(options.dataset), detection) if options.dataset else None
+    annotated_series = annotated.annotated(_json(options.dataset), detection) if options.dataset else None
     if options.measure:
         _measure_injected_slowdowns(options.passes)
+    slowdowns, results = load.load_results(injected_slowdowns.FOLDER), load.load_results(RESULTS)
+    print_warnings((*slowdowns.warnings, *results.warnings))
     with share_bar() as report_share:
-        graded = accuracy.card(
-            load.load_results(injected_slowdowns.FOLDER),
-            load.load_results(RESULTS),
-            annotated,
+        graded = report.accuracy_report(
+            slowdowns,
+            results,
+            annotated_series,
             report_share,
             shares=injected_slowdowns.VARIANTS,
             asv=detection,
         )
-    card = report_card.document(graded)
-    report_card.FILE.parent.mkdir(exist_ok=True)
-    report_card.FILE.write_text(report_card.as_json(card), encoding="utf-8")
-    console.print(report_card.terminal(card))
-    console.print(f"Written to {report_card.FILE}")
+    document = accuracy_report.document(graded)
+    accuracy_report.FILE.parent.mkdir(exist_ok=True)
+    accuracy_report.FILE.write_text(accuracy_report.as_json(document), encoding="utf-8")
+    console.print(accuracy_report.terminal(document))
+    console.print(f"Written to {accuracy_report.FILE}")
     return 0
 
 

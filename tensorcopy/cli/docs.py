@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS
+from tensorcopy.cli.arguments import RESULTS, print_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +25,7 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     results = load.load_results(RESULTS)
     if results.problems:
         raise results.problems[0]  # a README from only some of the results would be wrong
+    print_warnings(results.warnings)
     documents = build.documents(results.results, cli.parser())
     for path, text in documents.items():
         path.parent.mkdir(exist_ok=True)

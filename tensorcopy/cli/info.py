@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, print_errors
+from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
         pythons = "{} to {}".format(*release.pythons)
         table.add_row(f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–")
     console.print(table)
+    print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
 
@@ -121,6 +122,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     else:
         console.print(f"{options.name}: {methods[options.name]['code']}\n")
         console.print(_method_by_release(options.name, observed))
+    print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
 
@@ -168,6 +170,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once.",
         soft_wrap=True,
     )
+    print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
 

@@ -6,8 +6,9 @@ And series read from a file of values.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from math import exp, log, sqrt
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from math import exp, isnan, log, sqrt
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,13 +18,19 @@ from rich.text import Text
 
 from tensorcopy.analysis.change_points import NORMAL_MAD, Step
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, ReleaseChange, changes_by_release
+from tensorcopy.analysis.groups import CaseGroup, ReleaseChange, changes_by_release
+from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.tables import terminal_table
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.units import count, quantity
+from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 
 BAR = 32  # columns
+MULTIPLE = 2.0  # from which a ratio is written as a multiple
+ALIKE = 0.005  # two sizes of a change that differ by less are written once
+NAME = 64  # columns of a case's name
+LARGEST = 3  # changes of a group that are listed
 NO_CHANGE = "No change detected."
 
 
@@ -31,14 +38,18 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     """Return a row for each release with its time, a bar and its change."""
     steps = {step.index: step for step in case_series.steps}
     greatest = max((value for value in case_series.values if value is not None), default=1.0)
+    several = len({result.python for result in case_series.results}) > 1
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
-        if value is None:
-            rows.append((release, "", "", "", "not measured"))
+        name = f"{release}, Python {case_series.results[index].python}" if several else release
+        measured = case_series.measured[index]
+        if value is None or measured is None:
+            rows.append((name, "", "", "", "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
-            rows.append((release, duration(value), f"{100 * spread:.1f} %", bar, step_text(steps[index]) if index in steps else ""))
-    table = terminal_table(("torch", "time", "±", "", ""), rows, "lrrll")
+            change = step_text(steps[index], case_series.releases, case_series.unit) if index in steps else ""
+            rows.append((name, quantity(measured, case_series.unit), f"{100 * spread:.1f} %", bar, change))
+    table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
     return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text(_summary(case_series)))
 
 
@@ -50,37 +61,68 @@ def _summary(case_series: CaseSeries) -> str:
     return f"1 change, in {latest}." if len(case_series.steps) == 1 else f"{len(case_series.steps)} changes; the latest in {latest}."
 
 
-def step_text(step: Step) -> str:
-    """Return a change of level in words: "slower by 12.1 %"."""
+def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> str:
+    """Return a change of level in words: "slower by 12.1 % (+11.4 % from the release before)".
+
+    The first size is level against level, the second that release against the one before. A change that a later release takes back has
+    an end: "slower ×9.6 until 1.13.1". A change of a count is "5.2 % more instructions".
+    """
+    if unit != SECONDS:
+        return f"{100 * abs(step.ratio - 1):.1f} % {'more' if step.ratio > 1 else 'fewer'} {unit}"
     direction = "slower" if step.ratio > 1 else "faster"
-    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{', based on a single release' if step.alone else ''}"
+    size = f"×{step.ratio:.1f}" if step.ratio >= MULTIPLE else f"by {100 * abs(step.ratio - 1):.1f} %"
+    until = f", until {releases[step.until]}" if step.until is not None and releases else ""
+    differs = not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
+    beside = f" ({_signed(step.change)} from the release before)" if differs else ""
+    return f"{direction} {size}{until}{beside}{', based on a single release' if step.alone else ''}"
 
 
 def change_text(change: ReleaseChange) -> str:
-    """Return a change of many cases in words.
+    """Return a change of a group of cases in words.
 
-    For example "31 of 40 cpu cases at numel ≤ 2¹⁴ slower, median +38.0 %".
+    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, median +38.0 %".
     """
-    return f"{_count(change)}, median {_signed(change.ratio)}"
+    if change.group.unit != SECONDS:
+        more = "more" if change.verdict == "slower" else "fewer"
+        where = f"{len(change.cases)} of {change.of} cases at numel {_relation(change.group)}"
+        return f"{more} {change.group.unit} in {where}, median {_signed(change.ratio)}"
+    name = group_name(change.group)
+    if change.as_group:
+        alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
+        return f"{name} {change.verdict} as a group, {_signed(change.ratio)}{alone}"
+    return f"{len(change.cases)} of {change.of} {name} {change.verdict}, median {_signed(change.ratio)}"
 
 
-def _count(change: ReleaseChange) -> str:
-    kind = f"{change.device} cases at numel {'≤' if change.small else '>'} {count(DISPATCHER)}"
-    return f"{len(change.cases)} of {change.of} {kind} {change.verdict}"
+def group_name(group: CaseGroup) -> str:
+    """Return a group in words: "copies at numel ≤ 2¹⁴", "primitives on cuda at numel > 2¹⁴"."""
+    device = "" if group.device == "cpu" else f" on {group.device}"
+    return f"{group.module}{device} at numel {_relation(group)}"
 
 
-def summary_table(by_case: Mapping[Case, CaseSeries]) -> RenderableType:
-    """Return the changes by release, for each device and for small and large tensors."""
-    rows = []
-    for change in changes_by_release(by_case):
-        case, step = change.most
-        rows.append((change.release, _count(change), _signed(change.ratio), f"{case_name(case)} {_signed(step.ratio)}"))
-    heading = Text(f"{len(by_case)} cases on {next(iter(by_case.values())).on}")
-    return Group(heading, terminal_table(("torch", "cases", "median", "largest change"), rows, "llll") if rows else Text(NO_CHANGE))
+def _relation(group: CaseGroup) -> str:
+    return f"{'≤' if group.small else '>'} {count(DISPATCHER)}"
+
+
+def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
+    """Return the changes by release and group, the newest release first.
+
+    all_cases : list every case that changed, and not only the `LARGEST` changes of a group
+    """
+    heading = f"{len(by_case)} cases on {next(iter(by_case.values())).on}"
+    lines = []
+    for release, changes in groupby(reversed(changes_by_release(by_case)), key=lambda change: change.release):
+        lines += ["", f"torch {release}"]
+        for change in changes:
+            shown = change.cases if all_cases else change.cases[:LARGEST]
+            lines.append(f"  {change_text(change)}")
+            lines += [f"    {case_name(case):<{NAME}} {_signed(change.steps[case].ratio):>9}" for case in shown]
+            more = len(change.cases) - len(shown)
+            lines += [f"    and {more} more: --all lists them"] if more else []
+    return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))
 
 
 def _signed(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"
+    return f"×{ratio:.1f}" if ratio >= MULTIPLE else f"{100 * (ratio - 1):+.1f} %"
 
 
 def read_values(path: Path) -> tuple[list[float | None], list[float]]:

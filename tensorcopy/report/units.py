@@ -40,5 +40,12 @@ def size(nbytes: int) -> str:
     return f"{amount:.4g} GiB"
 
 
+def quantity(value: float, unit: str) -> str:
+    """Return a value in its unit: seconds, bytes, or a count of anything else."""
+    if unit == "seconds":
+        return duration(value)
+    return size(round(value)) if unit == "bytes" else f"{value:,.0f}".replace(",", "\u2009")
+
+
 def _three_figures(amount: float) -> str:
     return f"{amount:.2f}" if amount < 9.995 else f"{amount:.1f}" if amount < 99.95 else f"{amount:.0f}"

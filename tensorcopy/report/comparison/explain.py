@@ -63,7 +63,8 @@ def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]
     if change.interval and change.p is not None:
         low, high = change.interval
         lines.append(f"interval   {low:.3f} to {high:.3f} ({100 * (1 - ALPHA):g} %), bootstrapped over passes")
-        lines.append(f"test       p = {change.p:.2g}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
+        p = f"p {'≤' if change.p_is_bound else '='} {change.p:.2g}"  # at the resolution of the draws it is only a bound
+        lines.append(f"test       {p}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
         lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
     if change.confirmed:
         lines.append(f"confirmed  in {change.confirmed[0]} of {change.confirmed[1]} repeat measurements")

@@ -1,40 +1,20 @@
-"""A comparison for the terminal, as JSON and as CSV; `markdown` has Markdown."""
+"""A comparison as JSON and as CSV; `markdown` has Markdown, `terminal` the terminal."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.verdict import Change, CountChange, Verdict
 from tensorcopy.report.comparison.markdown import comparison_text
-from tensorcopy.report.comparison.wording import CHANGED, SIGNS, headline, ordered, percent, seconds, sentence, summary, times
-from tensorcopy.report.tables import csv_text, terminal_table
+from tensorcopy.report.comparison.wording import ordered, sentence
+from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case
 
 HEADER = ("case", "device", "verdict", "ratio", "low", "high", "p", "before", "after", "confirmed", "repeats", "reason", "text")
-
-
-def terminal(comparison: Comparison, *, all_cases: bool = False) -> RenderableType:
-    """Return the headline, the changed cases as a table, and the counts of the others."""
-    cells = [
-        (SIGNS[change.verdict], case_name(case), seconds(change.before), seconds(change.after), times(change.ratio), sentence(change))
-        for case, change in ordered(comparison.changes.items())
-        if all_cases or change.verdict in CHANGED
-    ]
-    before, after = comparison.labels
-    parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
-    if cells:
-        parts += [terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl"), Text("")]
-    inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
-    hint = ["--all lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
-    return Group(*parts, Text("\n".join([*counts(comparison), *hint])))
 
 
 def rows(comparison: Comparison) -> list[tuple[str, Change]]:
@@ -103,6 +83,19 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure.value if change.failure else None,
         "confirmed": change.confirmed,
+        "unit": change.unit,
+        "count": _count(change.count) if change.count else None,
+    }
+
+
+def _count(count: CountChange) -> dict[str, Any]:
+    return {
+        "unit": count.unit,
+        "before": _six(count.before),
+        "after": _six(count.after),
+        "repeatability": _six(count.repeatability),
+        "changed": count.changed,
+        "equal": count.equal,
     }
 
 
@@ -115,15 +108,6 @@ def _side(comparison: Comparison, index: int) -> dict[str, Any]:
         "build": result.build,
         "provenance": result.provenance,
     }
-
-
-def counts(comparison: Comparison) -> list[str]:
-    """Return a line for the unchanged cases, and one for each inconclusive reason."""
-    changes = comparison.changes.values()
-    unchanged = sum(change.verdict is Verdict.UNCHANGED for change in changes)
-    inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
-    lines = [f"{unchanged} unchanged: within ±{percent(comparison.margin)}"] if unchanged else []
-    return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]
 
 
 def _six(number: float | None) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tensorcopy.analysis.verdict import Change, Verdict
-from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, headline, ordered, percent, seconds, sentence, times
+from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, amount, headline, ordered, percent, sentence, times
 from tensorcopy.report.tables import markdown_table
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
@@ -55,7 +55,7 @@ def _summary(rows: Sequence[Row]) -> str:
 def _table(rows: Sequence[Row]) -> str:
     cells = []
     for name, change in rows:
-        before, after = (seconds(time).replace(" ", "&nbsp;") for time in (change.before, change.after))
+        before, after = (amount(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
         cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, times(change.ratio), escaped(sentence(change))))
     return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import inf
 from statistics import median
 from typing import TypeVar
 
 from tensorcopy.analysis.two_sample import MOST_PASSES
-from tensorcopy.analysis.verdict import Change, Failure, Reason, Verdict
-from tensorcopy.report.units import duration
+from tensorcopy.analysis.verdict import Change, CountChange, Failure, Reason, Verdict
+from tensorcopy.report.units import quantity
+from tensorcopy.results.counts import SECONDS
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+
+BY_COUNT = (Reason.COUNT_CHANGED, Reason.COUNT_EQUAL)
 
 WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
 FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
@@ -23,8 +27,24 @@ T = TypeVar("T")
 
 def sentence(change: Change) -> str:
     """Return the verdict and its reason: "slower by 18.4 % (15.9 to 20.8 %)"."""
-    link = " " if change.verdict in CHANGED else ": "
-    return f"{change.verdict.value}{link}{_reason(change)}{_confirmed(change)}"
+    if change.count and change.unit != SECONDS:
+        return f"{count_text(change.count)} ({amount(change.before, change.unit)} → {amount(change.after, change.unit)})"
+    link = " " if change.reason is Reason.CHANGED else ": "
+    beside = f"; {count_text(change.count)}" if change.count and change.reason not in BY_COUNT else ""
+    return f"{change.verdict.value}{link}{_reason(change)}{beside}{_confirmed(change)}"
+
+
+def count_text(count: CountChange) -> str:
+    """Return the change of an exact count: "5.2 % more instructions".
+
+    "same instructions" where it is equal as far as it repeats.
+    """
+    if count.equal:
+        return f"same {count.unit}"
+    if not count.before:
+        return f"more {count.unit}"
+    size = 100 * abs(count.ratio - 1)
+    return f"{size:.{1 if size >= 0.1 else 2}f} % {'more' if count.ratio > 1 else 'fewer'} {count.unit}"
 
 
 def summary(change: Change) -> str:
@@ -40,6 +60,8 @@ def summary(change: Change) -> str:
 
 def _reason(change: Change) -> str:
     """Return the part of the sentence after the verdict."""
+    if change.reason in BY_COUNT and change.count:
+        return f"{count_text(change.count)}; {_time_beside(change)}"
     if change.interval and change.ratio is not None:
         return _of_interval(change, change.ratio, *change.interval)
     if change.reason is Reason.PROVENANCE_DIFFERS:
@@ -68,6 +90,16 @@ def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
     return f"{_range(low, high)}{direction}; {needed} more pass{'' if change.more_passes == 1 else 'es'} needed"
 
 
+def _time_beside(change: Change) -> str:
+    """Return the interval of the time, where a count decides the verdict."""
+    if not change.interval:
+        return "time not compared"
+    low, high = change.interval
+    if low > 1 or high < 1:
+        return f"time {_range(low, high)} {'slower' if low > 1 else 'faster'}"
+    return f"time within ±{_percent(max(high, 1 / low))}"
+
+
 def _confirmed(change: Change) -> str:
     """Return how many repeat measurements confirmed a change.
 
@@ -87,6 +119,12 @@ def _range(low: float, high: float) -> str:
         near, far = sorted(100 * abs(ratio - 1) for ratio in (low, high))
         return f"{near:.1f} to {far:.1f} %"
     return f"between {100 * (1 - low):.1f} % faster and {100 * (high - 1):.1f} % slower"
+
+
+def interval_text(change: Change) -> str:
+    """Return the interval of a change of time with its sign: "+15.9 to +20.8 %"."""
+    low, high = change.interval or (1.0, 1.0)
+    return f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} %".replace("-", "−")
 
 
 def _percent(ratio: float) -> str:
@@ -124,8 +162,8 @@ def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
     order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.UNCHANGED)
 
     def rank(row: tuple[T, Change]) -> tuple[int, float]:
-        ratio = row[1].ratio or 1.0
-        return order.index(row[1].verdict), -max(ratio, 1 / ratio)
+        ratio = row[1].size
+        return order.index(row[1].verdict), -max(ratio, 1 / ratio if ratio else inf)
 
     return sorted(rows, key=rank)
 
@@ -140,9 +178,9 @@ def percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def seconds(value: float | None) -> str:
-    """Return a time with its unit; "" for None."""
-    return duration(value) if value is not None else ""
+def amount(value: float | None, unit: str = SECONDS) -> str:
+    """Return a time or a count with its unit; "" for None."""
+    return quantity(value, unit) if value is not None else ""
 
 
 def times(ratio: float | None) -> str:

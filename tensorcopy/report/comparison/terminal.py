@@ -1,0 +1,108 @@
+"""A comparison for the terminal: the headline, the causes, and the changed cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.report.comparison.causes import causes, left_out
+from tensorcopy.report.comparison.formats import rows
+from tensorcopy.report.comparison.wording import (
+    BY_COUNT,
+    CHANGED,
+    SIGNS,
+    amount,
+    count_text,
+    headline,
+    interval_text,
+    ordered,
+    percent,
+    sentence,
+    summary,
+    times,
+)
+from tensorcopy.report.tables import terminal_table
+from tensorcopy.report.units import count
+from tensorcopy.results.load import Case
+
+WIDE = 120  # columns from which a row has its whole sentence
+
+Row = tuple[Case, Change]
+
+
+def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80) -> RenderableType:
+    """Return the headline, the causes, the changed cases by suite, and the counts of the others.
+
+    width : of the terminal; no row is longer than 80 columns in a narrower one than `WIDE`
+    """
+    shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
+    before, after = comparison.labels
+    parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
+    lines = [*causes(comparison)]
+    parts += [Text("\n".join(lines) + "\n")] if lines else []
+    if shown:
+        parts += [_wide(shown) if width >= WIDE else _narrow(shown), Text("")]
+    inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
+    hint = ["--all lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
+    return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint])))
+
+
+def _wide(shown: Sequence[Row]) -> RenderableType:
+    cells = [(*_start(case, change, f"{_suite(case)} {_name(case)}"), times(change.ratio), sentence(change)) for case, change in shown]
+    return terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
+
+
+def _narrow(shown: Sequence[Row]) -> RenderableType:
+    """Return a table with a heading for each suite, whose rows fit in 80 columns."""
+    by_suite: dict[str, list[Row]] = {}
+    for case, change in shown:
+        by_suite.setdefault(_suite(case), []).append((case, change))
+    cells = []
+    for suite, suite_rows in by_suite.items():
+        cells.append(("", suite, "", "", ""))
+        cells += [(*_start(case, change, f" {_short_name(case)}"), _evidence(change)) for case, change in suite_rows]
+    return terminal_table(("", "case", "before", "after", "change"), cells, "llrrl")
+
+
+def _start(case: Case, change: Change, name: str) -> tuple[str, str, str, str]:
+    return SIGNS[change.verdict], name, amount(change.before, change.unit), amount(change.after, change.unit)
+
+
+def _evidence(change: Change) -> str:
+    """Return what speaks for the verdict, in few words."""
+    if change.reason in BY_COUNT and change.count:
+        return count_text(change.count)
+    return interval_text(change) if change.reason is Reason.CHANGED else times(change.ratio)
+
+
+def _suite(case: Case) -> str:
+    return case.suite.rpartition(".")[0]
+
+
+def _short_name(case: Case) -> str:
+    """Return the method and its parameters in few columns: "clone_detach 2¹⁷ float16"."""
+    return " ".join(_short_value(name, value) for name, value in case.parameters)
+
+
+def _short_value(name: str, value: str) -> str:
+    if name == "requires_grad":
+        return "grad" if value == "True" else "no grad"
+    return count(int(value)) if name == "numel" else value
+
+
+def _name(case: Case) -> str:
+    return " ".join(value if name == "method" else f"{name}={value}" for name, value in case.parameters)
+
+
+def counts(comparison: Comparison) -> list[str]:
+    """Return a line for the unchanged cases, and one for each inconclusive reason."""
+    changes = comparison.changes.values()
+    unchanged = sum(change.verdict is Verdict.UNCHANGED for change in changes)
+    inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
+    lines = [f"{unchanged} unchanged: within ±{percent(comparison.margin)}"] if unchanged else []
+    return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]
