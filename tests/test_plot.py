@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorcopy.site.charts import charts
-from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, TimeAxis
+from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint, Rule, Whiskers
 from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, measured
@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(**fields) -> ElementTree.Element:
-    plot = Plot(**{"label": "a plot", "x": NameAxis(("1.0", "2.0", "3.0")), "y": TimeAxis(1e-6, 1e-4), **fields})
+    plot = Plot(**{"label": "a plot", "x": NameAxis(("1.0", "2.0", "3.0")), "y": ValueAxis(1e-6, 1e-4), **fields})
     return ElementTree.fromstring(plot.svg())
 
 
@@ -40,7 +40,7 @@ def test_a_mark_has_a_title_and_a_link():
 
 def test_a_higher_value_is_drawn_higher():
     """Each release is to the right of the one before."""
-    plot = Plot("", NameAxis(("a", "b")), TimeAxis(1e-6, 1e-4), [])
+    plot = Plot("", NameAxis(("a", "b")), ValueAxis(1e-6, 1e-4), [])
     (left, low), (right, high) = plot.at(0, 1e-6), plot.at(1, 1e-4)
     assert left < right
     assert low > high
@@ -49,7 +49,7 @@ def test_a_higher_value_is_drawn_higher():
 @given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=30), st.booleans())
 def test_an_axis_holds_its_values_and_has_ticks(values, linear):
     """Ticks are few, within the axis and distinct."""
-    axis = TimeAxis.around(values, linear=linear)
+    axis = ValueAxis.around(values, linear=linear)
     assert all(-1e-9 <= axis.share(value) <= 1 + 1e-9 for value in values)
     ticks = axis.ticks()
     assert 1 <= len(ticks) <= 16
@@ -59,7 +59,7 @@ def test_an_axis_holds_its_values_and_has_ticks(values, linear):
 
 def test_noise_does_not_fill_the_plot():
     """A logarithmic axis spans at least a quarter, so two per cent look small."""
-    axis = TimeAxis.around([1.0e-6, 1.02e-6])
+    axis = ValueAxis.around([1.0e-6, 1.02e-6])
     assert axis.high / axis.low > 1.25
     assert axis.share(1.02e-6) - axis.share(1.0e-6) < 0.1
 

@@ -21,7 +21,7 @@ SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"
 MEMORY = "memory.html"
 MACHINES = "machines.html"
-REPORT_CARD = "report-card.html"
+ACCURACY = "report-card.html"
 GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
 DATA = "data.html"
@@ -30,7 +30,7 @@ FEED = "changes.xml"
 BADGE = "badge.svg"
 SCHEMA = "result.schema.json"
 DATA_SCHEMA = "data.schema.json"
-CARD_DATA = "report-card.json"
+ACCURACY_DATA = "report-card.json"
 
 MAX_SLUG = 60  # characters
 

@@ -7,18 +7,23 @@ from pathlib import Path
 
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report import report_card
-from tensorcopy.results import load
+from tensorcopy.report import accuracy_report
+from tensorcopy.results import confirmations, load
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
-    """Write every page and return the problems of results that could not be read."""
+    """Write every page and return the problems of results that could not be read.
+
+    Logs a warning for each machine that shares its name with another one.
+    """
     from tensorcopy.site import render  # asv imports its plugins for every command; only this one needs the pages
 
     loaded = load.load_results(results_dir)
-    card = json.loads(report_card.FILE.read_text(encoding="utf-8")) if report_card.FILE.exists() else None
-    render.write(loaded.results, card, documentation(), html_dir)
-    return loaded.problems
+    card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
+    stored = confirmations.load(results_dir)
+    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations))
+    publisher.warn(loaded.warnings)
+    return (*loaded.problems, *stored.problems)
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:

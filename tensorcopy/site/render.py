@@ -16,12 +16,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.wording import SIGNS
-from tensorcopy.report.units import count, duration, size
+from tensorcopy.report.comparison.wording import SIGNS, count_text
+from tensorcopy.report.units import count, duration, quantity, size
+from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import NONE
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import translator
 
@@ -36,7 +38,7 @@ NAVIGATION = (
     ("semantics", addresses.SEMANTICS),
     ("memory", addresses.MEMORY),
     ("machines", addresses.MACHINES),
-    ("report_card", addresses.REPORT_CARD),
+    ("accuracy_report", addresses.ACCURACY),
     ("docs", addresses.DOCS),
     ("glossary", addresses.GLOSSARY),
     ("data", addresses.DATA),
@@ -52,16 +54,22 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACEMENT = "\ufffd"
 
 
-def write(results: Sequence[Result], card: Mapping[str, Any] | None, docs: Mapping[str, str], directory: Path) -> None:
+def write(
+    results: Sequence[Result],
+    card: Mapping[str, Any] | None,
+    docs: Mapping[str, str],
+    directory: Path,
+    confirmations: Mapping[Key, Confirmation] = NONE,
+) -> None:
     """Write pages, data files, stylesheet and script into `directory`, which exists.
 
-    card : of `report_card`
+    card : of `accuracy_report`
     docs : Markdown by file name, as in `Content`
     """
     for name in ASSETS:
         shutil.copyfile(HERE / name, directory / name)
     created: set[Path] = set()
-    for address, text in files(content(results, card, docs)):
+    for address, text in files(content(results, card, docs, confirmations)):
         path = directory / address
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,10 +77,15 @@ def write(results: Sequence[Result], card: Mapping[str, Any] | None, docs: Mappi
         path.write_text(text, encoding="utf-8")
 
 
-def content(results: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
+def content(
+    results: Sequence[Result],
+    card: Mapping[str, Any] | None = None,
+    docs: Mapping[str, str] | None = None,
+    confirmations: Mapping[Key, Confirmation] = NONE,
+) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
+    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:
@@ -113,7 +126,9 @@ def _templates(content: Content) -> Environment:
     )
     environment.filters.update(
         duration=duration,
+        quantity=quantity,
         count=count,
+        count_text=count_text,
         size=size,
         percent=filters.percent,
         breakable=filters.breakable,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 from typing import ClassVar
 
-from tensorcopy.report.units import count, rounded, size
+from tensorcopy.report.units import count, quantity, rounded, size
 
 BELOW_NAMES, BELOW_NUMBERS, BELOW_ORDINALS = 46, 34, 14  # height below the plot; names are slanted
 LEAST_SPAN = 1.25  # of a logarithmic axis of times, so that noise does not look like a change
@@ -57,15 +57,19 @@ class NumelAxis:
 
 
 @dataclass(frozen=True)
-class TimeAxis:
-    """A vertical axis of times: logarithmic, or linear from 0."""
+class ValueAxis:
+    """A vertical axis of times or counts: logarithmic, or linear from 0.
+
+    unit : of the values, as in `report.units.quantity`
+    """
 
     low: float
     high: float
     linear: bool = False
+    unit: str = "seconds"
 
     @classmethod
-    def around(cls, values: Iterable[float], *, linear: bool = False) -> TimeAxis:
+    def around(cls, values: Iterable[float], *, linear: bool = False, unit: str = "seconds") -> ValueAxis:
         """Return an axis that holds the values with a margin.
 
         A logarithmic one spans at least `LEAST_SPAN`.
@@ -73,18 +77,18 @@ class TimeAxis:
         finite = [value for value in values if 0 < value < float("inf")] or [1e-6]
         low, high = min(finite), max(finite)
         if linear:
-            return cls(0.0, high * 1.05, linear=True)
+            return cls(0.0, high * 1.05, linear=True, unit=unit)
         middle, spread = (low * high) ** 0.5, max(high / low, LEAST_SPAN) * 1.08
-        return cls(middle / spread**0.5, middle * spread**0.5)
+        return cls(middle / spread**0.5, middle * spread**0.5, unit=unit)
 
     def share(self, value: float) -> float:
-        """Return the position of a time."""
+        """Return the position of a value."""
         if self.linear:
             return (value - self.low) / (self.high - self.low)
         return log10(value / self.low) / log10(self.high / self.low)
 
     def ticks(self) -> list[Tick]:
-        """Return round times within the axis."""
+        """Return round values within the axis."""
         if self.linear or self.high / self.low < 4:
             step = _round_step((self.high - self.low) / 5)
             values = [n * step for n in range(ceil(self.low / step), floor(self.high / step) + 1)]
@@ -92,7 +96,10 @@ class TimeAxis:
             steps = (1, 2, 5) if self.high / self.low < 300 else (1,)
             decades = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
             values = [float(f"{step}e{decade}") for decade in decades for step in steps]
-        return [(value, rounded(value) if value else "0") for value in values if self.low <= value <= self.high]
+        return [(value, self._label(value) if value else "0") for value in values if self.low <= value <= self.high]
+
+    def _label(self, value: float) -> str:
+        return rounded(value) if self.unit == "seconds" else quantity(value, self.unit)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.verdict import Verdict
-from tensorcopy.report.units import count, duration
-from tensorcopy.results import baseline
+from tensorcopy.report.units import count, duration, quantity
+from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
-from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, TimeAxis
+from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint, Rule, Whiskers
 from tensorcopy.site.filters import percent
 from tensorcopy.site.model.costs import CostTable
@@ -39,7 +40,7 @@ def of_case(machine: Machine, case: Case, comparison_link: ComparisonLink) -> st
         colour = 1 + number % COLOURS
         band = _band(series, case, versions)
         lines.append(Line(_points(series, case, versions, comparison_link), colour, number, "" if number == 0 else "old"))
-        lines.append(Line(_levels(series, case, versions), colour, -1, "level"))
+        lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
         bands.append(Band(band, colour))
         values += [edge for point in band if point for edge in point[1:]]
     if shows_baseline(machine, case):
@@ -47,8 +48,8 @@ def of_case(machine: Machine, case: Case, comparison_link: ComparisonLink) -> st
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
     code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
-    rules = _rules(all_series, case, versions)
-    return Plot(f"{code} over torch releases", NameAxis(tuple(versions)), TimeAxis.around(values), lines, bands, rules).svg()
+    axis = ValueAxis.around(values, unit=counts.unit_of(case))
+    return Plot(f"{code} over torch releases", NameAxis(tuple(versions)), axis, lines, bands, _rules(machine, case, versions)).svg()
 
 
 def shows_baseline(machine: Machine, case: Case) -> bool:
@@ -72,7 +73,7 @@ def of_group(history: History, codes: Mapping[str, str]) -> str:
                 points.append(PlotPoint(position, timing.median, tip) if timing else None)
             lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
     label = f"{history.group}: {count(history.numel)} float32, time per call over torch releases"
-    return Plot(label, NameAxis(history.releases), TimeAxis.around([point.timing.median for point in history.points]), lines).svg()
+    return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines).svg()
 
 
 def of_sizes(table: CostTable, codes: Mapping[str, str], *, linear: bool) -> str:
@@ -97,7 +98,7 @@ def of_sizes(table: CostTable, codes: Mapping[str, str], *, linear: bool) -> str
     return Plot(
         f"{table.group} on {table.device}: time per call over the number of elements, {scale} axes",
         NumelAxis(numels[0], numels[-1], linear),
-        TimeAxis.around(values, linear=linear),
+        ValueAxis.around(values, linear=linear),
         lines,
     ).svg()
 
@@ -140,26 +141,30 @@ def _points(series: Series, case: Case, versions: Sequence[str], comparison_link
     points: list[PlotPoint | None] = []
     for position, version in enumerate(versions):
         index = indices.get(version)
-        timing = series.results[index].timings.get(case) if index is not None else None
+        timing = counts.measured(series.results[index], case) if index is not None else None
         if index is None or timing is None:
             points.append(None)
             continue
-        tip = f"torch {version}, {series.environment}: {duration(timing.median)}, passes {duration(timing.low)} to {duration(timing.high)}"
+        middle, low, high = (quantity(value, counts.unit_of(case)) for value in (timing.median, timing.low, timing.high))
+        tip = f"torch {version}, {series.environment}: {middle}, passes {low} to {high}"
         href = comparison_link(series.results[index - 1], series.results[index]) if index else ""
         points.append(PlotPoint(position, timing.median, tip, href))
     return points
 
 
-def _levels(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
-    """Return the level between two detected changes at each release."""
-    case_series = series.series_by_case[case]
-    levels = dict(zip(case_series.releases, change_points.levels(case_series.values, case_series.steps)))
+def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
+    """Return the level between two detected changes at each release of a series, as measured on its Python."""
+    case_series = machine.history[case]
+    levels: dict[str, float] = {}
+    for index, level in enumerate(change_points.levels(case_series.values, case_series.steps)):
+        if level is not None and case_series.results[index].environment == series.environment:
+            levels[case_series.releases[index]] = level / case_series.scale(index)
     values = [levels.get(version) for version in versions]
     return [None if value is None else PlotPoint(position, value) for position, value in enumerate(values)]
 
 
 def _band(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float, float] | None]:
-    timings = {release.version: result.timings.get(case) for release, result in zip(series.releases, series.results)}
+    timings = {release.version: counts.measured(result, case) for release, result in zip(series.releases, series.results)}
     return [(position, timing.low, timing.high) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
@@ -170,15 +175,15 @@ def _baseline(machine: Machine, case: Case, versions: Sequence[str]) -> list[Plo
     return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
-def _rules(all_series: Sequence[Series], case: Case, versions: Sequence[str]) -> list[Rule]:
-    """Return changes of the first series, changes of the machine, and gaps."""
+def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
+    """Return the changes over the joined releases, changes of the machine, and gaps."""
     position = {version: index for index, version in enumerate(versions)}
-    rules, measured = [], set()
-    for number, series in enumerate(all_series):
-        case_series = series.series_by_case[case]
-        for step in case_series.steps if number == 0 else ():
-            word = "slower" if step.ratio > 1 else "faster"
-            rules.append(Rule(position[case_series.releases[step.index]] - 0.5, f"{word} {percent(step.ratio)}"))
-        rules += [Rule(position[version] - 0.5, "machine changed", "machine") for version in series.machine_changes]
-        measured |= {release.version for release, result in zip(series.releases, series.results) if case in result.timings}
-    return rules + [Rule(position[version], "not measured", "gap") for version in versions if version not in measured]
+    rules = []
+    case_series = machine.history[case]
+    for step in case_series.steps:
+        word = "slower" if step.ratio > 1 else "faster"
+        rules.append(Rule(position[case_series.releases[step.index]] - 0.5, f"{word} {percent(step.ratio)}"))
+    changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
+    rules += [Rule(position[version] - 0.5, "machine changed", "machine") for version in versions if version in changed]
+    has_it = {release_of(result) for result in machine.results if counts.measured(result, case)}
+    return rules + [Rule(position[name], "not measured", "gap") for name in versions if name not in has_it]

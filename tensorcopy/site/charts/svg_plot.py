@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, TimeAxis
+from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
@@ -86,7 +86,7 @@ class Plot:
 
     label: str
     x: NameAxis | NumelAxis | OrdinalAxis
-    y: TimeAxis | RatioAxis
+    y: ValueAxis | RatioAxis
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
     rules: Sequence[Rule] = ()

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.site import addresses
-from tensorcopy.site.model.changes import SeriesChange, series_changes
+from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -21,7 +21,10 @@ def feed(content: Content) -> str:
     ElementTree.register_namespace("", ATOM)
     root = ElementTree.Element(f"{{{ATOM}}}feed")
     changes = [
-        change for series in content.series for change in series_changes(content, series) if change.confirmed and not change.machine_changes
+        change
+        for machine in content.machines
+        for change in machine_changes(content, machine)
+        if change.confirmed and not change.machine_changes
     ]
     changes.sort(key=lambda change: change.date, reverse=True)
     updated = max([content.day, *(change.date for change in changes[:1])])
@@ -38,17 +41,17 @@ def feed(content: Content) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_entry(root: ElementTree.Element, change: SeriesChange) -> None:
-    largest = f"{case_name(change.largest_case)} {100 * (change.largest_ratio - 1):+.1f} %"
+def _add_entry(root: ElementTree.Element, change: MachineChange) -> None:
+    largest = ", ".join(f"{case_name(case)} {100 * (ratio - 1):+.1f} %" for case, ratio, _ in change.largest)
     entry = _add(root, "entry")
     _add(entry, "id", ":".join(["urn:tensorcopy", *map(addresses.slug, _id_parts(change))]))
     _add(entry, "title", f"torch {change.release}: {change.text}")
     _add(entry, "updated", f"{change.date}T00:00:00Z")
     _add(entry, "link", rel="alternate", href=change.comparison_address)
-    _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest change: {largest}")
+    _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}")
 
 
-def _id_parts(change: SeriesChange) -> list[str]:
+def _id_parts(change: MachineChange) -> list[str]:
     """Return the parts of an entry's id.
 
     They must not change: feed readers would show the entry again.
@@ -58,8 +61,9 @@ def _id_parts(change: SeriesChange) -> list[str]:
         change.environment,
         change.release,
         "slower" if change.slower else "faster",
-        change.change.device,
-        "small" if change.change.small else "large",
+        change.change.group.module,
+        change.change.group.device,
+        "small" if change.change.group.small else "large",
     ]
 
 

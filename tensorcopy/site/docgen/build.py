@@ -14,7 +14,7 @@ import tensorcopy
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
-from tensorcopy.report import report_card
+from tensorcopy.report import accuracy_report
 from tensorcopy.report.local import advise
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
@@ -47,16 +47,16 @@ def methodology_parts(results: Sequence[Result]) -> dict[str, str]:
         raise TensorcopyError(
             "the cross-check of the timer is missing", got=f"no {crosscheck.FILE}", allowed="its figures", next="tensorcopy verify --keep"
         )
-    if not report_card.FILE.exists():
+    if not accuracy_report.FILE.exists():
         raise TensorcopyError(
-            "the report card is missing", got=f"no {report_card.FILE}", allowed="its figures", next="tensorcopy report-card"
+            "the accuracy report is missing", got=f"no {accuracy_report.FILE}", allowed="its figures", next="tensorcopy accuracy"
         )
     releases = {release.sha: release for release in release_table.load()}
     crosschecked, schema, card = (
-        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, files.SCHEMA, report_card.FILE)
+        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, files.SCHEMA, accuracy_report.FILE)
     )
     return {
-        "card": report_card.markdown(card),
+        "card": accuracy_report.markdown(card),
         "agreement": methodology.agreement(crosschecked),
         "quiet": methodology.quiet(results),
         "drift": methodology.drift(results),

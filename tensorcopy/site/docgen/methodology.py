@@ -14,13 +14,13 @@ from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import duration
+from tensorcopy.results import counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift
 from tensorcopy.results.noise.machine_drift import DriftModel
 from tensorcopy.results.noise.quiet import excluded
 from tensorcopy.results.passes import PassSamples, Timing, timing
 
-INSTRUCTIONS = "instructions.ByMethod.track_instructions"
 FEWEST = 3  # passes of a release whose earlier half is compared with the later one
 CONVERSION = Case("conversions.BySize.time_conversion", (("method", "detach_numpy_copy"), ("numel", "1")))
 COPY = Case("copies.ByGrad.time_copy", (("method", "empty_like_copy"), ("numel", "16"), ("requires_grad", "True")))
@@ -221,10 +221,6 @@ def _change(before: Timing, after: Timing) -> str:
 
 
 def _instructions(before: Result, after: Result, before_case: Case, after_case: Case) -> str:
-    """Return the ratio of instructions, which are counted at numel 16 for every case."""
-    counts = []
-    for result, case in ((before, before_case), (after, after_case)):
-        grad = dict(case.parameters).get("requires_grad", "False")
-        parameters = (("method", case["method"]), ("numel", "16"), ("requires_grad", grad))
-        counts.append(result.counts.get(Case(INSTRUCTIONS, parameters)))
-    return f"×{counts[1] / counts[0]:.2f}" if counts[0] and counts[1] else "–"
+    """Return the ratio of the instructions of two timed cases."""
+    first, second = counts.count_of(before, before_case), counts.count_of(after, after_case)
+    return f"×{second.value / first.value:.2f}" if first and second else "–"

@@ -1,26 +1,33 @@
-"""The changes at each release of a series, with their evidence. Pure."""
+"""The changes at each release on a machine, with their evidence. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tensorcopy.analysis.series import ReleaseChange
+from tensorcopy.analysis import groups
+from tensorcopy.analysis.confirmation import Status, explained_by_count
+from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.report.case_history import change_text
-from tensorcopy.results.load import Case
+from tensorcopy.results.counts import SECONDS
+from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
+
+LARGEST = 3  # changes of single cases that are shown with their group
 
 
 @dataclass(frozen=True)
-class SeriesChange:
-    """Cases of one kind that changed in the same direction at one release of a series.
+class MachineChange:
+    """Cases of one group that changed in the same direction at one release.
 
+    series : the series that has the release and the one before it
     date : the release's, "2026-01-21"
     comparison_address : the comparison with the release before
     machine_changes : differences of the machine between the two releases
-    confirmed : a later release, or the comparison of the newest two, shows the change too
+    confirmed : an exact count or a repeat measurement shows the change too
     """
 
     series: Series
@@ -51,49 +58,52 @@ class SeriesChange:
         return change_text(self.change)
 
     @property
-    def largest_case(self) -> Case:
-        """The case with the largest change."""
-        return self.change.most[0]
-
-    @property
-    def largest_ratio(self) -> float:
-        """That case's ratio."""
-        return self.change.most[1].ratio
-
-    @property
-    def largest_address(self) -> str:
-        """That case's history."""
-        return addresses.of_case(self.series.machine, self.largest_case)
+    def largest(self) -> Sequence[tuple[Case, float, str]]:
+        """The cases with the largest changes, their ratios, and the addresses of their histories."""
+        machine = self.series.machine
+        return [(case, self.change.steps[case].ratio, addresses.of_case(machine, case)) for case in self.change.cases[:LARGEST]]
 
 
-def series_changes(content: Content, series: Series) -> list[SeriesChange]:
-    """Return the changes of a series, the newest release first."""
-    return [_series_change(content, series, change) for change in series.changes_by_release]
+def machine_changes(content: Content, machine: Machine) -> list[MachineChange]:
+    """Return the changes of the times on a machine, the newest release first."""
+    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit == SECONDS]
+    return [change for change in reversed(changes) if change]
 
 
-def changes_on_machine(content: Content, all_series: Sequence[Series]) -> list[SeriesChange]:
-    """Return the changes of all series of a machine, the newest first."""
-    changes = [change for series in all_series for change in series_changes(content, series)]
-    return sorted(changes, key=lambda change: change.date, reverse=True)
+def count_changes(content: Content, machine: Machine) -> list[MachineChange]:
+    """Return the changes of the exact counts on a machine, the newest release first."""
+    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit != SECONDS]
+    return [change for change in reversed(changes) if change]
 
 
-def _series_change(content: Content, series: Series, change: ReleaseChange) -> SeriesChange:
-    index = next(index for index, release in enumerate(series.releases) if release.version == change.release)
-    return SeriesChange(
-        series=series,
-        change=change,
-        date=series.releases[index].date.isoformat(),
-        comparison_address=content.comparison_address(series.results[index - 1], series.results[index]) or addresses.HISTORIES,
-        machine_changes=tuple(series.machine_changes.get(change.release, ())),
-        confirmed=index < len(series.releases) - 1 or _confirmed_by_comparison(series, change),
-    )
+def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -> MachineChange | None:
+    """Return a change with its series: the newest Python's with the release and the one before."""
+    for series in machine.series:
+        index = next((index for index, release in enumerate(series.releases) if release.version == change.release), 0)
+        if index:
+            before, after = series.results[index - 1], series.results[index]
+            return MachineChange(
+                series=series,
+                change=change,
+                date=series.releases[index].date.isoformat(),
+                comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
+                machine_changes=tuple(series.machine_changes.get(change.release, ())),
+                confirmed=_is_confirmed(machine, change, before, after),
+            )
+    return None
 
 
-def _confirmed_by_comparison(series: Series, change: ReleaseChange) -> bool:
-    """Return whether the comparison of the newest two releases shows the change.
+def _is_confirmed(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> bool:
+    """Return whether the step of any of the cases is confirmed; a change of counts always is.
 
-    The same verdict for any of the cases is enough.
+    A group that changed as a whole is also confirmed by the exact counts of at least half of its cases.
     """
-    return series.latest is not None and any(
-        series.latest.changes[case].verdict.value == change.verdict for case in change.cases if case in series.latest.changes
-    )
+    if change.group.unit != SECONDS:
+        return True
+    if any(machine.status(case, change.steps[case]) in (Status.CONFIRMED, Status.CONFIRMED_BY_COUNT) for case in change.cases):
+        return True
+    if not change.as_group:
+        return False
+    cases = groups.grouped(machine.history)[change.group]
+    explained = sum(explained_by_count(before, after, case, change.ratio, machine.results) for case in cases)
+    return 2 * explained >= len(cases)

@@ -9,10 +9,11 @@ from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.releases.release_table import Release
+from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
-from tensorcopy.site.model.machine import Machine, machines
+from tensorcopy.site.model.machine import NONE, Machine, machines
 from tensorcopy.site.model.result_series import Series
 
 
@@ -21,7 +22,7 @@ class Content:
     """Everything that the pages show.
 
     machines : the machine that measured last first
-    card : the report card (`report_card`); None when there is none
+    card : the accuracy report (`accuracy_report`); None when there is none
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     """
@@ -33,10 +34,16 @@ class Content:
 
     @classmethod
     def of_results(
-        cls, results: Sequence[Result], releases: Sequence[Release], card: Mapping[str, Any] | None, docs: Mapping[str, str], day: str
+        cls,
+        results: Sequence[Result],
+        releases: Sequence[Release],
+        card: Mapping[str, Any] | None,
+        docs: Mapping[str, str],
+        day: str,
+        confirmations: Mapping[Key, Confirmation] = NONE,
     ) -> Content:
         """Return the content of results and documentation."""
-        return cls(tuple(machines(results, releases)), card, docs, day)
+        return cls(tuple(machines(results, releases, confirmations)), card, docs, day)
 
     @property
     def machine(self) -> Machine | None:

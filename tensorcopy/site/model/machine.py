@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis import comparisons
+from tensorcopy.analysis import comparisons, confirmation, groups
+from tensorcopy.analysis import series as case_series
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.confirmation import Status
+from tensorcopy.analysis.groups import ReleaseChange
+from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import Release
+from tensorcopy.results import counts
+from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of
@@ -16,6 +23,7 @@ from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
 
+NONE: Mapping[Key, Confirmation] = {}
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -27,6 +35,7 @@ class Machine:
     costs : of the newest release
     not_measured : accelerators without results
     quiet : the share of samples that were taken while the machine was quiet; None when no control was recorded
+    confirmations : of the steps that were measured again
     """
 
     series: tuple[Series, ...]
@@ -34,6 +43,7 @@ class Machine:
     histories: tuple[History, ...]
     not_measured: tuple[str, ...]
     quiet: float | None
+    confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -60,6 +70,27 @@ class Machine:
         for result in reversed(self.results):
             rows.update({name: row for name, row in result.methods.items() if name not in rows})
         return rows
+
+    @cached_property
+    def history(self) -> dict[Case, CaseSeries]:
+        """Each case over the releases, the Pythons joined, without rejected steps."""
+        build = self.series[0].newest.build
+        joined = case_series.joined([series.results for series in self.series if series.newest.build == build])
+        return confirmation.without_rejected(joined, self.confirmations)
+
+    @cached_property
+    def changes_by_release(self) -> list[ReleaseChange]:
+        """The changes of each group of cases, in order of release."""
+        return groups.changes_by_release(self.history)
+
+    @property
+    def counts_instructions(self) -> bool:
+        """Whether instructions were counted on this machine."""
+        return any(case.suite.startswith(counts.INSTRUCTIONS) for case in self.history)
+
+    def status(self, case: Case, step: Step) -> Status:
+        """Return how a step of a case's history is known."""
+        return confirmation.status_in(self.history[case], step, self.confirmations)
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -88,7 +119,7 @@ class Machine:
     @property
     def cases(self) -> list[Case]:
         """Every case that torch can change, in any result; those of the newest come first."""
-        return list(dict.fromkeys(case for series in self.series for case in series.series_by_case))
+        return list(self.history)
 
     def answer(self) -> list[tuple[str, str]]:
         """Return the codes of the best copy and conversion on the CPU, and their ranks."""
@@ -111,18 +142,20 @@ class Machine:
         return min(counts), max(counts)
 
 
-def machines(results: Sequence[Result], releases: Sequence[Release]) -> list[Machine]:
+def machines(results: Sequence[Result], releases: Sequence[Release], confirmations: Mapping[Key, Confirmation] = NONE) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
+
+    confirmations : of all machines
     """
-    groups: dict[str, list[Series]] = {}
+    by_machine: dict[str, list[Series]] = {}
     for series in result_series.of_results(results, releases):
-        groups.setdefault(series.machine, []).append(series)
-    return [_machine(tuple(group)) for group in groups.values()]
+        by_machine.setdefault(series.machine, []).append(series)
+    return [_machine(tuple(group), confirmations) for group in by_machine.values()]
 
 
-def _machine(all_series: tuple[Series, ...]) -> Machine:
+def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation]) -> Machine:
     first, results = all_series[0], [result for series in all_series for result in series.results]
     newest = _newest_complete(first)
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
@@ -134,6 +167,7 @@ def _machine(all_series: tuple[Series, ...]) -> Machine:
         histories=tuple(group_history for group_history in histories if group_history.points),
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
         quiet=_quiet_share(results),
+        confirmations=confirmations,
     )
 
 

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
-from tensorcopy.analysis.series import CaseSeries, ReleaseChange
+from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case, Result
 
@@ -55,11 +55,6 @@ class Series:
     def series_by_case(self) -> dict[Case, CaseSeries]:
         """Each case's times over the releases."""
         return case_series.over(self.results)
-
-    @cached_property
-    def changes_by_release(self) -> list[ReleaseChange]:
-        """The changes at each release, the newest release first."""
-        return case_series.changes_by_release(self.series_by_case)[::-1]
 
     @cached_property
     def latest(self) -> Comparison | None:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
+from tensorcopy.report.comparison import terminal
 from tensorcopy.report.comparison.wording import CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
@@ -83,7 +84,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
         "counts": [(verdict.value, verdicts.count(verdict)) for verdict in VERDICTS],
         "changed": sorted(ordered(changed), key=_significance),
         "unchanged": _unchanged(machine, [row for row in changes.items() if row[1].verdict not in CHANGED]),
-        "reasons": comparison_formats.counts(comparison),
+        "reasons": terminal.counts(comparison),
         "limit": limit,
         "svg": Markup(charts.of_changes(comparison, limit)),  # noqa: S704 - our own SVG
         "case_address": lambda case: addresses.of_case(after.machine, case),

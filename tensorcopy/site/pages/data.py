@@ -44,7 +44,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
             (f"{address}.json", f"all times, environments, observations and counts on {machine.name}"),
         ]
     if content.card:
-        files.append((addresses.CARD_DATA, "report card"))
+        files.append((addresses.ACCURACY_DATA, "accuracy report"))
     return [
         *files,
         (addresses.DATA_SCHEMA, "JSON schema of a machine’s JSON"),

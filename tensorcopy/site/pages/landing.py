@@ -14,7 +14,7 @@ from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup, percent
-from tensorcopy.site.model.changes import SeriesChange, series_changes
+from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import Machine
@@ -115,23 +115,23 @@ def _newest(series: Series) -> NewestComparison | None:
 
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
-    """Return recent changes of the first series that the machine does not explain."""
-    changes = [change for change in series_changes(content, machine.series[0]) if not change.machine_changes]
+    """Return recent confirmed changes that the machine does not explain."""
+    changes = [change for change in machine_changes(content, machine) if change.confirmed and not change.machine_changes]
     return [
         RecentChange(change.date, change.release, change.comparison_address, _change_text(change, translate))
         for change in changes[:RECENT_CHANGES]
     ]
 
 
-def _change_text(series_change: SeriesChange, translate: Translate) -> Markup:
-    change = series_change.change
-    return translate(
-        "changed_slower" if series_change.slower else "changed_faster",
-        changed=len(change.cases),
-        cases=change.of,
-        kind=translate("cases_small" if change.small else "cases_large", device=change.device, numel=count(DISPATCHER)),
-        ratio=percent(change.ratio),
+def _change_text(machine_change: MachineChange, translate: Translate) -> Markup:
+    change = machine_change.change
+    device = "" if change.group.device == "cpu" else f" ({change.group.device})"
+    kind = translate(
+        "cases_small" if change.group.small else "cases_large", group=f"{change.group.module}{device}", numel=count(DISPATCHER)
     )
+    if change.as_group:
+        return translate(f"group_{change.verdict}", kind=kind, ratio=percent(change.ratio))
+    return translate(f"changed_{change.verdict}", changed=len(change.cases), cases=change.of, kind=kind, ratio=percent(change.ratio))
 
 
 def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
@@ -156,7 +156,7 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
 
 
 def _card_note(content: Content, translate: Translate) -> Markup:
-    """Return how the report card's figures were obtained."""
+    """Return how the accuracy report's figures were obtained."""
     return translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.semantics_text import outcome
-from tensorcopy.report.units import size
-from tensorcopy.results import baseline
+from tensorcopy.report.units import quantity, size
+from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
@@ -18,7 +18,7 @@ from tensorcopy.site.page import Page
 from tensorcopy.site.pages.memory import host_peak
 from tensorcopy.site.pages.semantics import INPUTS, observed, result_by_release
 
-INSTRUCTIONS = "instructions.ByMethod.track_instructions"
+COUNTED_NUMEL = "1024"  # at which the instructions of every method are shown
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,6 @@ def _releases(machine: Machine, name: str) -> list[MethodRelease]:
 
 
 def _instructions(result: Result, name: str, grad: str) -> str:
-    for case, value in result.counts.items():
-        if case.suite == INSTRUCTIONS and case["method"] == name and case["requires_grad"] == grad:
-            return f"{value:,.0f}"
-    return ""
+    parameters = (("method", name), ("numel", COUNTED_NUMEL), ("requires_grad", grad))
+    values = [result.counts[case] for suite in counts.BY_METHOD if (case := Case(suite, parameters)) in result.counts]
+    return quantity(values[0], counts.INSTRUCTIONS_UNIT) if values else ""
