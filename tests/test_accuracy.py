@@ -1,4 +1,4 @@
-"""The report card: what it counts, and that it exposes a bad detector."""
+"""The accuracy report: what it counts, and that it exposes a bad detector."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from tensorcopy.analysis import accuracy, change_points
+from tensorcopy.analysis import change_points
+from tensorcopy.analysis.accuracy import annotated, measured, simulated
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.verdict import Change, Reason, Verdict
 from tensorcopy.asv_plugin import detection
@@ -15,7 +16,7 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases import release_table
-from tensorcopy.report import report_card
+from tensorcopy.report import accuracy_report
 from tests.conftest import assert_golden, measured_in_passes
 
 NEWEST = release_table.find("2.15.0")
@@ -27,7 +28,8 @@ def checkout(tmp_path, monkeypatch):
     """Injected slowdowns of four cases, and seven releases that show the noise."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(accuracy, "SERIES", 40)
+    monkeypatch.setattr(simulated, "SERIES", 5)
+    monkeypatch.setattr(simulated, "QUIET", 5)
     draw = random.Random(7)
 
     def passes(factor, count):
@@ -41,8 +43,8 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_card(checkout, capsys):
-    """For the terminal; docs/report_card.json has the same figures."""
+def test_the_report(checkout, capsys):
+    """For the terminal; docs/accuracy.json has the same figures."""
     (checkout / "data.json").write_text(
         json.dumps(
             {
@@ -55,31 +57,60 @@ def test_the_card(checkout, capsys):
             }
         )
     )
-    assert main(["report-card", "--dataset", "data.json"]) == 0
-    assert_golden("report-card.txt", capsys.readouterr().out)
-    card = json.loads((checkout / report_card.FILE).read_text())
+    assert main(["accuracy", "--dataset", "data.json"]) == 0
+    assert_golden("accuracy.txt", capsys.readouterr().out)
+    card = json.loads((checkout / accuracy_report.FILE).read_text())
     assert card["annotated"]["found"] == 1
     assert [row["change"] for row in card["two_sides"]] == [0.0, 0.05, 0.1]
-    assert sum(card["two_sides"][0][verdict.value] for verdict in Verdict) == card["two_sides"][0]["comparisons"] == 4 * accuracy.SPLITS
+    assert sum(card["two_sides"][0][verdict.value] for verdict in Verdict) == card["two_sides"][0]["comparisons"] == 4 * measured.SPLITS
 
 
 def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
     """It finds every slowdown, and is wrong wherever nothing changed."""
     alarm = Change(Verdict.SLOWER, Reason.CHANGED)
-    monkeypatch.setattr(accuracy, "judge", lambda pairs, noise: dict.fromkeys(pairs, alarm))
-    monkeypatch.setattr(accuracy.change_points, "steps", lambda values: [Step(1, 1.0, 2.0, 0.0)])
-    main(["report-card"])
-    card = json.loads((checkout / report_card.FILE).read_text())
+    monkeypatch.setattr(measured, "judge", lambda pairs, noise: dict.fromkeys(pairs, alarm))
+    monkeypatch.setattr(change_points, "steps", lambda values, spreads=(): [Step(1, 1.0, 2.0, 0.0)])
+    main(["accuracy"])
+    card = json.loads((checkout / accuracy_report.FILE).read_text())
     assert [row["slower"] / row["comparisons"] for row in card["two_sides"]] == [1.0, 1.0, 1.0]
     quiet, *_ = card["histories"]
     assert quiet["false"] == quiet["series"]
 
 
+@pytest.mark.parametrize(
+    ("name", "noise", "share"),
+    [
+        ("+10 %", "normal", 0.99),
+        ("+10 % at an edge", "normal", 0.95),
+        ("+30 % for 1 release", "normal", 0.9),
+        ("+30 % for 2 releases", "normal", 0.9),
+        ("+30 % for 3 releases", "normal", 0.9),
+        ("+10 % for 6 releases", "normal", 0.95),
+        ("+20 %, three releases later +20 %", "normal", 0.9),
+        ("+40 %, three releases later +50 %", "normal", 0.9),
+    ],
+)
+def test_the_promised_share_of_steps_is_found(name, noise, share):
+    """On the seeded histories of the report, with fewer series."""
+    (scenario,) = [scenario for scenario in simulated.scenarios() if (scenario.name, scenario.noise) == (name, noise)]
+    score = simulated.score(scenario, series=200)
+    assert score.complete >= share * score.series
+    assert score.false <= 0.02 * score.series
+
+
+@pytest.mark.parametrize("noise", simulated.NOISES)
+def test_no_noise_shows_more_than_one_false_step_in_fifty_series(noise):
+    """With and without known spreads; heavy tails between releases show 1 in 20 where a single release may be a step."""
+    for scenario in [scenario for scenario in simulated.scenarios() if scenario.name == "no step" and scenario.noise == noise]:
+        allowed = 0.05 if scenario.passes and noise == "Student's t" else 0.02
+        assert simulated.score(scenario, series=400).false <= allowed * 400
+
+
 def test_missing_injected_slowdowns_are_an_error(tmp_path, monkeypatch, capsys):
     """It names the command that measures them."""
     monkeypatch.chdir(tmp_path)
-    assert main(["report-card"]) == 2
-    assert "tensorcopy report-card --measure" in capsys.readouterr().err
+    assert main(["accuracy"]) == 2
+    assert "tensorcopy accuracy --measure" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"series": [{}]}', "[]"])
@@ -87,7 +118,7 @@ def test_an_invalid_data_set_is_an_error(tmp_path, capsys, text):
     """Before anything is computed."""
     path = tmp_path / "data.json"
     path.write_text(text)
-    assert main(["report-card", "--dataset", str(path)]) == 2
+    assert main(["accuracy", "--dataset", str(path)]) == 2
     assert capsys.readouterr().err.startswith("tensorcopy: ")
 
 
@@ -95,9 +126,9 @@ def test_a_hit_is_within_five_points():
     """A step farther away is a false alarm, and the change counts as missed."""
     series = [1.0, 1.001] * 20 + [1.3, 1.301] * 20
     assert [step.index for step in change_points.steps(series)] == [40]
-    near = accuracy.annotated({"series": [{"median": series, "first_slow_index": 43}]}, detection)
-    far = accuracy.annotated({"series": [{"median": series, "first_slow_index": 50}]}, detection)
+    near = annotated.annotated({"series": [{"median": series, "first_slow_index": 43}]}, detection)
+    far = annotated.annotated({"series": [{"median": series, "first_slow_index": 50}]}, detection)
     assert (near.score.detected, near.score.false, near.score.delay) == (1, 0, -3)
     assert (far.score.detected, far.score.false, far.score.delay) == (0, 1, None)
     with pytest.raises(TensorcopyError):
-        accuracy.annotated({"series": "none"}, detection)
+        annotated.annotated({"series": "none"}, detection)
