@@ -121,7 +121,7 @@ def shipped_results() -> Results:
     return load.load_results(ROOT / "results")
 
 
-SHIPPED = ROOT / "results" / "epyc-2core"
+SHIPPED = ROOT / "results" / "xeon-2core"
 MEASURED = [release for release in release_table.load() if list(SHIPPED.glob(f"{release.sha[:8]}-*.json"))]
 OLDEST_SHIPPED, NEWEST_SHIPPED = MEASURED[0], MEASURED[-1]
 ON_3_11 = [release for release in MEASURED if (SHIPPED / f"{release.sha[:8]}-py3.11-cuda.json").exists()]

@@ -68,7 +68,7 @@ def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_c
     assert lines[0].split("  ")[0] == "torch"
     (newest,) = [line for line in lines if line.startswith(NEWEST_SHIPPED.version)]
     assert " to ".join(NEWEST_SHIPPED.pythons) in newest
-    assert "epyc-2core" in newest
+    assert "xeon-2core" in newest
 
 
 def test_methods_lists_what_each_method_does(small_checkout, capsys):

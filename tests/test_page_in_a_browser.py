@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tensorcopy.asv_plugin import publisher
-from tensorcopy.report import report_card
+from tensorcopy.report import accuracy_report
 from tensorcopy.results import load
 from tensorcopy.site import addresses, render
 from tensorcopy.site import publisher as pages_publisher
@@ -31,13 +31,13 @@ KINDS = [
     "choose/cpu-ndarray-shared-plain-1024.html",
     "ja/choose/index.html",
     "history/index.html",
-    "history/epyc-2core/copies.BySize/detach_clone-1024.html",
-    "history/epyc-2core/conversions.BySize/detach_numpy_copy-1.html",
+    "history/xeon-2core/copies.BySize/detach_clone-1024.html",
+    "history/xeon-2core/conversions.BySize/detach_numpy_copy-1.html",
     "compare/index.html",
-    "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
-    "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
+    "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html",
+    "compare/xeon-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
     "sizes/index.html",
-    "sizes/epyc-2core/py3.11-cuda/2.15.0.html",
+    "sizes/xeon-2core/py3.11-cuda/2.15.0.html",
     "methods/asarray_copy.html",
     "semantics.html",
     "memory.html",
@@ -58,7 +58,7 @@ KINDS = [
 def published(tmp_path_factory) -> Path:
     """Write the site of the shipped history, without asv's own pages."""
     directory = tmp_path_factory.mktemp("site")
-    card = json.loads((ROOT / report_card.FILE).read_text())
+    card = json.loads((ROOT / accuracy_report.FILE).read_text())
     begin = time.process_time()
     publisher.replace_explorer(directory)
     render.write(load.load_results(ROOT / "results").results, card, pages_publisher.documentation(ROOT), directory)
@@ -174,7 +174,7 @@ def test_the_script_adds_a_switch_and_a_filter(watched, published):
 def test_pages_can_be_used_by_keyboard(watched, published):
     """The first stop skips the navigation; links, scrolling tables and points of a plot take the focus."""
     page = watched(1280)
-    page.goto((published / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
+    page.goto((published / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -183,9 +183,9 @@ def test_pages_can_be_used_by_keyboard(watched, published):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.tagName.toUpperCase()"))
     assert {"A", "DIV"} <= reached
-    page.goto((published / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
+    page.goto((published / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.locator("svg.plot a").last.click()
-    assert page.url.endswith("/compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html") or "/compare/" in page.url
+    assert page.url.endswith("/compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html") or "/compare/" in page.url
 
 
 def test_no_link_of_the_shipped_history_is_dead(published):

@@ -119,6 +119,7 @@ def without_figures(comment: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_one_extra_clone_is_detected_confirmed_and_named(repository, measured):
     """No time has a wrong name, although the registry has a new order and method."""
     head = repository.head(

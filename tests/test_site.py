@@ -17,8 +17,9 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
-from tensorcopy.report import report_card
+from tensorcopy.report import accuracy_report
 from tensorcopy.report.i18n import LANGUAGES, texts
+from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, publisher, render
 from tests.conftest import NEW, OLD, ROOT, measured
@@ -31,7 +32,7 @@ def shipped(shipped_results) -> dict[str, str]:
     """Return every page and file of some of the shipped results, by address."""
     results = tuple(result for result in shipped_results.results if version(result) in SHOWN.get(result.environment, ()))
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
-    card = json.loads((ROOT / report_card.FILE).read_text())
+    card = json.loads((ROOT / accuracy_report.FILE).read_text())
     return dict(render.files(render.content(results, card, publisher.documentation(ROOT))))
 
 
@@ -132,7 +133,9 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
     """It names the copy, the conversion, torch and the processor, and shows every size."""
     page = shipped["index.html"]
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', page, re.DOTALL)[1]).text
-    assert answer.startswith("torch 2.15.0 on AMD EPYC: use x.detach().clone() for an independent tensor, x.detach().numpy().copy() for")
+    assert answer.startswith(
+        "torch 2.15.0 on Intel(R) Xeon(R) Processor: use x.detach().clone() for an independent tensor, x.detach().numpy().copy() for"
+    )
     assert "since 2.14.1" in page.lower()
     assert "torch v2.15.0 against v2.14.1" in page
     for numel in ("2⁰", "2⁴", "2⁷", "2¹⁰", "2¹⁴", "2¹⁷", "2²⁰", "2²⁴"):
@@ -158,15 +161,15 @@ def test_published_addresses_exist(shipped):
         "choose/cpu-tensor-own-cut-grad-131072.html",
         "ja/choose/cpu-ndarray-own-plain-1024.html",
         "history/index.html",
-        "history/epyc-2core/copies.BySize/detach_clone-1024.html",
-        "history/epyc-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html",
+        "history/xeon-2core/copies.BySize/detach_clone-1024.html",
+        "history/xeon-2core/conversions.ByLayout/detach_numpy_copy-131072-strided.html",
         "compare/index.html",
-        "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
-        "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.8.0.html",
-        "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.csv",
+        "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html",
+        "compare/xeon-2core/py3.9-cuda..py3.11-cuda/2.8.0.html",
+        "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.csv",
         "sizes/index.html",
-        "sizes/epyc-2core/py3.11-cuda/2.15.0.html",
-        "sizes/epyc-2core/py3.11-cuda/2.15.0.csv",
+        "sizes/xeon-2core/py3.11-cuda/2.15.0.html",
+        "sizes/xeon-2core/py3.11-cuda/2.15.0.csv",
         "methods/detach_clone.html",
         "semantics.html",
         "memory.html",
@@ -182,8 +185,8 @@ def test_published_addresses_exist(shipped):
         "docs/api.html",
         "docs/changelog.html",
         "data.html",
-        "data/epyc-2core.csv",
-        "data/epyc-2core.json",
+        "data/xeon-2core.csv",
+        "data/xeon-2core.json",
         "result.schema.json",
         "data.schema.json",
         "changes.xml",
@@ -196,12 +199,12 @@ def test_every_pair_of_a_series_has_a_page(shipped):
     """The earlier release comes first."""
     for pair in ("1.9.0..2.8.0", "2.8.0..2.14.1", "2.8.0..2.15.0", "2.14.1..2.15.0"):
         python = "3.9" if pair.startswith("1") else "3.11"
-        assert f"compare/epyc-2core/py{python}-cuda/{pair}.html" in shipped
+        assert f"compare/xeon-2core/py{python}-cuda/{pair}.html" in shipped
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped):
     """The tiles agree with the CSV, and every changed case has a row."""
-    address = "compare/epyc-2core/py3.11-cuda/2.8.0..2.14.1"
+    address = "compare/xeon-2core/py3.11-cuda/2.8.0..2.14.1"
     rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
     page = shipped[f"{address}.html"]
     tiles = [int(number) for number in re.findall(r"<dd>(\d+)</dd>", page)]
@@ -223,14 +226,14 @@ def test_every_plot_has_a_table_and_data(shipped):
 
 def test_data_files_agree_with_the_pages(shipped):
     """The CSV has the time on the page; the JSON has no NaN and satisfies its schema."""
-    rows = list(csv.DictReader(StringIO(shipped["data/epyc-2core.csv"])))
+    rows = list(csv.DictReader(StringIO(shipped["data/xeon-2core.csv"])))
     (row,) = [
         row
         for row in rows
         if row["torch"] == "2.15.0" and row["case"] == "conversions.BySize detach_numpy_copy numel=1024" and "3.11" in row["environment"]
     ]
     assert f"{float(row['median']) * 1e6:.2f} µs" in shipped["index.html"]
-    document = json.loads(shipped["data/epyc-2core.json"], parse_constant=pytest.fail)
+    document = json.loads(shipped["data/xeon-2core.json"], parse_constant=pytest.fail)
     jsonschema.Draft202012Validator(json.loads(shipped["data.schema.json"])).validate(document)
     schema = json.loads(shipped["result.schema.json"])
     for result in document["results"]:
@@ -351,8 +354,12 @@ def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
     """The landing page and the feed omit it; the histories show what changed."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: table)
+    counted = (("method", "a"), ("numel", "16"), ("requires_grad", "False"))  # an exact count confirms the step
     results = [
-        measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never")
+        replace(
+            measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never"),
+            counts={Case(counts.BY_SIZE, counted): 2000.0 if index > 3 else 1000.0},
+        )
         for index, row in enumerate(table)
     ]
     site = dict(render.files(render.content(results)))
@@ -362,7 +369,7 @@ def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
     stable = [replace(result, provenance={**result.provenance, "hugepages": "never"}) for result in results]
     site = dict(render.files(render.content(stable)))
     assert site["changes.xml"].count("<entry>") == 1
-    assert "1 of 1 cpu cases with up to 2¹⁴ elements slower, median × 2" in site["index.html"].replace("\u202f", " ")
+    assert "1 of 1 copies with up to 2¹⁴ elements slower, median × 2" in site["index.html"].replace("\u202f", " ")
 
 
 def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
@@ -375,7 +382,7 @@ def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
 
 def test_the_command_for_more_evidence_names_the_machine(shipped):
     """There may be several machines."""
-    assert "2.14.1@3.11@epyc-2core 2.15.0@3.11@epyc-2core" in shipped["compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"]
+    assert "2.14.1@3.11@xeon-2core 2.15.0@3.11@xeon-2core" in shipped["compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"]
 
 
 def test_text_from_results_is_escaped(monkeypatch):
