@@ -201,23 +201,3 @@ def test_too_few_or_constant_points_show_no_step(values):
 def test_rounded_times_show_their_step():
     """A clock that rounds to a microsecond leaves no noise."""
     assert indices([12e-6] * 14 + [13e-6] * 13) == [14]
-
-
-def test_changes_are_grouped_by_direction():
-    """Slower cases first, with their median ratio.
-
-    Cases with a step at another release are left out.
-    """
-    up, far_up, down = (change_points.Step(5, 1.0, after, 1e-4) for after in (1.2, 1.5, 0.8))
-    moved = {
-        "a": [up],
-        "b": [change_points.Step(2, 1.0, 3.0, 1e-4), far_up],
-        "c": [down],
-        "d": [],
-        "e": [change_points.Step(6, 1.0, 2.0, 1e-4)],
-    }
-    assert change_points.grouped(moved, 5) == [
-        change_points.Group("slower", ("a", "b"), pytest.approx(1.35)),
-        change_points.Group("faster", ("c",), pytest.approx(0.8)),
-    ]
-    assert change_points.grouped(moved, 3) == []

@@ -67,6 +67,16 @@ def test_a_change_of_one_case_is_not_attributed_to_its_group():
     assert case_history.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, median +98.7 %"
 
 
+def test_changes_are_grouped_by_direction():
+    """At one release some cases are slower and others faster; the largest change comes first."""
+    ratios = {"method_1": 1.3, "method_2": 1.5, "method_3": 0.7}
+    by_case = series.over(results(lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0))
+    slower, faster = groups.changes_by_release(by_case)
+    assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
+    assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
+    assert slower.ratio == pytest.approx(1.4, rel=0.02)
+
+
 def test_groups_without_a_change_have_none():
     """Twenty seeds of twelve releases show at most one change."""
     changes = [

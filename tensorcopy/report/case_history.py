@@ -26,7 +26,7 @@ from tensorcopy.report.units import count, quantity
 from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 
-BAR = 32  # columns
+BAR = 32  # columns: a row fits into 80
 MULTIPLE = 2.0  # from which a ratio is written as a multiple
 ALIKE = 0.005  # two sizes of a change that differ by less are written once
 NAME = 64  # columns of a case's name
@@ -41,24 +41,24 @@ def case_table(case_series: CaseSeries) -> RenderableType:
     several = len({result.python for result in case_series.results}) > 1
     rows = []
     for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
-        name = f"{release}, Python {case_series.results[index].python}" if several else release
+        name = f"{release} ({case_series.results[index].python})" if several else release
         measured = case_series.measured[index]
         if value is None or measured is None:
             rows.append((name, "", "", "", "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
-            change = step_text(steps[index], case_series.releases, case_series.unit) if index in steps else ""
+            change = f"{'▲' if steps[index].ratio > 1 else '▼'} {_signed(steps[index].ratio)}" if index in steps else ""
             rows.append((name, quantity(measured, case_series.unit), f"{100 * spread:.1f} %", bar, change))
     table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
     return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text(_summary(case_series)))
 
 
 def _summary(case_series: CaseSeries) -> str:
-    """Return how many changes there are, and the release of the latest."""
-    if not case_series.steps:
-        return NO_CHANGE
-    latest = case_series.releases[case_series.steps[-1].index]
-    return f"1 change, in {latest}." if len(case_series.steps) == 1 else f"{len(case_series.steps)} changes; the latest in {latest}."
+    """Return a line for each change."""
+    lines = [
+        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
+    ]
+    return "\n".join(lines) if lines else NO_CHANGE
 
 
 def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> str:
