@@ -477,3 +477,22 @@ def test_samples_of_another_host_do_not_confirm(checkout, result):
 def test_passes_are_taken_in_batches(passes, sizes):
     """Most steps need only the first."""
     assert repeat.batches(passes) == sizes
+
+
+@pytest.mark.parametrize(
+    ("options", "passes", "confirms"),
+    [([], 3, True), (["--no-confirm"], 3, False), (["--bench", "^copies"], 3, False), ([], 2, False)],
+    ids=["a whole measurement", "not wanted", "some suites", "too few passes"],
+)
+def test_measure_ends_with_the_steps_of_its_releases(checkout, monkeypatch, options, passes, confirms):
+    """It confirms the new steps at the measured releases, unless told otherwise."""
+    selections = []
+    version = RELEASES[STEP].version
+    measurement = Measurement(RELEASES[STEP], "3.11")
+    monkeypatch.setattr("tensorcopy.cli.measure._selected", lambda *_: ([measurement], []))
+    monkeypatch.setattr("tensorcopy.asv_plugin.configuration.register_machine", lambda name: None)
+    monkeypatch.setattr("tensorcopy.measure.run_passes.measure_all", lambda *_, **__: [])
+    monkeypatch.setattr("tensorcopy.measure.plan.count_passes", lambda *_: passes)
+    monkeypatch.setattr(confirm, "confirm", lambda selection, console: selections.append(selection) or 0)
+    assert main(["measure", version, "--machine", "box", *options]) == 0
+    assert selections == ([Selection("box", ranges=[version])] if confirms else [])
