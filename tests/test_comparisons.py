@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -192,6 +193,29 @@ def test_the_table_does_not_fold_at_80_columns(shipped_results, monkeypatch, cap
     assert len(rows) > 100
     assert max(map(len, rows)) <= 80
     assert not any(line.endswith("…") for line in rows)
+
+
+def test_counts_are_compared_like_times(shipped_results, monkeypatch, capsys):
+    """Every case that was counted in both releases, with the count of each; a row fits into 80 columns."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    versions = ON_3_11[0].version, NEWEST_SHIPPED.version
+    assert main(["compare", *versions, "--metric", "instructions"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^more instructions in \d+ of \d+ cases, fewer in \d+; largest change: instructions\.", text, re.MULTILINE)
+    rows = [line for line in text.splitlines() if line[:1] in ("▲", "▼")]
+    assert len(rows) > 50
+    assert max(map(len, rows)) <= 80
+    assert main(["compare", *versions, "--metric", "instructions", "--format", "json"]) == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert {change["unit"] for change in changes} == {"instructions"}
+    assert all((change["ratio"] > 1) == (change["verdict"] == "slower") for change in changes if change["count"]["changed"])
+
+
+def test_counts_that_nobody_took_are_an_error(folder, capsys):
+    """It names the command that counts."""
+    assert main(["compare", *NAMES, "--metric", "bytes"]) == 2
+    assert "no bytes were counted on both sides" in capsys.readouterr().err
 
 
 def test_a_comparison_is_summed_up_by_cause(monkeypatch):

@@ -11,6 +11,7 @@ from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.two_sample import MARGIN, judge
 from tensorcopy.analysis.verdict import Change, Failure, Samples
 from tensorcopy.releases import release_table
+from tensorcopy.results import counts
 from tensorcopy.results.identity import UNKNOWN_NAME, identity_of
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift, side_drift
@@ -96,6 +97,18 @@ def between(
         for case, change in judge(pairs, margin=margin, noise=drift.noise(around, judged)).items()
     }
     return Comparison(before, after, _labels(before, after), changes, margin, AS_MEASURED.noise(around, judged), drift)
+
+
+def of_counts(before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "") -> Comparison:
+    """Compare the exact counts of two results, in one unit.
+
+    unit : such as "instructions"; only cases whose name matches `pattern`
+    """
+    around = [result for result in others if _same_environment(result, before)]
+    counted = [case for case in before.counts if counts.unit_of(case) == unit and re.search(pattern, case_name(case))]
+    changes = {case: exact_counts.count_change(before, after, case, around) for case in counted}
+    judged = {case: exact_counts.of_count(change) for case, change in changes.items() if change}
+    return Comparison(before, after, _labels(before, after), judged, exact_counts.LEAST)
 
 
 def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:

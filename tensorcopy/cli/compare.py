@@ -42,6 +42,12 @@ def _add_compare(commands: Any) -> None:
     compare.add_argument("after", metavar="B", help="in the same form")
     compare.add_argument("--device", default="", help="only cases on this device: cpu, cuda, mps or xpu")
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
+    compare.add_argument(
+        "--metric",
+        choices=("time", "instructions", "bytes", "allocations"),
+        default="time",
+        help="time, with the instructions beside it, or an exact count; default: time",
+    )
     compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
     compare.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
@@ -101,15 +107,18 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError(
             "unknown format", got=repr(options.format), allowed=", ".join(["text", *formats.FORMATS]), next="--format markdown"
         )
-    comparison = _compared(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
-    if options.confirm:
+    if options.metric == "time":
+        comparison = _compared(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
+    else:
+        comparison = _counts_compared(options)
+    if options.confirm and options.metric == "time":
         comparison = _confirmed(comparison)
     if options.format == "text":
         text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
-    if not any(change.interval for change in comparison.changes.values()):
+    if not any(change.interval or change.count for change in comparison.changes.values()):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
         return NOTHING_COMPARED
     slower = any(change.verdict is Verdict.SLOWER for change in comparison.changes.values())
@@ -125,6 +134,24 @@ def _compared(before: str, after: str, machine: str, pattern: str, device: str, 
     print_warnings(pair.warnings)
     cases = comparisons.cases_of(pair.before, pair.after, pattern, device)
     return comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin)
+
+
+def _counts_compared(options: argparse.Namespace) -> Comparison:
+    """Compare the exact counts of two results. Raises TensorcopyError."""
+    from tensorcopy.analysis import comparisons
+    from tensorcopy.results import select
+
+    pair = select.pair(options.before, options.after, RESULTS, options.machine)
+    print_warnings(pair.warnings)
+    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, options.case)
+    if not comparison.changes:
+        raise TensorcopyError(
+            f"no {options.metric} were counted on both sides",
+            got=" and ".join(comparison.labels),
+            allowed="two results of one machine with counts",
+            next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
+        )
+    return comparison
 
 
 def _confirmed(comparison: Comparison) -> Comparison:

@@ -10,6 +10,7 @@ from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.comparison.wording import CHANGED
 from tensorcopy.report.units import count
+from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 
 MAIN = ("copies", "conversions")
@@ -18,10 +19,12 @@ MULTIPLE = 2.0  # from which a ratio is written as a multiple
 
 
 def causes(comparison: Comparison) -> list[str]:
-    """Return a line for each kind of case that changed, the copies and conversions first.
+    """Return a line for each kind of timed case that changed, the main ones first.
 
     For example "faster: 56 of 165 copies and conversions at numel ≤ 2¹⁴, −12 % to −27 %".
     """
+    if any(change.unit != SECONDS for change in comparison.changes.values()):
+        return []
     return [*_main_lines(comparison), *_method_lines(comparison)]
 
 

@@ -8,7 +8,7 @@ from statistics import median
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA
 from tensorcopy.analysis.verdict import Change
-from tensorcopy.report.comparison.wording import cases, percent, sentence
+from tensorcopy.report.comparison.wording import amount, cases, count_text, percent, sentence
 from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples
@@ -66,6 +66,10 @@ def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]
         p = f"p {'≤' if change.p_is_bound else '='} {change.p:.2g}"  # at the resolution of the draws it is only a bound
         lines.append(f"test       {p}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
         lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
+    if change.count:
+        before, after = (amount(value, change.count.unit) for value in (change.count.before, change.count.after))
+        repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
+        lines.append(f"count      {count_text(change.count)} ({before} → {after}); {repeats}")
     if change.confirmed:
         lines.append(f"confirmed  in {change.confirmed[0]} of {change.confirmed[1]} repeat measurements")
     return lines

@@ -28,6 +28,7 @@ from tensorcopy.report.comparison.wording import (
 )
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.report.units import count
+from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 
 WIDE = 120  # columns from which a row has its whole sentence
@@ -43,10 +44,14 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
     before, after = comparison.labels
     parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
-    lines = [*causes(comparison)]
+    lines = causes(comparison)
     parts += [Text("\n".join(lines) + "\n")] if lines else []
     if shown:
         parts += [_wide(shown) if width >= WIDE else _narrow(shown), Text("")]
+    unit = next((change.unit for change in comparison.changes.values()), SECONDS)
+    if unit != SECONDS:
+        same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
+        return Group(*parts, Text(f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat"))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
     hint = ["--all lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
     return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint])))
@@ -75,6 +80,8 @@ def _start(case: Case, change: Change, name: str) -> tuple[str, str, str, str]:
 
 def _evidence(change: Change) -> str:
     """Return what speaks for the verdict, in few words."""
+    if change.unit != SECONDS:
+        return f"{100 * (change.size - 1):+.1f} %".replace("-", "−")
     if change.reason in BY_COUNT and change.count:
         return count_text(change.count)
     return interval_text(change) if change.reason is Reason.CHANGED else times(change.ratio)

@@ -136,6 +136,9 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     """Return the whole comparison in one sentence.
 
     rows : every case's name and change"""
+    units = {change.unit for _, change in rows}
+    if rows and SECONDS not in units:
+        return _headline_of_counts(rows, units.pop())
     number = Counter(change.verdict for _, change in rows)
     if number[Verdict.SLOWER] or number[Verdict.FASTER]:
         first = Verdict.SLOWER if number[Verdict.SLOWER] else Verdict.FASTER
@@ -152,6 +155,18 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     rest = f"; {len(rows) - len(intervals)} could not be compared" if len(intervals) < len(rows) else ""
     within = f"half of them within ±{100 * median(ends):.1f} %" if max(ends) > WIDE else f"within ±{100 * max(ends):.1f} %"
     return f"No significant change in {cases(len(intervals))}: {within}{rest}"
+
+
+def _headline_of_counts(rows: Sequence[tuple[str, Change]], unit: str) -> str:
+    """Return the comparison of exact counts in one sentence."""
+    number = Counter(change.verdict for _, change in rows)
+    counts = f"more {unit} in {number[Verdict.SLOWER]} of {cases(len(rows))}, fewer in {number[Verdict.FASTER]}"
+    name, change = ordered(rows)[0]
+    return (
+        f"{counts}; largest change: {name}, {sentence(change)}"
+        if change.verdict in CHANGED
+        else f"No change of {unit} in {cases(len(rows))}"
+    )
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
