@@ -279,3 +279,17 @@ def test_a_count_is_not_a_time(results_dir):
     (result,) = load.load_results(results_dir).results
     assert result.timings == {}
     assert sorted(result.counts.values()) == [1e-6, 2e-6]
+
+
+def test_the_provenance_is_that_of_the_passes_that_timed(results_dir):
+    """A later pass that only counted, on one core, is not what the times were measured on."""
+    path = next((results_dir / "box").glob("*-py3.11-cuda.json"))
+    document = json.loads(path.read_text())
+    counted = {**document["ledger"], "cores": 1, "started": "2027-01-01T00:00:00+00:00"}
+    record = {"id": "counted", "started": counted["started"], "selection": "^memory", "ledger": counted, "suites": {}}
+    row = {"version": "1", "samples": [3, 0, 0], "control_ns": [[], [], []]}
+    suites = {"copies.BySize.time_copy": row}
+    timed = {**record, "id": "timed", "started": PROVENANCE["started"], "ledger": document["ledger"], "suites": suites}
+    path.write_text(json.dumps({**document, "ledger": counted, "passes": [timed, record]}))
+    (result,) = [each for each in load.load_results(results_dir).results if each.path == path]
+    assert result.provenance["cores"] == PROVENANCE["cores"]

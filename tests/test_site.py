@@ -24,7 +24,10 @@ from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, publisher, render
 from tests.conftest import NEW, OLD, ROOT, measured
 
-SHOWN = {"py3.9-cuda": ("1.9.0", "2.8.0"), "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.14.1", "2.15.0")}
+SHOWN = {
+    "py3.9-cuda": ("1.9.0", "1.9.1", "1.10.2", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
+    "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.14.1", "2.15.0"),
+}
 
 
 @pytest.fixture(scope="module")

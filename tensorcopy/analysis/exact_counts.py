@@ -1,7 +1,7 @@
 """Judge by exact counts: instructions, bytes and allocations.
 
 A count does not depend on the hour, so it is evidence before the clock is. Where a count changed, the case changed, unless the clock
-shows the opposite direction significantly. Where it is equal and the interval of the time contains no change, the case is unchanged.
+shows the opposite direction significantly. Where it did not and the interval of the time contains no change, the case is unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST = 0.01  # relative; repeated counts of instructions differ by less
 REPEATS = 2  # a change is at least so many times the repeatability
 UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
 ROUNDED = 1e-4  # counts are stored with five digits
-WIDEST = 0.25  # half width of a time's interval, above which equal counts are no evidence that it is unchanged
+WIDEST = 0.25  # half width of a time's interval, above which a count is no evidence that it is unchanged
 
 
 def repeatability(case: Case, results: Iterable[Result]) -> float:
@@ -60,15 +60,15 @@ def with_count(change: Change, count: CountChange | None) -> Change:
         return change
     if count.changed and not _opposite(change, count):
         return replace(change, verdict=_direction(count), reason=Reason.COUNT_CHANGED, more_passes=None)
-    if count.equal and change.verdict is Verdict.INCONCLUSIVE and _is_around_one(change):
-        return replace(change, verdict=Verdict.UNCHANGED, reason=Reason.COUNT_EQUAL, more_passes=None)
+    if not count.changed and change.verdict is Verdict.INCONCLUSIVE and _is_around_one(change):
+        return replace(change, verdict=Verdict.UNCHANGED, reason=Reason.COUNT_UNCHANGED, more_passes=None)
     return change
 
 
 def of_count(count: CountChange) -> Change:
     """Return the verdict on a case that is counted and not timed."""
     verdict = _direction(count) if count.changed else Verdict.UNCHANGED
-    reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_EQUAL
+    reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
     return Change(verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=count.unit)
 
 

@@ -186,13 +186,23 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
             counts=counts,
             count_repeats=document_numbers.count_repeats(document, suites),
             passes=tuple(document.get("passes", ())),
-            provenance=document.get("ledger", {}),
+            provenance=_provenance(document),
             methods=document.get("methods", {}),
             article=document.get("article", {}),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return _Untimed(result, samples)
+
+
+def _provenance(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the provenance of the last pass that timed anything, else of the last pass.
+
+    Counting may run on fewer cores than timing.
+    """
+    timed = [record["ledger"] for record in document.get("passes", ()) if record["suites"]]
+    newest: dict[str, Any] = max(timed, key=lambda provenance: str(provenance["started"]), default=document.get("ledger", {}))
+    return newest if newest.get("torch_sha") == document.get("ledger", {}).get("torch_sha") else document["ledger"]
 
 
 def _wrong_provenance(result: Result) -> TensorcopyError:

@@ -107,9 +107,13 @@ def _name(case: Case) -> str:
 
 
 def counts(comparison: Comparison) -> list[str]:
-    """Return a line for the unchanged cases, and one for each inconclusive reason."""
+    """Return a line for each reason of the unchanged and the inconclusive cases."""
     changes = comparison.changes.values()
-    unchanged = sum(change.verdict is Verdict.UNCHANGED for change in changes)
+    unchanged = Counter(change.reason for change in changes if change.verdict is Verdict.UNCHANGED)
     inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
-    lines = [f"{unchanged} unchanged: within ±{percent(comparison.margin)}"] if unchanged else []
+    texts = {
+        Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
+        Reason.COUNT_UNCHANGED: "instructions within ±1 %, and the interval contains no change",
+    }
+    lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
     return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]

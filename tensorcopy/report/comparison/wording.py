@@ -17,7 +17,7 @@ SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "�
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
-BY_COUNT = (Reason.COUNT_CHANGED, Reason.COUNT_EQUAL)
+BY_COUNT = (Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
 
 WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
 FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
