@@ -406,3 +406,12 @@ def test_text_from_results_is_escaped(monkeypatch):
             assert "\x1b" not in text
             assert [attributes.get("src", "")[-13:] for tag, attributes in page.tags if tag == "script"] == ["tensorcopy.js"]
             assert not [tag for tag, attributes in page.tags if tag == "i" or "onclick" in attributes]
+
+
+def test_counts_have_a_page_of_their_own(shipped):
+    """It lists every counted case and the changes by release; the timed cases are on the page of the history."""
+    page, times = shipped["history/counts.html"], shipped["history/index.html"]
+    assert "fewer instructions in" in page
+    assert page.count('<th scope="row">') > 300
+    assert "counts.html" in times
+    assert "instructions.BySize" not in times

@@ -16,6 +16,7 @@ from tensorcopy.results.load import Case, Result
 LANDING = "index.html"
 CHOOSER = "choose/index.html"
 HISTORIES = "history/index.html"
+COUNTS = "history/counts.html"
 COMPARISONS = "compare/index.html"
 SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"

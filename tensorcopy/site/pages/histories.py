@@ -75,12 +75,14 @@ def pages(content: Content) -> Iterator[Page | File]:
     values = {
         "machines": content.machines,
         "changes": partial(machine_changes, content),
-        "count_changes": partial(count_changes, content),
-        "cases": _case_rows,
+        "cases": partial(_case_rows, timed=True),
         "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
         "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
+    counting = [machine for machine in content.machines if machine.counts_instructions]
+    counted = {"machines": counting, "changes": partial(count_changes, content), "cases": partial(_case_rows, timed=False)}
+    yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
     for machine in content.machines:
         for case in machine.cases:
             yield from _case_page(content, machine, case)
@@ -179,10 +181,12 @@ def _steps_in(machine: Machine, series: Series, case: Case) -> dict[str, str]:
     return texts
 
 
-def _case_rows(machine: Machine) -> list[CaseRow]:
-    """Return a row for each case, from the first series that has it."""
+def _case_rows(machine: Machine, *, timed: bool) -> list[CaseRow]:
+    """Return a row for each timed or counted case, from the first series that has it."""
     rows = []
     for case in machine.cases:
+        if (counts.unit_of(case) == counts.SECONDS) is not timed:
+            continue
         series = next(series for series in machine.series if case in series.series_by_case)
         case_series = machine.history[case]
         steps = case_series.steps
