@@ -45,6 +45,8 @@ TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 # and look more repeatable than counts of two releases are
 PADDING, PAGE = "TENSORCOPY_PADDING", 4096
 
+ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
+
 EMPTY = -1  # the number of the empty loop
 
 LOOP = """
@@ -72,6 +74,9 @@ class Section:
     dtype: str = "float32"
     layout: str = "contiguous"
     requires_grad: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.numel} {self.dtype} {self.layout}{' grad' if self.requires_grad else ''}"
 
     @property
     def calls(self) -> int:
@@ -149,7 +154,10 @@ def _work() -> None:
     switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
     _count(EMPTY, "pass", None, None, CALLS)
+    only = re.compile(os.environ.get(ONLY, ""))
     for number, section in enumerate(sections()):
+        if not only.search(str(section)):
+            continue
         method = METHODS[section.method]
         tensor: dict[str, Any] = {"dtype": section.dtype, "layout": section.layout, "requires_grad": section.requires_grad}
         if not exists(method):
