@@ -39,7 +39,6 @@ KINDS = [
     "sizes/index.html",
     "sizes/xeon-2core/py3.11-cuda/2.15.0.html",
     "methods/asarray_copy.html",
-    "history/counts.html",
     "semantics.html",
     "memory.html",
     "machines.html",
