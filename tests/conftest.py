@@ -85,9 +85,12 @@ LONGEST = ("test_true_numbers", "test_pull_request", "test_page_in_a_browser", "
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the longest files first."""
+    """Put the tests of the longest files first, and of each file those that need the machine alone.
+
+    Later, such a test would wait for a long one of another file, and its process would do nothing.
+    """
     rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), item.get_closest_marker("timed") is None))
 
 
 @pytest.hookimpl(wrapper=True)
