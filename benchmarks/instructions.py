@@ -60,7 +60,7 @@ class Others(BySize):
 
 
 class ByLayout(Instructions):
-    """A copy of a tensor that is not dense needs a kernel of its own."""
+    """A copy of a tensor that is not dense needs a separate kernel."""
 
     params = [list(COPIED), list(LAYOUT_NUMELS), list(LAYOUTS[1:])]
     param_names = ["method", "numel", "layout"]

@@ -183,7 +183,7 @@ HERE, ELSEWHERE = "0123456789ab", "ba9876543210"
     ids=["this host", "another host", "a host that recorded none"],
 )
 def test_a_host_adds_to_its_own_results_only(small_checkout, monkeypatch, capsys, identity, machine, measured):
-    """Under a name of its own where another host has the name. The warning names both, and the missing passes are its own."""
+    """Under another name where another host has the name. The warning names both, and only its passes count."""
     release = FIVE[-1].release
     path = measured_in_passes(small_checkout / "results", release, TIMES, **({"identity": identity} if identity else {}))
     path.write_text(path.read_text().replace('"selection": ""', f'"selection": {json.dumps(plan.TIMED)}'))

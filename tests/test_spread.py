@@ -49,9 +49,9 @@ def test_few_passes_without_other_results_use_both_sides():
 def test_a_side_that_strays_fifteen_fold_widens_from_three_passes_on(passes):
     """To most of its own spread, and the quiet side hardly widens."""
     usual = [group(8, 0.1)] * 20
-    stray, quiet = sides([1.0 + 1.5 * number for number in range(passes)], group(passes, 0.1), usual).sides
+    varying, quiet = sides([1.0 + 1.5 * number for number in range(passes)], group(passes, 0.1), usual).sides
     own = float(np.mean(scaled_deviations([[1.5 * number for number in range(passes)]])[0]))
-    assert stray > 0.7 * own
+    assert varying > 0.7 * own
     assert quiet < 0.2
 
 

@@ -1,7 +1,7 @@
 """Judge by exact counts: instructions, bytes and allocations.
 
-A count does not depend on the hour, so it is evidence before the clock is. Where a count changed, the case changed, unless the clock
-shows the opposite direction significantly. Where it did not and the interval of the time contains no change, the case is unchanged.
+A count does not depend on when it is taken, so it is evidence before the clock is. Where a count changed, the case changed, unless the
+clock shows the opposite direction significantly. Where it did not and the interval of the time contains no change, the case is unchanged.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _direction(count: CountChange) -> Verdict:
 
 
 def _opposite(change: Change, count: CountChange) -> bool:
-    """Return whether the whole interval of the time lies on the other side of no change."""
+    """Return whether the interval of the time shows the opposite change."""
     if change.interval is None:
         return False
     low, high = change.interval

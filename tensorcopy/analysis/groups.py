@@ -1,7 +1,7 @@
 """The changes at each release, by group of cases: a suite's methods on one device, on small or on large tensors.
 
 A change of torch often moves many cases by less than each of them can show. The geometric mean of a group's cases varies less than any
-of them, so a group has a series and changes of its own.
+of them, so a group also has a series and changes.
 """
 
 from __future__ import annotations

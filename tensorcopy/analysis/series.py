@@ -20,7 +20,7 @@ from tensorcopy.results.noise.spread import scaled_deviations
 from tensorcopy.results.passes import Timing
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
-STRAYS = 3.0  # times the typical deviation, from which a release has its own: a few passes estimate it badly
+ODD = 3.0  # times the typical deviation, from which a release's own is used: a few passes estimate it badly
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
 
@@ -177,7 +177,7 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
     used = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
     typical = _deviation(timings)
     own = [_deviation([timing]) for timing in timings]
-    deviations = [deviation if deviation > STRAYS * typical else typical for deviation in own]
+    deviations = [deviation if deviation > ODD * typical else typical for deviation in own]
     spreads = tuple(MEDIANS * deviation / sqrt(count) for deviation, count in zip(deviations, used))
     return tuple(timing.median if timing else None for timing in timings), spreads
 

@@ -2,7 +2,7 @@
 
 Every pass records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one with
 the earliest pass keeps the name, every other gets a suffix. Results from before identities were recorded have the identity `UNKNOWN`, which
-is a machine of its own.
+is a separate machine.
 """
 
 from __future__ import annotations

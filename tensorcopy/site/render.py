@@ -23,7 +23,7 @@ from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NONE
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import translator
 
@@ -59,7 +59,7 @@ def write(
     card: Mapping[str, Any] | None,
     docs: Mapping[str, str],
     directory: Path,
-    confirmations: Mapping[Key, Confirmation] = NONE,
+    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
 ) -> None:
     """Write pages, data files, stylesheet and script into `directory`, which exists.
 
@@ -81,7 +81,7 @@ def content(
     results: Sequence[Result],
     card: Mapping[str, Any] | None = None,
     docs: Mapping[str, str] | None = None,
-    confirmations: Mapping[Key, Confirmation] = NONE,
+    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
 ) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")

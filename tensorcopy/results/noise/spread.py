@@ -145,7 +145,7 @@ def _moderated(side: Group, other: Group, usual: float, history: int) -> _Modera
     shared = min(history, max(0, ENOUGH - side.degrees - beside))
     if not beside + shared:
         return _Moderated(side.variance, side.degrees, 0)
-    nearby = min(other.variance, CONTRADICTS * usual if shared else inf)  # a side that strays must not widen the other
+    nearby = min(other.variance, CONTRADICTS * usual if shared else inf)  # a side that varies more must not widen the other
     prior = (beside * nearby + shared * usual) / (beside + shared)
     weight = float(beside + shared)
     if side.variance > CONTRADICTS * prior:

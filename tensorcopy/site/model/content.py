@@ -13,7 +13,7 @@ from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
-from tensorcopy.site.model.machine import NONE, Machine, machines
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, machines
 from tensorcopy.site.model.result_series import Series
 
 
@@ -40,7 +40,7 @@ class Content:
         card: Mapping[str, Any] | None,
         docs: Mapping[str, str],
         day: str,
-        confirmations: Mapping[Key, Confirmation] = NONE,
+        confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
     ) -> Content:
         """Return the content of results and documentation."""
         return cls(tuple(machines(results, releases, confirmations)), card, docs, day)

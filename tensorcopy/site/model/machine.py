@@ -23,7 +23,7 @@ from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
 
-NONE: Mapping[Key, Confirmation] = {}
+NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -142,7 +142,9 @@ class Machine:
         return min(counts), max(counts)
 
 
-def machines(results: Sequence[Result], releases: Sequence[Release], confirmations: Mapping[Key, Confirmation] = NONE) -> list[Machine]:
+def machines(
+    results: Sequence[Result], releases: Sequence[Release], confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS
+) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
