@@ -26,12 +26,12 @@ from tests.conftest import NEW, ROOT, assert_golden, measured_in_passes, pass_ti
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FEW = ["--passes", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 ONE_CASE = r"^copies\.BySize.*'detach_clone', 16\)"
-# fewer repeat measurements than the program takes of an inconclusive case: (4, 8, 16) passes
+# a repeat measurement begins with 3 passes of each side, not 4; an inconclusive case has more, as always
 PROGRAM = """
 import sys
 from tensorcopy import cli
 from tensorcopy.analysis import retest
-retest.PASSES = (3,)
+retest.PASSES = (3, 8, 16)
 sys.exit(cli.main(sys.argv[1:]))
 """
 FEWEST = ["--passes", "3", "--bench", ONE_CASE]  # a comparison needs three passes
@@ -120,14 +120,14 @@ def without_figures(comment: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timed
-def test_one_extra_clone_is_detected_confirmed_and_named(repository, measured):
+def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
     """No time has a wrong name, although the registry has a new order and method."""
     head = repository.head(
         (METHODS, '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n', ""),
         (
             METHODS,
             '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
-            '    make_method("detach_clone", "x.detach().clone().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
+            '    make_method("detach_clone", "x.detach().clone().clone().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
             '    make_method("detach_twice", "x.detach().detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
             '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
         ),
@@ -140,8 +140,8 @@ def test_one_extra_clone_is_detected_confirmed_and_named(repository, measured):
         "detach_clone": "slower"
     }
     assert changes["detach_clone"]["confirmed"] == [2, 2]
-    assert changes["detach_clone"]["ratio"] > 1.3
-    assert abs((changes["clone_detach"]["ratio"] or 1) - 1) < 0.15
+    assert changes["detach_clone"]["ratio"] > 1.6  # it is 2 on a quiet machine
+    assert (changes["clone_detach"]["ratio"] or 1) < 1.3
     assert changes["detach_twice"]["reason"] == "no_samples_before"
     assert re.search(
         r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*, confirmed \(2 of 2 repeats\)\n",
