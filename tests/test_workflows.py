@@ -110,8 +110,10 @@ def installed_packages(options: list[str]) -> set[str]:
         groups += [line["include-group"] for line in lines if isinstance(line, dict)]
         waiting += [line for line in lines if isinstance(line, str)]
     names: set[str] = set()
+    overrides = {Requirement(line).name: Requirement(line) for line in project["tool"]["uv"]["override-dependencies"]}
     while waiting:
         requirement = Requirement(waiting.pop())
+        requirement = overrides.get(requirement.name, requirement)
         waiting += [line for extra in requirement.extras for line in project["project"]["optional-dependencies"].get(extra, ())]
         name = requirement.name.lower().replace("_", "-")
         if name not in names and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):

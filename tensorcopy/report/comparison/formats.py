@@ -14,7 +14,22 @@ from tensorcopy.report.comparison.wording import ordered, sentence
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case
 
-HEADER = ("case", "device", "verdict", "ratio", "low", "high", "p", "before", "after", "confirmed", "repeats", "reason", "text")
+HEADER = (
+    "case",
+    "device",
+    "verdict",
+    "ratio",
+    "low",
+    "high",
+    "p",
+    "p_is_bound",
+    "before",
+    "after",
+    "confirmed",
+    "repeats",
+    "reason",
+    "text",
+)
 
 
 def rows(comparison: Comparison) -> list[tuple[str, Change]]:
@@ -62,7 +77,8 @@ def _csv_row(case: Case, change: Change) -> list[object]:
     row = _row(case, change)
     interval, confirmed = row["interval"] or (None, None), row["confirmed"] or (None, None)
     start = [row[name] for name in ("case", "device", "verdict", "ratio")]
-    return [*start, *interval, row["p"], row["before"], row["after"], *confirmed, row["reason"], sentence(change)]
+    p = [row["p"], str(change.p_is_bound).lower()]
+    return [*start, *interval, *p, row["before"], row["after"], *confirmed, row["reason"], sentence(change)]
 
 
 def _row(case: Case, change: Change) -> dict[str, Any]:
@@ -76,6 +92,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "ratio": _six(change.ratio),
         "interval": [_six(end) for end in change.interval] if change.interval else None,
         "p": _six(change.p),
+        "p_is_bound": change.p_is_bound,
         "before": _six(change.before),
         "after": _six(change.after),
         "passes": change.passes,
