@@ -62,6 +62,16 @@ def of_case(machine: str, case: Case) -> str:
     return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
 
 
+def of_explorer(machine: str) -> str:
+    """Return the address of the history explorer of one machine."""
+    return f"history/{slug(machine)}/index.html"
+
+
+def of_history_data(machine: str, quantity: str) -> str:
+    """Return the address of the script with a machine's whole history: its "times" or its "counts"."""
+    return f"history/{slug(machine)}/{quantity}.js"
+
+
 def of_sizes(result: Result) -> str:
     """Return the address of a result's page of time over size."""
     return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"

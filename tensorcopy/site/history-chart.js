@@ -1,0 +1,2 @@
+/* The interactive history chart. */
+"use strict";
