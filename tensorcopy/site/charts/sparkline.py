@@ -54,13 +54,12 @@ def whole_percent(ratio: float) -> str:
 
 
 def _svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -> str:
-    """Return an SVG of two lines: before the last change, and from it on."""
+    """Return an SVG of two lines: up to the last change, and from it on."""
     points = _points(series, releases)
-    paths = [f'<path d="{_path(points[:last])}"/>'] if last else []
-    paths.append(f'<path class="now" d="{_path(points[last:])}"/>')
+    before = f'<path d="{_path(points[: last + 1])}"/>' if last else ""
     names = f"spark {verdict}".rstrip()
     box = f"0 0 {STRIDE * max(1, len(releases) - 1)} {HEIGHT}"
-    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{"".join(paths)}</svg>'
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{before}<path class="now" d="{_path(points[last:])}"/></svg>'
 
 
 def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:
@@ -77,15 +76,18 @@ def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:
 
 
 def _path(points: Sequence[Point | None]) -> str:
-    """Join points, with a gap at each None; a point between two gaps is a dash."""
+    """Join points by relative lines, with a gap at each None; a point between two gaps is a dash."""
     parts: list[str] = []
-    command = "M"
     for number, point in enumerate(points):
-        if point is None:
-            command = "M"
-            continue
-        parts.append(f"{command}{point[0]} {point[1]}")
-        is_alone = command == "M" and (number + 1 == len(points) or points[number + 1] is None)
-        parts += ["h1"] if is_alone else []
-        command = "L"
+        before = points[number - 1] if number else None
+        after = points[number + 1] if number + 1 < len(points) else None
+        if point is not None:
+            parts.append(_line(before, point) if before else f"M{point[0]} {point[1]}")
+            parts += [] if before or after else ["h1"]
     return "".join(parts)
+
+
+def _line(start: Point, end: Point) -> str:
+    """Return the shortest command that draws a line from one point to the next."""
+    across, down = end[0] - start[0], end[1] - start[1]
+    return f"l{across}{'' if down < 0 else ' '}{down}" if down else f"h{across}"

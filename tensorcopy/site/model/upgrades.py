@@ -52,7 +52,9 @@ def releases(machine: Machine) -> tuple[str, ...]:
 def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
     """Return every upgrade between two releases of a machine's joined axis, in order of both."""
     levels = [(case, _log_levels(series)) for case, series in machine.history.items() if case.suite.startswith((COPIES, CONVERSIONS))]
-    return [_judged(content, machine, before, after) or _counted(levels, before, after) for before, after in combinations(releases(machine), 2)]
+    return [
+        _judged(content, machine, before, after) or _counted(levels, before, after) for before, after in combinations(releases(machine), 2)
+    ]
 
 
 def _judged(content: Content, machine: Machine, before: str, after: str) -> Upgrade | None:
