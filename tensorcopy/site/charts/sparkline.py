@@ -57,9 +57,9 @@ def _svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -
     """Return an SVG of two lines: up to the last change, and from it on."""
     points = _points(series, releases)
     before = f'<path d="{_path(points[: last + 1])}"/>' if last else ""
-    names = f"spark {verdict}".rstrip()
-    box = f"0 0 {STRIDE * max(1, len(releases) - 1)} {HEIGHT}"
-    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{before}<path class="now" d="{_path(points[last:])}"/></svg>'
+    lines = f'{before}<path class="now" d="{_path(points[last:])}"/>'
+    names, box = f"spark {verdict}".rstrip(), f"0 0 {STRIDE * max(1, len(releases) - 1)} {HEIGHT}"
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{lines}</svg>'
 
 
 def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:
