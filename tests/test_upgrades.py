@@ -118,7 +118,9 @@ def test_a_machine_with_one_release_does_not_replace_a_history():
 def test_a_release_that_the_history_lacks_has_no_ratio():
     """Times with different releases are not compared."""
     content = newcomer(TABLE[-1], 1.12)
-    content = render.content([result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results))
+    content = render.content(
+        [result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results)
+    )
     assert own_machine(content).ratio is None
 
 

@@ -1,8 +1,12 @@
-"""The methods of a group at one size over the releases, the Pythons joined: the landing page's chart without scripts. Pure."""
+"""The landing page's chart: copies and conversions over the releases, the Pythons joined. Pure.
+
+`svg` is the chart without scripts; `data` is what the script draws it from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tensorcopy.report.units import count, duration
 from tensorcopy.results import counts
@@ -10,7 +14,34 @@ from tensorcopy.results.load import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis
 from tensorcopy.site.charts.sparkline import whole_percent
 from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.explorer import ComparisonAddress
 from tensorcopy.site.model.machine import Machine
+
+
+def data(machine: Machine, cases: Sequence[Case], comparison_address: ComparisonAddress) -> dict[str, Any]:
+    """Return the history of cases as in `explorer.chart_data`, without the values that are not on the joined axis.
+
+    Of an older Python these are the values from the joint on. The explorer's page has all of them.
+    """
+    document = explorer.chart_data(machine, cases, comparison_address)
+    newest, last = document["pythons"][0], 0
+    for entry in document["cases"]:
+        joints = {python: release for release, python, _ in entry.get("joints", ())}
+        columns, last = entry["values"], max([last, *joints.values()])
+        first = newest if newest in columns else next(iter(columns))
+        entry["values"] = {python: _until(rows, joints.get(python, 0)) if python != first else rows for python, rows in columns.items()}
+        entry["values"] = {python: rows for python, rows in entry["values"].items() if rows[1]}
+    document["memcpy"] = [
+        {python: rows if python == newest else _until(rows, last) for python, rows in columns.items()} for columns in document["memcpy"]
+    ]
+    return document
+
+
+def _until(rows: Sequence[Any], release: int) -> list[Any]:
+    """Return the columns of a Python before the release with an index."""
+    first, *columns = rows
+    return [first, *(column[: max(0, release - first)] for column in columns)]
 
 
 def svg(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:

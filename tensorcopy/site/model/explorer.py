@@ -141,7 +141,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
     }
 
 
-def json_text(data: Mapping[str, Any]) -> Markup:
+def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
     """Return data as compact JSON that may stand in a <script> element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)  # noqa: S704 - nothing in it closes the element

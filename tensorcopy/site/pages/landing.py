@@ -92,6 +92,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "chart_data": _chart_data(content, machine, cases, own),
         "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)),  # noqa: S704 - our own SVG
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
+        "csv": f"data/{addresses.slug(machine.name)}.csv",
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
         "upgrades": every,
@@ -110,10 +111,11 @@ def _charted(machine: Machine) -> list[Case]:
 
 
 def _chart_data(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> Markup:
-    data = explorer.chart_data(machine, cases, content.comparison_address)
+    """Return what the script draws: the history of the shown machine, and of the own one."""
+    documents = [method_history.data(machine, cases, content.comparison_address)]
     if own:
-        data["own"] = explorer.chart_data(own.machine, [case for case in cases if case in own.machine.history])
-    return explorer.json_text(data)
+        documents.append(method_history.data(own.machine, _charted(own.machine), content.comparison_address))
+    return explorer.json_text(documents)
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
