@@ -10,12 +10,14 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const FIELDS = {
-    explorer: ["group", "method", "numel", "grad", "dtype", "layout", "device", "timed", "threads", "python", "unit", "scale", "over", "machine"],
-    landing: ["group", "method", "numel", "grad", "unit"],
+    explorer: ["group", "numel", "grad", "threads", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over", "machine"],
+    landing: ["group", "numel", "grad", "unit", "method"],
     case: ["unit", "scale"],
   };
+  const ROW_AFTER = { explorer: ["threads", "method", "timed"], landing: ["unit"], case: [] };
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
-  const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] };
+  const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
+  const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
   const LANDING_GROUPS = ["copies", "conversions"];
   const COLOURS = 5;
   const FONT = 12, TALL = 420, LOW = 340;
@@ -27,7 +29,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     group: "what", method: "methods", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed", threads: "threads",
     python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
     copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", own: "own operations", throughput: "throughput", latency: "latency",
-    time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak bytes", allocations: "allocations",
+    time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
     settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
@@ -136,7 +138,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
           const made = this.make(name, values);
           made.key = key;
           if (old) old.box.replaceWith(made.box);
-          else this.row.append(made.box);
+          else this.row.append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
           this.fields.set(name, made);
         }
         this.fields.get(name).refresh();
@@ -157,6 +159,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (name === "machine") return machine.machines.map(([other]) => other);
       const inTime = (entry) => entry.quantity === "time" || name === "device";
       const values = machine.values(name, name === "numel" ? (entry) => entry.group === state.group : inTime);
+      if (name === "dtype") values.sort((a, b) => DTYPES.indexOf(a) - DTYPES.indexOf(b));
       return [...(ALWAYS[name] || []), ...values.filter((value) => !(ALWAYS[name] || []).includes(value))];
     }
 
@@ -338,18 +341,23 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (!asked && this.state) return; // an anchor of the page, such as #content
       const state = asked || { ...STATE, group: this.machine.values("group").includes("copies") ? "copies" : this.machine.values("group")[0] };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
-      this.needed(state).then(() => this.show(state)).catch(() => (this.note.textContent = words.noData));
+      this.needed(state).then((complete) => complete && this.show(state));
     }
 
-    /** Load what a state needs and is not here: counts, cases that the page has not, another machine. */
+    /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
     async needed(state) {
-      const folder = `${this.root}${this.machine.folder}`;
-      const counted = !TIME_UNITS.includes(state.unit) && !this.machine.loaded.has("counts");
-      if (counted) await tensorHistory.load(`${folder}counts.js`);
-      const [kind, name] = state.over.split(/:(.*)/);
-      if (kind === "machine" && !tensorHistory.machines.has(name)) {
-        const row = this.machine.machines.find(([other]) => other === name);
-        if (row) await tensorHistory.load(`${this.root}${row[1]}times.js`);
+      const scripts = [], counted = !TIME_UNITS.includes(state.unit), [kind, name] = state.over.split(/:(.*)/);
+      const lacks = (machine) => counted && !(machine && machine.loaded.has("counts"));
+      if (lacks(this.machine)) scripts.push(`${this.machine.folder}counts.js`);
+      const row = kind === "machine" && this.machine.machines.find(([other]) => other === name);
+      if (row && !tensorHistory.machines.has(name)) scripts.push(`${row[1]}times.js`);
+      if (row && lacks(tensorHistory.machines.get(name))) scripts.push(`${row[1]}counts.js`);
+      try {
+        for (const script of scripts) await tensorHistory.load(`${this.root}${script}`);
+        return true;
+      } catch {
+        this.note.textContent = words.noData;
+        return false;
       }
     }
 
@@ -388,7 +396,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       } else state[name] = value;
       if (name === "group") state.method = [];
       const fixed = PLACE_FIELDS.includes(name) ? [name] : [];
-      return this.needed(state).then(() => this.show(state, fixed, name)).catch(() => (this.note.textContent = words.noData));
+      return this.needed(state).then((complete) => complete && this.show(state, fixed, name));
     }
 
     toMachine(name) {
@@ -490,7 +498,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       this.title.replaceChildren(...this.heading());
       this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
       this.draw();
-      this.showRead();
       this.showComparison();
       if (this.mode === "explorer") { this.showStrip(); this.showTable(); }
     }
@@ -522,23 +529,25 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const { state } = this, width = Math.max(260, this.canvas.clientWidth || 600);
       const height = this.mode === "explorer" ? Math.max(TALL, Math.min(560, innerHeight * 0.55)) : innerWidth < 640 ? 300 : LOW;
       this.logarithmic = state.scale === "log";
-      const [low, high] = state.unit === "percent" && !this.logarithmic ? this.percentRange() : robustRange(this.drawn, this.first, this.last, this.logarithmic);
+      const [low, high] = robustRange(this.drawn, this.first, this.last, this.logarithmic || state.unit === "percent");
       const to = this.logarithmic ? Math.log10 : (value) => value;
       this.toScale = (value) => (value === null ? null : to(value));
       this.range = [low, high];
+      this.arrows = this.outside();
       const data = [this.axis.map((_, at) => at), ...this.drawn.map((line) => line.y.map(this.toScale))];
       this.uplot = new uPlot(this.options(width, height), data, this.canvas);
       this.over = this.uplot.over || this.canvas.querySelector(".u-over");
       this.over.addEventListener("pointerdown", (event) => (this.pressed = event.clientX));
       this.over.addEventListener("click", (event) => this.click(event));
       this.over.addEventListener("pointerleave", () => this.readAgain());
-      this.placeReader();
-      this.showFlags();
     }
 
-    percentRange() {
-      const [low, high] = robustRange(this.drawn, this.first, this.last, true);
-      return [low, high];
+    /** Place what lies above the drawing, when the drawing has its scales. */
+    placed(plot) {
+      this.placeReader();
+      this.showFlags();
+      this.drawLeaders(plot, devicePixelRatio);
+      this.showRead();
     }
 
     options(width, height) {
@@ -564,7 +573,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         },
         hooks: {
           drawAxes: [(plot) => this.drawBehind(plot)], draw: [(plot) => this.drawLines(plot)],
-          setCursor: [(plot) => this.pointed(plot)], setSelect: [(plot) => this.selected(plot)],
+          ready: [(plot) => this.placed(plot)], setCursor: [(plot) => this.pointed(plot)], setSelect: [(plot) => this.selected(plot)],
         },
       };
     }
@@ -608,7 +617,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         if (!run) runs.push((run = []));
         run.push(at);
       });
-      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], line.over ? 0.07 : 0.13);
+      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], line.over ? 0.06 : 0.11);
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
       for (const points of runs.filter((found) => found.length > 1)) {
         ctx.beginPath();
@@ -626,8 +635,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       ctx.clip();
       for (const line of this.drawn) this.drawLine(plot, line, ratio);
       ctx.restore();
-      this.arrows = [];
-      for (const line of this.drawn) this.drawArrows(plot, line, ratio);
+      for (const arrow of this.arrows) this.drawArrow(plot, arrow, ratio);
     }
 
     /** Draw a line: dashed where an older Python was scaled, faint where releases between are missing. */
@@ -673,20 +681,40 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       ctx.restore();
     }
 
-    /** Draw an arrow at the edge for each value outside the range. */
-    drawArrows(plot, line, ratio) {
+    /** Return the values outside the range, which are drawn as arrows at the edge. */
+    outside() {
+      const arrows = [];
+      for (const line of this.drawn) {
+        for (let at = this.first; at <= this.last; at++) {
+          const value = line.y[at];
+          if (value !== null && (value > this.range[1] || value < this.range[0])) arrows.push({ line, at, up: value > this.range[1] });
+        }
+      }
+      return arrows;
+    }
+
+    drawArrow(plot, { line, at, up }, ratio) {
       const { ctx } = plot, { top, height } = plot.bbox;
-      line.y.forEach((value, at) => {
-        if (value === null || at < this.first || at > this.last || (value <= this.range[1] && value >= this.range[0])) return;
-        const up = value > this.range[1], x = plot.valToPos(at, "x", true), y = up ? top + 2 * ratio : top + height - 2 * ratio, size = 5 * ratio * (up ? 1 : -1);
-        ctx.fillStyle = this.colours.lines[line.colour - 1];
+      const x = plot.valToPos(at, "x", true), size = 5 * ratio, y = up ? top + 2 * ratio : top + height - 2 * ratio;
+      ctx.fillStyle = this.colours.lines[line.colour - 1];
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      ctx.lineTo(x - size, y + 1.6 * (up ? size : -size));
+      ctx.lineTo(x + size, y + 1.6 * (up ? size : -size));
+      ctx.fill();
+    }
+
+    /** Draw a thin line from each flag to its point. */
+    drawLeaders(plot, ratio) {
+      const { ctx } = plot, { left, top } = plot.bbox;
+      ctx.strokeStyle = this.colours.quiet;
+      ctx.lineWidth = ratio;
+      for (const { x, y, to } of this.leaders) {
         ctx.beginPath();
-        ctx.moveTo(x, y);
-        ctx.lineTo(x - Math.abs(size), y + 1.6 * size);
-        ctx.lineTo(x + Math.abs(size), y + 1.6 * size);
-        ctx.fill();
-        this.arrows.push({ line, at, up });
-      });
+        ctx.moveTo(left + x * ratio, top + y * ratio);
+        ctx.lineTo(left + to[0] * ratio, top + to[1] * ratio);
+        ctx.stroke();
+      }
     }
 
     /* -- flags of changes -- */
@@ -700,7 +728,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const taken = this.arrows.map(({ at, up }) => ({ left: uplot.valToPos(at, "x") - 8, top: up ? 0 : place.height - 14, width: 16, height: 14 }));
       this.leaders = [];
       this.flags.replaceChildren(...shown.map((group) => this.flag(group, taken, place, offset)));
-      uplot.redraw(false);
     }
 
     /** Return the changes shown: those of one release and direction together. */
@@ -863,14 +890,14 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const details = [];
       if (known && (line.low[at] !== 1 || line.high[at] !== 1)) {
         const ends = [line.low[at], line.high[at]].map((end) => (timed ? format.duration(line.measured[at] * end) : format.quantity(line.measured[at] * end, unit)));
-        details.push(`${words.passes} ${ends.join("…")}`);
+        details.push(rangeText(...ends));
       }
       if (known && unit === "percent") details.push(format.duration(line.measured[at]));
       if (known && timed && unit !== "memcpy" && line.memcpy[at]) details.push(`${format.times(line.measured[at] / line.memcpy[at])} memcpy`);
       if (known && unit === "memcpy") details.push(format.duration(line.measured[at]));
       const factor = known ? line.drawn[at] / line.measured[at] : 1;
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
-      const name = element("a", { href: line.address }, element("code", {}, line.code));
+      const name = element("a", { href: line.address }, breakable(line.code));
       const change = before >= 0 && known ? format.percent(line.drawn[at] / line.drawn[before]) : "";
       const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}${step.status ? "" : " ?"}`) : null;
       const small = element("small", {}, [line.over, ...details].filter(Boolean).join(" · "));
@@ -941,7 +968,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : format.percent(ratio), joint ? element("small", {}, ` ${words.overlap}`) : null);
         const unit = state.unit === "percent" ? "time" : state.unit;
         const value = (at) => (line.measured[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
-        return element("tr", {}, element("th", { scope: "row" }, swatch(line), element("code", {}, line.code), line.over ? element("small", {}, line.over) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
+        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, line.over) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
       });
       const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
       const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
@@ -981,7 +1008,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     showTable() {
-      const heads = [element("th", { scope: "col" }, words.release), ...this.drawn.map((line) => element("th", { scope: "col" }, element("code", {}, line.code), line.over ? element("small", {}, ` ${line.over}`) : null))];
+      const heads = [element("th", { scope: "col" }, words.release), ...this.drawn.map((line) => element("th", { scope: "col" }, breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null))];
       const rows = [];
       for (let at = this.last; at >= this.first; at--) {
         if (this.drawn.every((line) => line.y[at] === null)) continue;
@@ -995,6 +1022,19 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const table = element("table", { class: "narrow" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
       this.table.replaceChildren(element("h2", {}, words.table), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.table }, table));
     }
+  }
+
+  /** Join two values, with their unit once where it is the same: "2.13…2.63 µs". */
+  function rangeText(low, high) {
+    const [amount, unit] = low.split(" ");
+    return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
+  }
+
+  /** Allow line breaks before each call of a code, as the pages do. */
+  function breakable(code) {
+    const [head, ...calls] = code.split(/(?=\.)/), made = element("code", {}, head);
+    calls.forEach((call, index) => made.append(...(index === 0 && head.length <= 2 ? [call] : [element("wbr"), call])));
+    return made;
   }
 
   function overlap(a, b) {

@@ -89,8 +89,8 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     first = axis[-1 - UPGRADED :][0] if len(axis) > UPGRADED else axis[0], axis[-1]
     return {
         "own": own,
-        "chart_data": _chart_data(content, machine, cases, own),
-        "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)),  # noqa: S704 - our own SVG
+        "chart_data": _chart_data(content, machine, cases, own) if shown else "",
+        "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "csv": f"data/{addresses.slug(machine.name)}.csv",
         "explorer": explorer.link(machine, *shown),
@@ -119,10 +119,10 @@ def _chart_data(content: Content, machine: Machine, cases: Sequence[Case], own: 
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that the chart shows first: all copies at one size, or all methods of the first case's group and size."""
+    """Return the cases that the chart shows first: all copies at one size, or conversions where no copy was measured."""
     copies = [case for case in cases if case.suite == suite_of("copy", machine.device)] or list(cases)
     sizes = sorted({int(case["numel"]) for case in copies}, key=lambda numel: abs(numel - NUMEL))
-    return [case for case in copies if (case.suite, case["numel"]) == (copies[0].suite, str(sizes[0]))]
+    return [case for case in copies if (case.suite, case["numel"]) == (copies[0].suite, str(sizes[0]))] if copies else []
 
 
 def _answers(content: Content, machine: Machine, translate: Translate) -> list[DeviceAnswer]:
