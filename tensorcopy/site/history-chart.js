@@ -35,7 +35,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", passes: "passes", range: "range of passes", release: "torch", value: "value", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
     page: "Comparison of all cases", overlap: "ranges overlap", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
-    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
+    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer", explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, more: "more", fewer: "fewer", noData: "The data could not be loaded.", on: "on",
     against: (release) => `change from torch ${release}`, perCall: "per call", faded: "dashed: older Python, scaled to the newer one",
     help: "Point at a release, or use ← and →, to read it. Click two releases, or press Enter on them, to compare; Escape clears. Drag to zoom (keys + − 0).",
@@ -51,7 +51,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     nearest: (what) => `この条件では未計測。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では計測していません。${what} を表示しています。`,
     previous: "前リリース比", passes: "パス", range: "パスの範囲", release: "torch", value: "値", ratio: "比", compare: "比較", with: "と", clear: "解除",
     page: "全ケースの比較", overlap: "範囲が重なる", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
-    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
+    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く", explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, more: "増", fewer: "減", noData: "データを読み込めませんでした。", on: "：",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたり", faded: "破線: 古い Python（新しい Python に合わせて換算）",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
@@ -311,7 +311,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const parts = [this.controls.details, this.note, element("div", { class: "hc-body" }, left, element("div", { class: "hc-side" }, this.readout, this.comparison))];
       if (this.mode === "explorer") parts.push(this.strip, this.table);
       if (this.mode !== "explorer" && this.host.dataset.explorer) {
-        this.link = element("a", { href: this.host.dataset.explorer }, words.open);
+        this.link = element("a", { href: this.host.dataset.explorer }, this.mode === "landing" ? words.explore : words.open);
         parts.push(element("p", { class: "hc-open" }, this.link));
       }
       this.host.replaceChildren(...parts);

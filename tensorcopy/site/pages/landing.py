@@ -36,6 +36,7 @@ from tensorcopy.worker.devices import DEVICES
 RECENT_CHANGES = 6  # so that the page stays short
 SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
+INSTRUCTIONS = "instructions"  # the exact count that the chart can show
 METHOD_GROUPS = ("copies", "conversions", "alternatives")  # of the changes that are shown, in this order
 
 
@@ -92,6 +93,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "chart_data": _chart_data(content, machine, cases, own) if shown else "",
         "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
+        "counted": (INSTRUCTIONS,) if machine.counts_instructions else (),
         "csv": f"data/{addresses.slug(machine.name)}.csv",
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
