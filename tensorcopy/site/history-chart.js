@@ -10,16 +10,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const FIELDS = {
-    explorer: ["group", "numel", "grad", "threads", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over", "machine"],
+    explorer: ["group", "numel", "grad", "threads", "machine", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over"],
     landing: ["group", "numel", "grad", "unit", "method"],
     case: ["unit", "scale"],
   };
-  const ROW_AFTER = { explorer: ["threads", "method", "timed"], landing: ["unit"], case: [] };
+  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"], case: [] };
+  const FIRST = ["group", "numel", "grad", "threads", "machine"]; // always shown; on a phone the others are behind a button
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
   const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
   const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
   const LANDING_GROUPS = ["copies", "conversions"];
-  const COLOURS = 5;
+  const COLOURS = 5, PHONE = "(max-width: 40rem)";
   const FONT = 12, TALL = 420, LOW = 340;
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
@@ -34,12 +35,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", passes: "passes", range: "range of passes", release: "torch", value: "value", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
-    page: "Comparison of all cases", overlap: "ranges overlap", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
-    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer", explore: "Explore every method, size and dtype",
+    page: "Comparison of all cases", overlap: "≈: the ranges of the passes overlap.", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
+    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
+    explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, more: "more", fewer: "fewer", noData: "The data could not be loaded.", on: "on",
-    against: (release) => `change from torch ${release}`, perCall: "per call", faded: "dashed: older Python, scaled to the newer one",
-    help: "Point at a release, or use ← and →, to read it. Click two releases, or press Enter on them, to compare; Escape clears. Drag to zoom (keys + − 0).",
-    tap: "Touch the chart and slide to read a release.", line: "Line", changes: "changes",
+    against: (release) => `change from torch ${release}`, perCall: "time per call", faded: "dashed: older Python, scaled to the newer one",
+    help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
+    tap: "Touch the chart and slide to read a release.", line: "method", lines: "methods",
   };
   const JAPANESE = {
     group: "対象", method: "方法", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "配置", device: "デバイス", timed: "計測", threads: "スレッド",
@@ -50,12 +52,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未計測",
     nearest: (what) => `この条件では未計測。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では計測していません。${what} を表示しています。`,
     previous: "前リリース比", passes: "パス", range: "パスの範囲", release: "torch", value: "値", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", overlap: "範囲が重なる", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
-    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く", explore: "すべての方法・サイズ・dtype を見る",
+    page: "全ケースの比較", overlap: "≈: パスの範囲が重なっています。", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
+    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
+    explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, more: "増", fewer: "減", noData: "データを読み込めませんでした。", on: "：",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたり", faded: "破線: 古い Python（新しい Python に合わせて換算）",
+    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", faded: "破線: 古い Python（新しい Python に合わせて換算）",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
-    tap: "グラフに触れて左右に動かすと値を読めます。", line: "系列", changes: "変化",
+    tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法", lines: "方法",
   };
   const words = document.documentElement.lang === "ja" ? JAPANESE : ENGLISH;
   const wordOf = (value) => (typeof words[value] === "string" ? words[value] : value);
@@ -120,11 +123,12 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
   class Controls {
     constructor(chart) {
       this.chart = chart;
-      this.row = element("div", { class: "hc-fields" });
+      this.first = element("div", { class: "hc-fields" });
+      this.more = element("div", { class: "hc-fields" });
       this.summary = element("summary", {});
-      this.details = element("details", { class: "hc-settings", open: true }, this.summary, this.row);
+      this.details = element("details", { class: "hc-settings", open: !matchMedia(PHONE).matches }, this.summary, this.more);
       this.fields = new Map();
-      if (matchMedia("(max-width: 40rem)").matches && chart.mode === "explorer") this.details.open = false;
+      this.box = element("div", { class: "hc-controls" }, this.first, ...(chart.mode === "explorer" ? [this.details] : []));
     }
 
     /** Make the fields anew when their values changed, else update them. */
@@ -138,14 +142,14 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
           const made = this.make(name, values);
           made.key = key;
           if (old) old.box.replaceWith(made.box);
-          else this.row.append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
+          else (chart.mode !== "explorer" || FIRST.includes(name) ? this.first : this.more).append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
           this.fields.set(name, made);
         }
         this.fields.get(name).refresh();
       }
-      const { state, machine } = chart;
-      this.summary.textContent = `${words.settings}: ${[label("group", state.group), label("numel", state.numel), `${words.grad} ${wordOf(state.grad)}`, state.dtype].join(" · ")}`;
-      this.summary.title = machine.name;
+      const { state } = chart;
+      const facts = [`${state.method.length} ${words.lines}`, state.dtype, state.device, wordOf(state.unit), wordOf(state.scale)];
+      this.summary.textContent = `${words.settings}: ${facts.join(" · ")}`;
     }
 
     values(name) {
@@ -198,7 +202,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     select(name, values) {
       const { chart } = this;
-      const options = values.map((value) => element("option", { value }, value ? value.replace(/^\w+:/, (kind) => `${wordOf(kind.slice(0, -1))} `) : words.none));
+      const options = values.map((value) => element("option", { value }, value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none));
       const select = element("select", { onchange: () => chart.choose(name, select.value, true) }, ...options);
       const box = element("label", { class: `hc-field hc-${name}` }, element("span", { class: "hc-legend" }, words[name]), select);
       return { box, refresh: () => (select.value = name === "machine" ? chart.machine.name : chart.state[name]) };
@@ -308,7 +312,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const help = element("p", { class: "hc-help", id: `${this.id}-help` }, matchMedia("(pointer: coarse)").matches ? words.tap : words.help);
       const head = element("div", { class: "hc-head" }, this.title, this.reset);
       const left = element("div", { class: "hc-left" }, head, this.plot, help);
-      const parts = [this.controls.details, this.note, element("div", { class: "hc-body" }, left, element("div", { class: "hc-side" }, this.readout, this.comparison))];
+      const side = element("div", { class: "hc-side" }, this.readout, this.comparison);
+      const phone = matchMedia(PHONE).matches; // there the controls are under the chart, near the thumb
+      const parts = phone ? [this.note, left, this.controls.box, side] : [this.controls.box, this.note, element("div", { class: "hc-body" }, left, side)];
       if (this.mode === "explorer") parts.push(this.strip, this.table);
       if (this.mode !== "explorer" && this.host.dataset.explorer) {
         this.link = element("a", { href: this.host.dataset.explorer }, this.mode === "landing" ? words.explore : words.open);
@@ -519,7 +525,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     heading() {
       const { state, machine } = this;
       const size = format.elements(Number(state.numel)), where = machine.devices[state.device] || state.device;
-      const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? `${words.time} ${words.perCall}` : words[state.unit];
+      const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? words.perCall : words[state.unit];
       const facts = [`${size} ${state.dtype}`, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout, state.threads === "1" ? "" : `${state.threads} threads`].filter(Boolean);
       return [element("strong", {}, `${wordOf(state.group)}, ${facts.join(", ")}`), ` ${unit} · ${where}`];
     }
@@ -556,7 +562,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const values = ticks(low, high, this.logarithmic, most, state.unit === "percent" ? 1 : 0);
       const texts = values.map((value) => tickText(value, state.unit));
       const plotted = width - this.gutter(texts) - 12;
-      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * 38) / plotted));
+      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
       const shown = this.axis.map((_, at) => at).filter((at) => at >= this.first && at <= this.last && (this.last - at) % stride === 0);
       return {
         width, height, legend: { show: false }, padding: [22, 12, 0, 0],
@@ -605,7 +611,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         ctx.setLineDash([2 * ratio, 4 * ratio]);
         ctx.strokeRect(x, top, 0, height);
       }
-      for (const line of this.drawn) this.drawBand(plot, line);
+      for (const line of this.drawn) if (!line.over) this.drawBand(plot, line);
       ctx.restore();
     }
 
@@ -617,7 +623,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         if (!run) runs.push((run = []));
         run.push(at);
       });
-      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], line.over ? 0.06 : 0.11);
+      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], 0.11);
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
       for (const points of runs.filter((found) => found.length > 1)) {
         ctx.beginPath();
@@ -749,16 +755,19 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     flag(group, taken, place, offset) {
       const { release, steps } = group;
       steps.sort((a, b) => Math.abs(Math.log(b.step.ratio)) - Math.abs(Math.log(a.step.ratio)));
-      const [{ line, step }] = steps, sure = steps.some((each) => each.step.status);
+      const [{ step }] = steps, sure = steps.some((each) => each.step.status);
       const rounded = step.text.replace(/(\d)\.\d(?=\u202f?\s?%)/, "$1");
-      const name = `${this.names[release]}: ${rounded}${steps.length > 1 ? ` (${steps.length})` : ""}${sure ? "" : " ?"}`;
+      const several = steps.length > 1 ? ` · ${steps.length} ${words.lines}` : "";
+      const name = `${this.names[release]}: ${rounded}${several}${sure ? "" : " ?"}`;
       const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");
       const anchor = element("a", { class: `hc-flag ${group.slower ? "slower" : "faster"}${sure ? "" : " unsure"}`, href: this.evidence(group), title }, name);
       anchor.append(element("span", { class: "hc-hidden" }, `. ${title}`));
       anchor.addEventListener("focus", () => this.readAt(release));
       const width = name.length * 6.5 + 14, height = 24;
-      const x = this.uplot.valToPos(release, "x"), y = Math.min(Math.max(this.uplot.valToPos(this.toScale(line.y[release]), "y"), 0), place.height);
-      const box = this.free(x, y, width, height, taken, place);
+      const x = this.uplot.valToPos(release, "x");
+      const points = steps.map((each) => Math.min(Math.max(this.uplot.valToPos(this.toScale(each.line.y[release]), "y"), 0), place.height));
+      const box = this.free(x, points, width, height, taken, place);
+      const y = box.top < Math.min(...points) ? Math.min(...points) : Math.max(...points);
       taken.push(box);
       Object.assign(anchor.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
       this.leaders.push({ x, y, to: [Math.min(Math.max(x, box.left + 6), box.left + width - 6), box.top > y ? box.top : box.top + height] });
@@ -766,17 +775,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     /** Return the place for a flag that hides least: above or below its point, free of other flags and of lines. */
-    free(x, y, width, height, taken, place) {
+    free(x, points, width, height, taken, place) {
       const left = Math.min(Math.max(x - width / 2, 0), place.width - width);
       let best = null, least = Infinity;
       for (const shift of [-34, 14, -60, 40, -86, 66, -112, 92, -140, 120, -170, 150, -200, 180]) {
-        const box = { left, top: y + shift, width, height };
+        const box = { left, top: shift + (shift < 0 ? Math.min(...points) : Math.max(...points)), width, height };
         if (box.top < -20 || box.top + height > place.height) continue;
         const hidden = this.hiddenBy(box), others = taken.filter((other) => overlap(box, other)).length;
-        const cost = 100 * others + 3 * hidden + Math.abs(shift) / 30;
+        const cost = 100 * others + 3 * hidden + Math.abs(shift) / 20;
         if (cost < least) [best, least] = [box, cost];
       }
-      return best || { left, top: Math.max(0, y - 34), width, height };
+      return best || { left, top: Math.max(0, Math.min(...points) - 34), width, height };
     }
 
     /** Return how many points of lines a box hides. */
@@ -868,12 +877,12 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       reader.setAttribute("aria-valuemin", this.first);
       reader.setAttribute("aria-valuemax", this.last);
       reader.setAttribute("aria-valuenow", read);
-      const values = this.drawn.map((line) => `${line.code} ${this.valueText(line, read)}`);
+      const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
       reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
       const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
       const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`);
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
-      const rows = this.drawn.map((line) => this.readRow(line, read));
+      const rows = this.drawn.filter((line) => !line.over).map((line) => this.readRow(line, read));
       this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
     }
 
@@ -898,10 +907,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const factor = known ? line.drawn[at] / line.measured[at] : 1;
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
       const name = element("a", { href: line.address }, breakable(line.code));
-      const change = before >= 0 && known ? format.percent(line.drawn[at] / line.drawn[before]) : "";
+      const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
       const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}${step.status ? "" : " ?"}`) : null;
-      const small = element("small", {}, [line.over, ...details].filter(Boolean).join(" · "));
-      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+      const small = element("small", {}, details.join(" · "));
+      const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
+      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small, ...others), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+    }
+
+    /** Return a line's value of an overlay, as a share of the line below it. */
+    readOver(other, line, at) {
+      const share = line.measured[at] ? ` (${format.percent(other.measured[at] / line.measured[at])})` : "";
+      return element("small", { class: "hc-over" }, swatch(other), element("a", { href: other.address }, other.over), ` ${this.valueText(other, at)}${share}`);
     }
 
     /* -- zooming and comparing -- */
@@ -961,19 +977,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     comparisonTable() {
       const { state } = this, [before, after] = [state.base, state.with].map((version) => this.axis.indexOf(version)).sort((a, b) => a - b);
-      const rows = this.drawn.map((line) => {
-        const ratio = line.drawn[before] && line.drawn[after] ? line.drawn[after] / line.drawn[before] : null;
-        const joint = ratio && line.drawn[after] * line.low[after] <= line.drawn[before] * line.high[before] && line.drawn[before] * line.low[before] <= line.drawn[after] * line.high[after];
+      let overlaps = false;
+      const rows = this.drawn.filter((line) => line.y[before] || line.y[after]).map((line) => {
+        const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
+        const joint = ratio !== null && line.y[after] * line.low[after] <= line.y[before] * line.high[before] && line.y[before] * line.low[before] <= line.y[after] * line.high[after];
         const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
-        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : format.percent(ratio), joint ? element("small", {}, ` ${words.overlap}`) : null);
+        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
+        overlaps ||= joint;
         const unit = state.unit === "percent" ? "time" : state.unit;
-        const value = (at) => (line.measured[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
-        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, line.over) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
+        const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
+        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
       });
       const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
       const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
       const address = this.pairAddress(before, after);
-      return [table, ...(address ? [element("p", {}, element("a", { href: address }, words.page))] : [])];
+      const note = overlaps ? [element("p", { class: "hc-help" }, words.overlap)] : [];
+      return [table, ...note, ...(address ? [element("p", { class: "hc-page" }, element("a", { href: address }, words.page))] : [])];
     }
 
     pairAddress(before, after) {
@@ -1030,9 +1049,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
   }
 
-  /** Allow line breaks before each call of a code, as the pages do. */
+  /** Allow line breaks before each call of a code, as the pages do, and after "=". */
   function breakable(code) {
-    const [head, ...calls] = code.split(/(?=\.)/), made = element("code", {}, head);
+    const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
     calls.forEach((call, index) => made.append(...(index === 0 && head.length <= 2 ? [call] : [element("wbr"), call])));
     return made;
   }
