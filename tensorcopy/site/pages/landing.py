@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import log2
 from statistics import median
 from typing import Any
 
@@ -92,6 +93,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "own": own,
         "chart_data": _chart_data(content, machine, cases, own) if shown else "",
         "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
+        "chart_numel": shown[0]["numel"] if shown else "",
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (INSTRUCTIONS,) if machine.counts_instructions else (),
         "csv": f"data/{addresses.slug(machine.name)}.csv",
@@ -121,10 +123,17 @@ def _chart_data(content: Content, machine: Machine, cases: Sequence[Case], own: 
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that the chart shows first: all copies at one size, or conversions where no copy was measured."""
-    copies = [case for case in cases if case.suite == suite_of("copy", machine.device)] or list(cases)
-    sizes = sorted({int(case["numel"]) for case in copies}, key=lambda numel: abs(numel - NUMEL))
-    return [case for case in copies if (case.suite, case["numel"]) == (copies[0].suite, str(sizes[0]))] if copies else []
+    """Return the cases that the chart shows first: all copies, or else conversions, at the size nearest to `NUMEL` where any has changed.
+
+    A chart with a labelled change shows what the page is about.
+    """
+    copies = [case for case in cases if case.suite == suite_of("copy", machine.device)]
+    by_size: dict[str, list[Case]] = {}
+    for case in copies or cases:
+        by_size.setdefault(case["numel"], []).append(case)
+    changed = [numel for numel, row in by_size.items() if any(machine.history[case].steps for case in row)]
+    nearest = min(changed or by_size, key=lambda numel: abs(log2(int(numel) / NUMEL)), default="")
+    return by_size.get(nearest, [])
 
 
 def _answers(content: Content, machine: Machine, translate: Translate) -> list[DeviceAnswer]:
