@@ -91,7 +91,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     svg.setAttribute("aria-hidden", "true");
     for (const [kind, d, transform] of [["line", "M0 6H30", ""], ["mark", line.shape, "translate(15 6)"]]) {
       const path = document.createElementNS(space, "path");
-      path.setAttribute("class", `${kind} s${line.colour}${line.over ? " old" : ""}`);
+      path.setAttribute("class", `${kind} s${line.colour}${line.over || line.again ? " old" : ""}`);
       path.setAttribute("d", d);
       if (transform) path.setAttribute("transform", transform);
       svg.append(path);

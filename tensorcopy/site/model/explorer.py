@@ -73,7 +73,7 @@ def place_of(machine: Machine, case: Case) -> Place | None:
     if not {"method", "numel"} <= parameters.keys():
         return None
     module, suite = case.suite.split(".")[:2]
-    group = GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)
+    group = module if module in GROUPS.values() else GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)
     return Place(
         group=group,
         method=parameters["method"],
