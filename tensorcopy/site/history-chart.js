@@ -467,7 +467,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const { state, machine } = this;
       const made = this.linesOf(machine, state, "");
       const [kind, name] = state.over.split(/:(.*)/);
-      if (kind === "machine" && tensorHistory.machines.has(name)) made.push(...this.linesOf(tensorHistory.machines.get(name), { ...state, python: "" }, name));
+      if (kind === "machine" && tensorHistory.machines.has(name)) made.push(...this.linesOf(tensorHistory.machines.get(name), { ...state, python: "" }, tensorHistory.machines.get(name).label));
       if (kind === "python") made.push(...this.linesOf(machine, { ...state, python: name }, `Python ${name}`));
       if (kind === "device") made.push(...this.linesOf(machine, { ...state, device: name }, name));
       this.axis = [...new Set(made.flatMap((line) => line.machine.releases))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));

@@ -82,7 +82,7 @@ const tensorHistory = (() => {
   /** One machine's cases. Counts are added when they are loaded. */
   class Machine {
     constructor(data) {
-      Object.assign(this, { name: data.machine, folder: data.folder, releases: data.releases, dates: data.dates, pythons: data.pythons });
+      Object.assign(this, { name: data.machine, label: data.label || data.machine, folder: data.folder, releases: data.releases, dates: data.dates, pythons: data.pythons });
       Object.assign(this, { devices: { ...data.devices }, methods: {}, cases: new Map(), machineChanges: data.machine_changes, loaded: new Set() });
       this.comparisonFolders = data.comparison_folders;
       this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));

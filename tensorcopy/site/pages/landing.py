@@ -73,6 +73,7 @@ def pages(content: Content) -> Iterator[Page]:
         if content.machine:
             values |= {
                 "answers": _answers(content, content.machine, translate),
+                "chart_data": _chart_data(shared["chart_documents"], translate) if shared["chart_documents"] else "",
                 "own_text": _own_text(content.machine, shared["own"], translate),
                 "news": _news(content.machine, translate),
                 "changes": _changes(content, content.machine, translate),
@@ -91,7 +92,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     first = axis[-1 - UPGRADED :][0] if len(axis) > UPGRADED else axis[0], axis[-1]
     return {
         "own": own,
-        "chart_data": _chart_data(content, machine, cases, own) if shown else "",
+        "chart_documents": _chart_documents(content, machine, cases, own) if shown else [],
         "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_numel": shown[0]["numel"] if shown else "",
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
@@ -114,12 +115,18 @@ def _charted(machine: Machine) -> list[Case]:
     return [case for case in machine.history if case.suite in suites and case.device == device]
 
 
-def _chart_data(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> Markup:
-    """Return what the script draws: the history of the shown machine, and of the own one."""
+def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> list[dict[str, Any]]:
+    """Return what the script draws: the history of the shown machine, and that of the own one."""
     documents = [method_history.data(machine, cases, content.comparison_address)]
     if own:
         documents.append(method_history.data(own.machine, _charted(own.machine), content.comparison_address))
-    return explorer.json_text(documents)
+    return documents
+
+
+def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
+    """Return the documents as text, the own machine labelled in the language of the page."""
+    shown, *own = documents
+    return explorer.json_text([shown, *({**document, "label": f"{translate('own_machine')} ({document['machine']})"} for document in own)])
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
@@ -161,9 +168,9 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
     if own is None:
         return Markup("")
     name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.machine.name)
-    text = translate("own_fastest", machine=name, numel=count(own.numel), code=code_markup(own.code), time=duration(own.time))
     ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=machine.name) if own.ratio else ""
-    return text + translate("and") + ratio if ratio else text
+    code, time = code_markup(own.code), duration(own.time)
+    return translate("own_fastest", machine=name, numel=count(own.numel), code=code, time=time, ratio=ratio)
 
 
 def _news(machine: Machine, translate: Translate) -> Markup:
