@@ -85,7 +85,7 @@ def test_the_chart_is_on_the_first_screen(landing):
             assert plot["width"] > width / 2
             assert plot["height"] > 250
             assert plot["y"] + plot["height"] <= height, (language, width)
-            answer = page.locator(".panel:visible .answer")
+            answer = page.locator(".device:visible .answer")
             assert answer.bounding_box()["y"] < plot["y"]
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.messages == []
@@ -108,7 +108,7 @@ def test_a_button_copies_the_code_of_the_answer(landing):
 def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
     """By pointer and by arrow keys, without scripts too; a device that was not measured has the commands."""
     page = landing(java_script_enabled=with_scripts)
-    shown = page.locator(".panel:visible")
+    shown = page.locator(".device:visible")
     assert "x.detach().clone()" in shown.inner_text()
     page.get_by_role("radio", name="cpu", exact=True).focus()
     page.keyboard.press("ArrowRight")
@@ -160,4 +160,4 @@ def test_the_own_machine_is_beside_the_shipped_history(landing):
     assert "× 1.00 of the shown machine xeon-2core" in page.locator(".own").inner_text()
     readings = page.locator(".hc-over").all_inner_texts()
     assert len(readings) == 5
-    assert all("Your machine (laptop)" in text for text in readings)
+    assert all(text.strip().startswith("Your machine") for text in readings)

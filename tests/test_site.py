@@ -153,7 +153,7 @@ def test_the_landing_page_answers_for_the_newest_release(shipped):
     assert "torch 2.15.0 on Intel(R) Xeon(R) Processor, 20" in page
     assert "since 2.14.1" in page.lower()
     for device in ("cuda", "mps", "xpu"):
-        panel = re.search(rf'<div class="panel" data-device="{device}">(.*?)</div>', page, re.DOTALL)[1]
+        panel = re.search(rf'<div class="device" data-device="{device}">(.*?)</div>', page, re.DOTALL)[1]
         assert f"Not measured on {device} yet" in panel
         commands = re.search(r"<pre[^>]*>(.*?)</pre>", panel, re.DOTALL)[1].splitlines()
         assert commands[0].startswith("git clone https://")

@@ -19,7 +19,7 @@ async function copyText(text) {
 function addCopyButton(element, labels) {
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "copy";
+  button.className = "copy-code";
   button.textContent = labels.copy;
   button.setAttribute("aria-label", `${labels.copy}: ${element.textContent}`);
   button.addEventListener("click", async () => {

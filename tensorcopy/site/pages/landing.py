@@ -126,7 +126,7 @@ def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
     """Return the documents as text, the own machine labelled in the language of the page."""
     shown, *own = documents
-    return explorer.json_text([shown, *({**document, "label": f"{translate('own_machine')} ({document['machine']})"} for document in own)])
+    return explorer.json_text([shown, *({**document, "label": translate("own_machine")} for document in own)])
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
