@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -20,15 +19,14 @@ from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, filters, pages
+from tensorcopy.site import addresses, assets, filters, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import translator
 
-HERE = Path(__file__).parent
-ASSETS = ("tensorcopy.css", "tensorcopy.js")
+ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
 NAVIGATION = (
     ("choose", addresses.CHOOSER),
@@ -66,8 +64,7 @@ def write(
     card : of `accuracy_report`
     docs : Markdown by file name, as in `Content`
     """
-    for name in ASSETS:
-        shutil.copyfile(HERE / name, directory / name)
+    assets.write(directory)
     created: set[Path] = set()
     for address, text in files(content(results, card, docs, confirmations)):
         path = directory / address
