@@ -148,6 +148,19 @@ def test_this_interpreters_own_torch_can_be_measured(checkout, measured):
     assert "torch 1.9.0 cannot be measured here" in refused.stdout
 
 
+def test_an_interpreter_without_this_package_can_be_measured(checkout, measured):
+    """It has torch, but neither tensorcopy nor the program's asv."""
+    (python,) = (checkout.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
+    options = ("--passes", "1", "--bench", "floors.Control", "--machine", "container", "--no-confirm")
+    done = checkout.run("tensorcopy", "measure", "--interpreter", str(python), *options, PYTHONPATH="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (checkout.root / "results" / "container").glob(f"{OLDEST.sha[:8]}-py3.9-*-interpreter.json")
+    document = json.loads(path.read_text())
+    assert document["ledger"]["torch_sha"] == OLDEST.sha
+    assert len(document["passes"]) == 1
+    shutil.rmtree(path.parent)
+
+
 def test_a_wrong_sha_in_the_table_is_refused(checkout, measured):
     """The error has both SHAs and what to do next; nothing is stored."""
     table = checkout.root / "tensorcopy" / "releases.toml"

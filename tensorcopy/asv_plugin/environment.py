@@ -24,6 +24,7 @@ from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
@@ -70,7 +71,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Return the environment variables of a process in this environment.
 
-        PYTHONPATH is removed: it would mix asv's packages with the release's.
+        Search paths are removed: they would mix asv's packages with the release's.
         """
         variables = {
             **environments.STEADY,
@@ -81,8 +82,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
             JOURNAL: str(self._journal),
             COMMIT: (self._commit or "-")[:8],
         }
-        variables.pop("PYTHONPATH", None)
-        return variables
+        return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
@@ -200,8 +200,9 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         self._use(self._release, self._installed, conf)
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
-        """Add this checkout and asv_runner to PYTHONPATH, instead of installing them."""
-        return {**super()._variables(from_asv), "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(self._runner_folder())])}
+        """Add this checkout and asv_runner to Python's search path, instead of installing them."""
+        path = interpreters.search_path([CHECKOUT, self._runner_folder()], self._installed.python)
+        return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
 
     def _runner_folder(self) -> Path:
         """Return a folder that holds only a link to asv_runner, which is pure Python."""

@@ -62,7 +62,7 @@ def run_probe(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env={**inherited, **operations.variables(), "PYTHONPATH": _path(folder, python)},
+            env={**inherited, **operations.variables(), "PYTHONPATH": search_path([folder], python)},
             cwd=folder,
         ) as process,
     ):
@@ -118,10 +118,10 @@ def _package() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _path(folder: Path, python: Path) -> str:
-    """Return a PYTHONPATH with this package.
+def search_path(folders: Sequence[Path], python: Path) -> str:
+    """Return a PYTHONPATH with these folders.
 
     The caller's PYTHONPATH is kept for the running Python only; it does not fit another one.
     """
     callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
-    return os.pathsep.join(filter(None, [str(folder), callers]))
+    return os.pathsep.join(filter(None, [*map(str, folders), callers]))
