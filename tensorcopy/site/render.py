@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
@@ -20,33 +21,20 @@ from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, filters, pages
+from tensorcopy.site import addresses, filters, navigation, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.translate import translator
+from tensorcopy.site.translate import LANGUAGES, translator
+from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 
 HERE = Path(__file__).parent
-ASSETS = ("tensorcopy.css", "tensorcopy.js")
+ASSETS = ("tensorcopy.css", "tensorcopy.js", "icon.svg")
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
-NAVIGATION = (
-    ("choose", addresses.CHOOSER),
-    ("history", addresses.HISTORIES),
-    ("compare", addresses.COMPARISONS),
-    ("sizes", addresses.SIZES),
-    ("semantics", addresses.SEMANTICS),
-    ("memory", addresses.MEMORY),
-    ("machines", addresses.MACHINES),
-    ("accuracy_report", addresses.ACCURACY),
-    ("docs", addresses.DOCS),
-    ("glossary", addresses.GLOSSARY),
-    ("data", addresses.DATA),
-    ("explorer", addresses.EXPLORER),
-)  # names of texts in words.toml
-TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
+    "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
     "glossary": "# Glossary\n",
     "glossary.ja": "# 用語集\n",
 }  # the navigation links to them
@@ -60,6 +48,7 @@ def write(
     docs: Mapping[str, str],
     directory: Path,
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
+    web: WebAddresses = NOWHERE,
 ) -> None:
     """Write pages, data files, stylesheet and script into `directory`, which exists.
 
@@ -69,7 +58,7 @@ def write(
     for name in ASSETS:
         shutil.copyfile(HERE / name, directory / name)
     created: set[Path] = set()
-    for address, text in files(content(results, card, docs, confirmations)):
+    for address, text in files(replace(content(results, card, docs, confirmations), web=web)):
         path = directory / address
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,8 +90,9 @@ def files(content: Content) -> Iterator[tuple[str, str]]:
 def _page(templates: Environment, page: Page) -> str:
     def localized(address: str) -> str:
         """Return the address in the page's language, for pages that are translated."""
-        return addresses.translated(address, page.language) if address in TRANSLATED else address
+        return addresses.translated(address, page.language) if address in translated[page.language] else address
 
+    translated: Mapping[str, Container[str]] = templates.globals["translated"]  # type: ignore[assignment]
     link = partial(addresses.relative, page.address)
     return templates.get_template(page.template).render(
         page.values,
@@ -112,7 +102,9 @@ def _page(templates: Environment, page: Page) -> str:
         localized=localized,
         t=translator(page.language),
         language=page.language,
+        description=page.description,
         languages={language: link(address) for language, address in page.languages.items()},
+        landings={language: link(addresses.translated(addresses.LANDING, language)) for language in LANGUAGES},
     )
 
 
@@ -144,7 +136,11 @@ def _templates(content: Content) -> Environment:
         day=content.day,
         methods=content.methods,
         version=__version__,
-        navigation=NAVIGATION,
+        navigation={language: navigation.in_language(content.docs, language) for language in LANGUAGES},
+        translated={language: navigation.translated(content.docs, language) for language in LANGUAGES},
+        marker=navigation.marker,
+        web=content.web,
+        clone_address=content.web.source or UNKNOWN_SOURCE,
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,
         method_address=addresses.of_method,
