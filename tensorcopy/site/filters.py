@@ -8,7 +8,7 @@ from tensorcopy.analysis.verdict import Change
 from tensorcopy.report.units import count
 from tensorcopy.results.load import Case
 
-SHORT_NAME = 2  # characters
+SHORT_NAME = 5  # characters: "x", "np", "torch"
 NARROW_SPACE = "\u202f"  # does not break
 
 
@@ -25,7 +25,7 @@ def code_markup(code: str) -> Markup:
 
 
 def breakable(code: str) -> Markup:
-    """Allow line breaks before each call, but never after a name as short as `x`."""
+    """Allow line breaks before each call, but never after a name as short as `x` or `torch`."""
     head, *calls = code.split(".")
     if calls and len(head) <= SHORT_NAME:
         head, *calls = f"{head}.{calls[0]}", *calls[1:]
