@@ -22,6 +22,7 @@ from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, navigation, pages
+from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
@@ -58,7 +59,10 @@ def write(
     for name in ASSETS:
         shutil.copyfile(HERE / name, directory / name)
     created: set[Path] = set()
-    for address, text in files(replace(content(results, card, docs, confirmations), web=web)):
+    shown = replace(content(results, card, docs, confirmations), web=web)
+    if shown.web.site and shown.machine:
+        (directory / social_image.name()).write_bytes(social_image.picture(shown.machine))
+    for address, text in files(shown):
         path = directory / address
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,6 +144,7 @@ def _templates(content: Content) -> Environment:
         translated={language: navigation.translated(content.docs, language) for language in LANGUAGES},
         marker=navigation.marker,
         web=content.web,
+        social_image=content.web.absolute(social_image.name()) if content.machine else "",
         clone_address=content.web.source or UNKNOWN_SOURCE,
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,

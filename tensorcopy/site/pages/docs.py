@@ -166,7 +166,11 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
 
 
 def _code(text: str) -> str:
-    return f"<code>{filters.breakable(text) if '(' in text else escape(text)}</code>"
+    """Return code that breaks between calls and between words, but not after the hyphen of an option."""
+    if "(" in text:
+        return f"<code>{filters.breakable(text)}</code>"
+    words = (f'<span class="name">{escape(word)}</span>' if "-" in word else escape(word) for word in text.split(" "))
+    return f"<code>{' '.join(words)}</code>"
 
 
 def _image(token: Token, drawings: Mapping[str, str]) -> str:

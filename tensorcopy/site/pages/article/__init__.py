@@ -51,9 +51,17 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "conclusion": lambda sweep: sweeps.conclusion(sweep, translate),
         "codes": lambda sweep: [machine.code(method) for method in sweep.methods],
         "has_guide": "guide" in content.docs,
+        "about": _about(content, language),
         "waste": memory.answer(machine, translate),
         "memory": memory.rows(results, translate),
     }
+
+
+def _about(content: Content, language: str) -> str:
+    """Return the anchor of the glossary's section about the article; "" for a glossary without one."""
+    heading = str(translator(language)("article_heading"))
+    name = "glossary" if language == "en" else f"glossary.{language}"
+    return f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(name, "") else ""
 
 
 def _csv_address() -> str:

@@ -91,7 +91,7 @@ def of_machine(machine: Machine, group: str) -> list[Sweep]:
     sweeps.sort(key=lambda sweep: Version(sweep.release))
     own = [sweep for sweep in sweeps if sweep.own_grid]
     old = [sweep for sweep in sweeps if sweep.release.startswith(f"{ARTICLE_TORCH}.")]
-    oldest = next((sweep for sweep in old if sweep.own_grid), (old or own or sweeps)[0])
+    oldest = next((sweep for sweep in old if sweep.own_grid), (old or sweeps)[0])
     newest = (own or sweeps)[-1]
     return [newest] if newest.release == oldest.release else [newest, oldest]
 
