@@ -38,6 +38,8 @@ KINDS = [
     "compare/xeon-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
     "sizes/index.html",
     "sizes/xeon-2core/py3.11-cuda/2.15.0.html",
+    "article.html",
+    "ja/article.html",
     "methods/asarray_copy.html",
     "semantics.html",
     "memory.html",
