@@ -343,9 +343,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const fragment = this.mode === "explorer" ? location.hash : this.host.dataset.explorer.split("#")[1] || "";
       const asked = tensorHistory.parsed(fragment);
       if (!asked && this.state) return; // an anchor of the page, such as #content
-      const state = asked || { ...STATE, group: this.machine.values("group").includes("copies") ? "copies" : this.machine.values("group")[0] };
+      const state = asked || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
       this.needed(state).then((complete) => complete && this.show(state));
+    }
+
+    firstGroup() {
+      return this.machine.values("group").sort((a, b) => order(a) - order(b))[0];
     }
 
     /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
@@ -382,6 +386,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     checked(state) {
       const known = (value) => (this.machine.releases.includes(value) || (this.axis || []).includes(value) ? value : "");
       const cleaned = { ...state, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
+      if (!this.machine.values("group").includes(state.group)) cleaned.group = this.firstGroup();
       if (!this.machine.pythons.includes(state.python)) cleaned.python = "";
       if (state.scale !== "linear") cleaned.scale = "log";
       if (![...TIME_UNITS, ...this.countUnits()].includes(state.unit)) cleaned.unit = "time";
