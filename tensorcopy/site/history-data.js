@@ -1,6 +1,6 @@
 /* The data of the history chart: cases by place, the state in the address, values in a unit. Draws nothing.
 
-The state of the explorer is in the fragment of its address; what is left out has its default:
+The state of the explorer is in the fragment of its address (docs/reading.md); what is left out has its default:
 
   group=copies                        or conversions, primitives, alternatives, own
   method=clone_detach,detach_clone    all methods of the group by default
