@@ -31,6 +31,9 @@ SHOWN = {
 }
 
 
+SCRIPTS = {*assets.SCRIPTS, assets.UPLOT, "times.js"}
+
+
 @pytest.fixture(scope="module")
 def shipped(shipped_results) -> dict[str, str]:
     """Return every page and file of some of the shipped results, by address."""
@@ -68,13 +71,8 @@ class Tags(HTMLParser):
 def foreign_scripts(page: Tags) -> list[dict[str, str | None]]:
     """Return the attributes of every script of a page that is neither one of the site's files nor a block of data."""
     data = {"type": "application/json"}.items()
-    names = {*render.ASSETS, "times.js", "counts.js"}
-    scripts = [attributes for tag, attributes in page.tags if tag == "script"]
-    return [
-        attributes
-        for attributes in scripts
-        if not data <= attributes.items() and PurePosixPath(attributes.get("src") or "").name not in names
-    ]
+    scripts = [attributes for tag, attributes in page.tags if tag == "script" and not data <= attributes.items()]
+    return [attributes for attributes in scripts if PurePosixPath(attributes.get("src") or "").name not in SCRIPTS]
 
 
 def html(site: dict[str, str]) -> dict[str, Tags]:

@@ -114,6 +114,11 @@ def data(address: str, ending: str) -> str:
     return f"{address.removesuffix('.html')}.{ending}"
 
 
+def of_machine_data(machine: str, ending: str) -> str:
+    """Return the address of a machine's data file, "csv" or "json"."""
+    return f"data/{slug(machine)}.{ending}"
+
+
 def relative(source: str, target: str) -> str:
     """Return the relative link from the page at `source` to `target`."""
     source_folders, target_folders = source.split("/")[:-1], target.split("/")[:-1]
