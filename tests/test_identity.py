@@ -206,18 +206,29 @@ def test_the_machine_page_shows_the_hardware(tmp_path):
     """Of a machine that recorded none, honestly nothing."""
     write(tmp_path, RELEASES[0], ["", ""])
     write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
-    page = dict(render.files(render.content(load.load_results(tmp_path).results)))["machines.html"]
+    site = dict(render.files(render.content(load.load_results(tmp_path).results)))
     rows = {
-        re.sub("<[^>]*>", "", name): re.findall(r"<td[^>]*>(.*?)</td>", values)
-        for name, values in re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", page)
+        name: dict(re.findall(r'<tr><th scope="row">(.*?)</th><td class="w">(.*?)</td>', site[f"machines/{name}.html"]))
+        for name in ("box", "other")
     }
-    by_machine = dict(zip(re.findall(r'<th scope="col" class="w">(box|other)</th>', page), rows["identity of the hardware"]))
-    assert by_machine == {"box": "unknown", "other": FIRST}
-    assert sorted(rows["family, model, stepping"]) == ["", "6, 167, 1"]
-    assert sorted(rows["caches"]) == ["", "L1 Data 48K, L2 Unified 2048K"]
-    assert sorted(rows["instruction sets"]) == ["", "avx2, fma"]
-    assert sorted(rows["memory"]) == ["", "23.5 GiB"]
-    assert sorted(rows["hypervisor"]) == ["", "none"]
+    assert [rows[name]["identity of the hardware"] for name in ("box", "other")] == ["unknown", FIRST]
+    assert rows["other"]["family, model, stepping"] == "6, 167, 1"
+    assert rows["other"]["caches"] == "L1 Data 48K, L2 Unified 2048K"
+    assert rows["other"]["instruction sets"] == "avx2, fma"
+    assert rows["other"]["memory"] == "23.5 GiB"
+    assert rows["other"]["hypervisor"] == "none"
+    assert not {"family, model, stepping", "caches", "memory"} & rows["box"].keys()
+
+
+def test_every_machine_is_listed_with_its_page(tmp_path):
+    """The list has a row for each, which links to its environment, its history and its data."""
+    write(tmp_path, RELEASES[0], ["", ""])
+    write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
+    page = dict(render.files(render.content(load.load_results(tmp_path).results)))["machines.html"]
+    for name in ("box", "other"):
+        (row,) = re.findall(rf'<tr id="{name}">.*?</tr>', page)
+        for address in (f"machines/{name}.html", f"history/{name}/index.html", f"data/{name}.csv"):
+            assert f'href="{address}"' in row
 
 
 def test_this_host_has_an_identity():

@@ -11,7 +11,6 @@ from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.machine import machines
-from tensorcopy.site.model.summary import by_method, summary
 from tests.conftest import NEW, OLD, measured
 
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
@@ -82,14 +81,3 @@ def test_a_gap_is_marked_and_a_point_links_to_its_comparison():
     svg = charts.of_case(machine, case, lambda before, after: f"{before.sha[0]}-{after.sha[0]}.html")
     assert svg.count("not measured") == 1
     assert 'href="b-c.html"' in svg
-
-
-def test_several_changes_have_one_summary():
-    """It is slower if any case is slower, with the largest ratio."""
-    results = [measured(OLD, {("a", 16): 1e-6, ("a", 128): 1e-6}), measured(NEW, {("a", 16): 1.5e-6, ("a", 128): 1e-6})]
-    (machine,) = machines(results, RELEASES)
-    method_summary = by_method(machine.series[0].latest)["a", "cpu"]
-    assert method_summary.verdict.value == "slower"
-    assert method_summary.ratio == pytest.approx(1.5, rel=0.01)
-    assert method_summary.cases == 2
-    assert summary([]) is None

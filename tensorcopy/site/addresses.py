@@ -36,6 +36,7 @@ DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
 
 MAX_SLUG = 60  # characters
+BESIDE_PEAK = ("track_allocated", "track_allocations")
 
 
 def translated(address: str, language: str) -> str:
@@ -59,9 +60,28 @@ def of_method(method: str) -> str:
 
 
 def of_case(machine: str, case: Case) -> str:
-    """Return the address of a case's history on one machine."""
-    suite = case.suite.rpartition(".")[0] or case.suite
+    """Return the address of a case's history on one machine.
+
+    A suite of memory counts three quantities of a case; the peak has the address without the quantity's name.
+    """
+    suite, _, function = case.suite.rpartition(".")
+    suite = case.suite if not suite or function in BESIDE_PEAK else suite
     return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
+
+
+def of_explorer(machine: str) -> str:
+    """Return the address of the history explorer of one machine."""
+    return f"history/{slug(machine)}/index.html"
+
+
+def of_history_data(machine: str, quantity: str) -> str:
+    """Return the address of the script with a machine's whole history: its "times" or its "counts"."""
+    return f"history/{slug(machine)}/{quantity}.js"
+
+
+def of_machine(name: str) -> str:
+    """Return the address of a machine's page."""
+    return f"machines/{slug(name)}.html"
 
 
 def of_sizes(result: Result) -> str:
@@ -94,6 +114,11 @@ def of_request(request: CopyRequest, numel: int) -> str:
 def data(address: str, ending: str) -> str:
     """Return the address of the data file beside a page."""
     return f"{address.removesuffix('.html')}.{ending}"
+
+
+def of_machine_data(machine: str, ending: str) -> str:
+    """Return the address of a machine's data file, "csv" or "json"."""
+    return f"data/{slug(machine)}.{ending}"
 
 
 def relative(source: str, target: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -21,7 +20,7 @@ from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, filters, navigation, pages
+from tensorcopy.site import addresses, assets, filters, navigation, pages
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
@@ -30,8 +29,7 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 
-HERE = Path(__file__).parent
-ASSETS = ("tensorcopy.css", "tensorcopy.js", "icon.svg")
+ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
@@ -56,8 +54,7 @@ def write(
     card : of `accuracy_report`
     docs : Markdown by file name, as in `Content`
     """
-    for name in ASSETS:
-        shutil.copyfile(HERE / name, directory / name)
+    assets.write(directory)
     created: set[Path] = set()
     shown = replace(content(results, card, docs, confirmations), web=web)
     if shown.web.site and shown.machine:

@@ -50,8 +50,11 @@ class Content:
 
     @property
     def machine(self) -> Machine | None:
-        """The machine of the landing page and the chooser: the one that measured last."""
-        return self.machines[0] if self.machines else None
+        """The machine of the landing page and the chooser: the one with the longest history, or of several the one that measured last.
+
+        A machine that has measured one release must not replace a history.
+        """
+        return max(self.machines, key=lambda machine: len({result.sha for result in machine.results}), default=None)
 
     @property
     def series(self) -> list[Series]:

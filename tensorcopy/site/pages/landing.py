@@ -1,49 +1,61 @@
-"""The landing page: what to use, what changed, what is fastest, how reliable."""
+"""The landing page: what to use, the history of its time, what an upgrade changes, and how reliable this is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import groupby
+from math import log2
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.analysis.groups import ReleaseChange
+from tensorcopy.analysis.recommend import suite_of
 from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.verdict import Verdict
-from tensorcopy.report.units import count
+from tensorcopy.report.i18n import texts
+from tensorcopy.report.units import count, duration
+from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
-from tensorcopy.site.filters import code_markup, percent
+from tensorcopy.site.charts import method_history
+from tensorcopy.site.charts.method_grid import method_grids
+from tensorcopy.site.charts.sparkline import whole_percent
+from tensorcopy.site.filters import code_markup
+from tensorcopy.site.model import explorer
 from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.costs import CostTable
+from tensorcopy.site.model.costs import GROUPS
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.model.summary import Summary, by_method
+from tensorcopy.site.model.own_machine import NUMEL, OwnMachine, own_machine
+from tensorcopy.site.model.upgrades import Upgrade, releases, upgrades
 from tensorcopy.site.page import Page
 from tensorcopy.site.translate import LANGUAGES, Translate, translator
+from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
 SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
+UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
+INSTRUCTIONS = "instructions"  # the exact count that the chart can show
+METHOD_GROUPS = ("copies", "conversions", "alternatives")  # of the changes that are shown, in this order
 
 
 @dataclass(frozen=True)
-class NewestComparison:
-    """The newest release against the one before, by method and device.
+class DeviceAnswer:
+    """What to use on a device, in the language of the page.
 
-    rows : a method with its summary on each device; None where it was not measured
+    answer, source : the sentence, and where it was measured; "" for a device that was not measured
     """
 
-    before: str
-    after: str
-    devices: list[str]
-    rows: list[tuple[str, list[Summary | None]]]
-    address: str
+    device: str
+    answer: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
 class RecentChange:
-    """A change of the first series, in the language of the page."""
+    """A change, in the language of the page."""
 
     date: str
     release: str
@@ -54,33 +66,112 @@ class RecentChange:
 def pages(content: Content) -> Iterator[Page]:
     """Yield the landing page in every language."""
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
+    shared = _shared(content, content.machine) if content.machine else {}
     for language, address in languages.items():
         translate = translator(language)
-        values: dict[str, Any] = {"machine": content.machine, "machines": content.machines}
+        values: dict[str, Any] = {"machine": content.machine, "machines": content.machines, **shared}
         if content.machine:
             values |= {
-                "answer": _answer(content.machine, translate),
+                "answers": _answers(content, content.machine, translate),
+                "chart_data": _chart_data(shared["chart_documents"], translate) if shared["chart_documents"] else "",
+                "own_text": _own_text(content.machine, shared["own"], translate),
                 "news": _news(content.machine, translate),
-                "newest": _newest(content.machine.series[0]),
                 "changes": _changes(content, content.machine, translate),
                 "tiles": _tiles(content, content.machine, translate),
                 "card_note": _card_note(content, translate),
-                "codes": partial(_codes, content.machine, translate("and")),
+                "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], address, language)),
             }
         yield Page(address, "landing.html", str(translate("question")), values, language, languages)
 
 
-def _answer(machine: Machine, translate: Translate) -> Markup:
-    """Return which copy and which conversion to use, as a sentence.
+def _shared(content: Content, machine: Machine) -> dict[str, Any]:
+    """Return the values that do not depend on the language."""
+    axis, own = releases(machine), own_machine(content)
+    cases, every = _charted(machine), upgrades(content, machine)
+    shown = _shown(machine, cases)
+    first = axis[-1 - UPGRADED :][0] if len(axis) > UPGRADED else axis[0], axis[-1]
+    return {
+        "own": own,
+        "chart_documents": _chart_documents(content, machine, cases, own) if shown else [],
+        "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
+        "chart_numel": shown[0]["numel"] if shown else "",
+        "chart_codes": [machine.code(case["method"], case.device) for case in shown],
+        "counted": (INSTRUCTIONS,) if machine.counts_instructions else (),
+        "csv": f"data/{addresses.slug(machine.name)}.csv",
+        "explorer": explorer.link(machine, *shown),
+        "own_explorer": explorer.link(own.machine) if own else "",
+        "upgrades": every,
+        "to_newest": [upgrade for upgrade in every if upgrade.after == axis[-1]][::-1],
+        "first_upgrade": next((upgrade for upgrade in every if (upgrade.before, upgrade.after) == first), None),
+        "grids": method_grids(machine, axis),
+    }
 
-    It is empty when no copy was measured.
+
+def _charted(machine: Machine) -> list[Case]:
+    """Return the cases of the chart: copies and conversions of each size without grad, on one device.
+
+    Those with grad are loaded when they are chosen, so that the page stays small.
     """
-    device = machine.device
+    suites = {suite_of(group, machine.device) for group in GROUPS}
+    return [case for case in machine.history if case.suite in suites and case.device == machine.device]
+
+
+def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> list[dict[str, Any]]:
+    """Return what the script draws: the history of the shown machine, and that of the own one."""
+    documents = [method_history.data(machine, cases, content.comparison_address)]
+    if own:
+        documents.append(method_history.data(own.machine, _charted(own.machine), content.comparison_address))
+    return documents
+
+
+def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
+    """Return the documents as text, the own machine labelled in the language of the page."""
+    shown, *own = documents
+    return explorer.json_text([shown, *({**document, "label": translate("own_machine")} for document in own)])
+
+
+def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that the chart shows first: all copies, or else conversions, at the size nearest to `NUMEL` where any has changed.
+
+    A chart with a labelled change shows what the page is about.
+    """
+    copies = [case for case in cases if case.suite == suite_of("copy", machine.device)]
+    by_size: dict[str, list[Case]] = {}
+    for case in copies or cases:
+        by_size.setdefault(case["numel"], []).append(case)
+    changed = [numel for numel, row in by_size.items() if any(machine.history[case].steps for case in row)]
+    nearest = min(changed or by_size, key=lambda numel: abs(log2(int(numel) / NUMEL)), default="")
+    return by_size.get(nearest, [])
+
+
+def _answers(content: Content, machine: Machine, translate: Translate) -> list[DeviceAnswer]:
+    """Return the answer for every device, from the first machine that has it; the shown machine comes first."""
+    machines = [machine, *(other for other in content.machines if other is not machine)]
+    answers = []
+    for device in DEVICES:
+        measured = next((other for other in machines if any(table.device == device for table in other.costs)), None)
+        answers.append(_answer(measured, device, translate) if measured else DeviceAnswer(device))
+    return answers
+
+
+def _answer(machine: Machine, device: str, translate: Translate) -> DeviceAnswer:
+    """Return which copy and which conversion to use on a device of a machine."""
     codes = {table.group: code_markup(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
-    if not codes.get("copy"):
+    if "copy" not in codes:
+        return DeviceAnswer(device)
+    day = str(machine.provenance["started"])[:10]
+    source = translate("answer_source", torch=machine.newest.version, hardware=machine.hardware(device), day=day)
+    return DeviceAnswer(device, translate("answer" if "conversion" in codes else "answer_copy", **codes), source)
+
+
+def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
+    """Return the fastest copy on the machine that measured last, beside the shown machine's; "" where they are the same."""
+    if own is None:
         return Markup("")
-    name = "answer" if "conversion" in codes else "answer_copy"
-    return translate(name, torch=machine.newest.version, hardware=machine.hardware(device), **codes)
+    name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.machine.name)
+    ratio = translate("own_ratio", ratio=f"{own.ratio:.2f}", shown=machine.name) if own.ratio else ""
+    code, time = code_markup(own.code), duration(own.time)
+    return translate("own_fastest", machine=name, numel=count(own.numel), code=code, time=time, ratio=ratio)
 
 
 def _news(machine: Machine, translate: Translate) -> Markup:
@@ -94,48 +185,63 @@ def _news(machine: Machine, translate: Translate) -> Markup:
     return translate("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
 
 
-def _newest(series: Series) -> NewestComparison | None:
-    """Return the comparison of the newest two releases; None for a single release.
+def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[str, Any]:
+    """Return every upgrade for the script: its numbers in order of both releases, and the link to its comparison, if any."""
+    versions = list(dict.fromkeys(version for upgrade in every for version in (upgrade.before, upgrade.after)))
+    names = ("upgrade_copies", "upgrade_conversions", "evidence", "upgrade_counted", "upgrade_from", "upgrade_to")
+    return {
+        "releases": versions,
+        "pairs": [_pair(upgrade, page) for upgrade in every],
+        "texts": {name: texts()[name][language] for name in names},
+    }
 
-    Primitives and alternatives are omitted.
-    """
-    if series.latest is None or series.previous is None:
-        return None
-    summaries = by_method(series.latest)
-    shown = {dict(case.parameters).get("method") for case in series.latest.changes if case.suite.startswith(("copies.", "conversions."))}
-    devices = list(dict.fromkeys(device for _, device in summaries))
-    methods = [method for method in dict.fromkeys(method for method, _ in summaries) if method in shown]
-    return NewestComparison(
-        before=series.releases[-2].version,
-        after=series.releases[-1].version,
-        devices=devices,
-        rows=[(method, [summaries.get((method, device)) for device in devices]) for method in methods],
-        address=addresses.of_comparison(series.previous, series.newest),
-    )
+
+def _pair(upgrade: Upgrade, page: str) -> list[Any]:
+    numbers = [number for tally in (upgrade.copies, upgrade.conversions) for number in (tally.slower, tally.faster, tally.cases)]
+    return [*numbers, addresses.relative(page, upgrade.address)] if upgrade.address else numbers
 
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
-    """Return recent confirmed changes that the machine does not explain."""
+    """Return recent confirmed changes that the machine does not explain, copies and conversions of a release first."""
     changes = [change for change in machine_changes(content, machine) if change.confirmed and not change.machine_changes]
+    shown: list[MachineChange] = []
+    for _, group in groupby(changes, key=lambda change: change.release):
+        of_methods = [change for change in group if change.change.group.module in METHOD_GROUPS]
+        shown += sorted(of_methods, key=lambda change: METHOD_GROUPS.index(change.change.group.module))
     return [
-        RecentChange(change.date, change.release, change.comparison_address, _change_text(change, translate))
-        for change in changes[:RECENT_CHANGES]
+        RecentChange(change.date, change.release, change.comparison_address, _change_text(machine, change, translate))
+        for change in shown[:RECENT_CHANGES]
     ]
 
 
-def _change_text(machine_change: MachineChange, translate: Translate) -> Markup:
+def _change_text(machine: Machine, machine_change: MachineChange, translate: Translate) -> Markup:
     change = machine_change.change
     device = "" if change.group.device == "cpu" else f" ({change.group.device})"
-    kind = translate(
-        "cases_small" if change.group.small else "cases_large", group=f"{change.group.module}{device}", numel=count(DISPATCHER)
-    )
+    name = translate(f"kind_{change.group.module}") + device
+    kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
+    methods = translate("and").join(_method_text(code, ratios, translate) for code, ratios in _ratios_by_method(machine, change).items())
+    form = f"changed_{change.verdict}"
     if change.as_group:
-        return translate(f"group_{change.verdict}", kind=kind, ratio=percent(change.ratio))
-    return translate(f"changed_{change.verdict}", changed=len(change.cases), cases=change.of, kind=kind, ratio=percent(change.ratio))
+        form = f"group_{change.verdict}" if methods else f"group_only_{change.verdict}"
+    return translate(form, kind=kind, ratio=whole_percent(change.ratio), methods=methods)
+
+
+def _ratios_by_method(machine: Machine, change: ReleaseChange) -> dict[str, list[float]]:
+    """Return the changes of each method's cases, by the method's code; the largest change comes first."""
+    by_method: dict[str, list[float]] = {}
+    for case in change.cases:
+        code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
+        by_method.setdefault(code, []).append(change.steps[case].ratio)
+    return by_method
+
+
+def _method_text(code: str, ratios: Sequence[float], translate: Translate) -> Markup:
+    name = "method_changed" if len(ratios) > 1 else "method_changed_once"
+    return translate(name, code=code_markup(code), ratio=whole_percent(median(ratios)), cases=len(ratios))
 
 
 def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
-    """Return the figures about freshness and reliability, each with its name."""
+    """Return the figures about freshness and reliability, each with its name; shares are exact fractions."""
     fewest, most = machine.passes_of(machine.result)
     tiles: list[tuple[Markup, object]] = [
         (translate("measured"), str(machine.provenance["started"])[:10]),
@@ -143,12 +249,11 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
         (translate("passes"), fewest if fewest == most else f"{fewest}–{most}"),
     ]
     for row in (content.card or {}).get("two_sides", ()):
+        total = f"{row['comparisons']:,}"
         if not row["change"]:
-            alarms = translate("part_of", part=row["slower"] + row["faster"], total=f"{row['comparisons']:,}")
-            tiles.append((translate("false_alarms"), alarms))
+            tiles.append((translate("false_alarms"), translate("part_of", part=row["slower"] + row["faster"], total=total)))
         elif row["change"] == SLOWDOWN:
-            share = f"{100 * row['slower'] / row['comparisons']:.0f} %"
-            tiles.append((translate("detected", size=f"{100 * SLOWDOWN:g}"), share))
+            tiles.append((translate("detected", size=f"{100 * SLOWDOWN:g}"), translate("part_of", part=row["slower"], total=total)))
     article = machine.result.article.get("cpu")
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
@@ -158,7 +263,3 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
 def _card_note(content: Content, translate: Translate) -> Markup:
     """Return how the accuracy report's figures were obtained."""
     return translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
-
-
-def _codes(machine: Machine, separator: Markup, table: CostTable, rows: list[int]) -> Markup:
-    return separator.join(code_markup(machine.code(table.methods[row], table.device)) for row in rows)

@@ -1,26 +1,57 @@
-"""The machines: their environments side by side, and their results."""
+"""The machines: a list, and a page for each with its environment and its results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tensorcopy.results.identity import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
 
 
+@dataclass(frozen=True)
+class MachineRow:
+    """A machine in the list.
+
+    releases : how many were measured
+    last : the day of the last measurement
+    """
+
+    machine: Machine
+    address: str
+    explorer: str
+    csv: str
+    releases: int
+    last: str
+
+
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page of machines."""
-    yield Page(addresses.MACHINES, "machines.html", "Machines", {"machines": content.machines, "provenances": _provenances(content)})
+    """Yield the list of machines, and a page for each."""
+    rows = [_row(machine) for machine in content.machines]
+    yield Page(addresses.MACHINES, "machines.html", "Machines", {"rows": rows})
+    for row in rows:
+        values = {"row": row, "machine": row.machine, "provenance": _provenance(row.machine.provenance)}
+        yield Page(row.address, "machine.html", row.machine.name, values)
 
 
-def _provenances(content: Content) -> list[tuple[str, list[str]]]:
-    """Return each field of the provenance with its value on every machine."""
-    by_machine = [_with_hardware(machine.provenance) for machine in content.machines]
-    names = dict.fromkeys(name for provenance in by_machine for name in provenance)
-    return [(name, [_text(provenance.get(name)) for provenance in by_machine]) for name in names]
+def _row(machine: Machine) -> MachineRow:
+    return MachineRow(
+        machine=machine,
+        address=addresses.of_machine(machine.name),
+        explorer=addresses.of_explorer(machine.name),
+        csv=f"data/{addresses.slug(machine.name)}.csv",
+        releases=len({result.sha for result in machine.results}),
+        last=max(str(result.provenance["started"]) for result in machine.results)[:10],
+    )
+
+
+def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return each field of a provenance as text."""
+    return [(name, text) for name, value in _with_hardware(provenance).items() if (text := _text(value))]
 
 
 def _with_hardware(provenance: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""The stylesheets and scripts of the site: our own, and uPlot, which draws the interactive charts.
+
+uPlot comes from the distribution uplot-python, whose Python half is not imported.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+from rjsmin import jsmin
+
+HERE = Path(__file__).parent
+STYLESHEETS = ("tensorcopy.css",)
+ICON = "icon.svg"
+SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-chart.js")
+UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
+NAMES = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
+
+
+def write(directory: Path) -> None:
+    """Write every stylesheet and script, the icon, and the licences of others' code, into `directory`."""
+    for name in (*STYLESHEETS, ICON):
+        shutil.copyfile(HERE / name, directory / name)
+    for name in SCRIPTS:
+        (directory / name).write_text(jsmin((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
+    package = distribution("uplot-python")
+    source = _text(package, "uplot/static/uPlot.iife.js")
+    banner, code = source.split("*/", 1)
+    (directory / UPLOT).write_text(f"{banner}*/\n{jsmin(code)}\n", encoding="utf-8")
+    (directory / UPLOT_CSS).write_text(_text(package, "uplot/static/uPlot.min.css"), encoding="utf-8")
+    (directory / LICENSES).write_text(_uplot_license(banner), encoding="utf-8")
+
+
+def _uplot_license(banner: str) -> str:
+    """Return uPlot's name, version, copyright and terms.
+
+    The banner of its script has the first three. The MIT terms are those of our own licence; the package's is that of its Python half.
+    """
+    version = re.search(r"\(v([\d.]+)\)", banner)
+    copyright_line = re.search(r"Copyright.*", banner)
+    terms = str(distribution("tensorcopy").read_text("licenses/LICENSE")).partition(PERMISSION)
+    name = f"uPlot {version[1] if version else ''}, https://github.com/leeoniya/uPlot\nMIT License"
+    return f"{name}\n\n{copyright_line[0] if copyright_line else ''}\n\n{terms[1]}{terms[2]}"
+
+
+def _text(package: Distribution, name: str) -> str:
+    return Path(str(package.locate_file(name))).read_text(encoding="utf-8")

@@ -1,0 +1,266 @@
+"""The history of many cases as compact data for the interactive chart. Pure.
+
+Suites differ in their parameters; here every case has the same axes (`Place`), so that one set of controls reaches all of them. A case of
+`copies.ByGrad` is a case of `copies.BySize` with grad.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy.analysis.confirmation import Status
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.report.case_history import step_text
+from tensorcopy.report.units import duration
+from tensorcopy.results import baseline, counts
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Timing
+from tensorcopy.site import addresses
+from tensorcopy.site.filters import percent
+from tensorcopy.site.model.history import release_versions
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.result_series import Series
+
+GROUPS = {"copy": "copies", "conversion": "conversions", "primitive": "primitives", "alternative": "alternatives", "own": "own"}
+QUANTITIES = {
+    "memory.Host.track_allocated": "allocated",
+    "memory.Host.track_peak": "peak",
+    "memory.Host.track_allocations": "allocations",
+    "memory.Device.track_allocated": "device_allocated",
+    "memory.Device.track_peak": "device_peak",
+    "memory.Device.track_allocations": "device_allocations",
+    "memory.Counted.track_peak": "cuda_peak",
+}  # of a counted suite; others count instructions
+STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
+FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
+NANO = 1e9
+PER_MILLE = 1000
+EXACT = 1  # per mille: a count that repeats within it is drawn without a range
+ComparisonAddress = Callable[[Result, Result], str]  # "" for two results without a page
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a case is among all cases of a machine; the fields are axes of the explorer.
+
+    quantity : "time", "instructions" or another value of `QUANTITIES`
+    timed : "throughput" or "latency", which differ on devices with a queue
+    """
+
+    group: str
+    method: str
+    numel: int
+    quantity: str = "time"
+    grad: str = "no"
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    device: str = "cpu"
+    threads: int = 1
+    timed: str = "throughput"
+
+
+DEFAULTS = {field.name: field.default for field in fields(Place)}
+
+
+def place_of(machine: Machine, case: Case) -> Place | None:
+    """Return a case's place; None for a case without a method and a size."""
+    parameters = dict(case.parameters)
+    if not {"method", "numel"} <= parameters.keys():
+        return None
+    module, suite = case.suite.split(".")[:2]
+    group = module if module in GROUPS.values() else GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)
+    return Place(
+        group=group,
+        method=parameters["method"],
+        numel=int(parameters["numel"]),
+        quantity="time" if counts.unit_of(case) == counts.SECONDS else QUANTITIES.get(case.suite, "instructions"),
+        grad="yes" if parameters.get("requires_grad") == "True" else "no",
+        dtype=parameters.get("dtype", "float32"),
+        layout=parameters.get("layout", "contiguous"),
+        device="cuda" if module == "memory" and suite == "Counted" else case.device,
+        threads=int(parameters.get("threads", "1")),
+        timed="latency" if suite == "Latency" and group != "conversions" else "throughput",
+    )
+
+
+def link(machine: Machine, *cases: Case, **state: str) -> str:
+    """Return the address of the explorer that shows cases; they differ in their method only.
+
+    state : further values of the fragment, such as `unit="memcpy"` or `base="2.5.1"`; history-chart.js lists them
+    """
+    address = addresses.of_explorer(machine.name)
+    places = [place for case in cases if (place := place_of(machine, case))]
+    if not places:
+        return address
+    first = places[0]
+    axes = {field.name: getattr(first, field.name) for field in fields(Place) if field.name not in ("quantity", "method")}
+    values = {
+        "group": first.group,
+        "method": ",".join(place.method for place in places),
+        **{name: str(value) for name, value in axes.items() if value != DEFAULTS[name]},
+        **({"unit": first.quantity} if first.quantity != "time" else {}),
+        **state,
+    }
+    return f"{address}#{'&'.join(f'{name}={value}' for name, value in values.items())}"
+
+
+def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: ComparisonAddress = lambda before, after: "") -> dict[str, Any]:
+    """Return the history of cases of one machine as JSON-able data.
+
+    Times are in nanoseconds, others are counts. Values start at the release with the index that stands before them. Each case has values as
+    measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis.
+    """
+    all_series = [series for series in machine.series if series.newest.build == machine.series[0].newest.build]
+    versions = release_versions(all_series)
+    position = {version: index for index, version in enumerate(versions)}
+    dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}
+    placed = _placed(machine, cases)
+    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := baseline.case_of(case))))
+    suites = list(dict.fromkeys(case.suite for case in placed))
+    return {
+        "machine": machine.name,
+        "releases": versions,
+        "dates": [dates[version] for version in versions],
+        "pythons": [series.results[0].python for series in all_series],
+        "environments": [series.environment for series in all_series],
+        "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
+        "methods": _methods(machine, placed.values()),
+        "suites": [[suite.rpartition(".")[0], addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
+        "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
+        "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
+        "machine_changes": {str(position[name]): texts for series in all_series for name, texts in series.machine_changes.items()},
+        "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
+        "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
+        "comparison_folders": {series.results[0].python: _comparison_folder(series) for series in all_series},
+        "comparisons": _comparisons(all_series, position, comparison_address),
+    }
+
+
+def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
+    """Return data as compact JSON that may stand in a <script> element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return Markup(text)  # noqa: S704 - nothing in it closes the element
+
+
+def _placed(machine: Machine, cases: Sequence[Case]) -> dict[Case, Place]:
+    """Return the place of each case; of two cases in one place the one of the suite by size."""
+    first: dict[Place, Case] = {}
+    for case in sorted(cases, key=lambda case: ".BySize." not in case.suite):
+        place = place_of(machine, case)
+        if place and case in machine.history:
+            first.setdefault(place, case)
+    return {case: place for place, case in first.items()}
+
+
+def _methods(machine: Machine, places: Sequence[Place] | Any) -> dict[str, dict[str, str]]:
+    """Return each method's group and code, on accelerators too where it differs."""
+    rows: dict[str, dict[str, str]] = {}
+    for place in places:
+        code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
+        rows[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
+    order = list(machine.methods)
+    return dict(sorted(rows.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)))
+
+
+def _case(
+    machine: Machine,
+    case: Case,
+    place: Place,
+    all_series: Sequence[Series],
+    position: Mapping[str, int],
+    suites: Sequence[str],
+    baselines: Sequence[Case],
+) -> dict[str, Any]:
+    history, memcpy = machine.history[case], baseline.case_of(case)
+    axes = {field.name: getattr(place, field.name) for field in fields(Place)}
+    return {
+        **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
+        "suite": suites.index(case.suite),
+        "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
+        **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
+        "values": _by_python(all_series, case, position, bounds=True),
+        **({"joints": _joints(history, position)} if history.joints else {}),
+        **({"steps": _steps(machine, case, position)} if history.steps else {}),
+    }
+
+
+def _joints(history: CaseSeries, position: Mapping[str, int]) -> list[list[Any]]:
+    """Return release, older Python and factor of each joint, the newest joint first."""
+    joints = sorted(history.joints, key=lambda joint: joint.index, reverse=True)
+    return [[position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")] for joint in joints]
+
+
+def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[list[Any]]:
+    """Return release, ratio, text, sentence, status and Python of each change of a case."""
+    history = machine.history[case]
+    return [
+        [
+            position[history.releases[step.index]],
+            float(f"{step.ratio:.4g}"),
+            percent(step.ratio),
+            step_text(step, history.releases) if history.unit == counts.SECONDS else "",
+            STATUSES[machine.status(case, step)],
+            history.sides(step)[1].python,
+        ]
+        for step in history.steps
+    ]
+
+
+def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], *, bounds: bool) -> dict[str, list[Any]]:
+    """Return by Python the first release's index, the values, and the range of passes in per mille of each value."""
+    columns = {}
+    for series in all_series:
+        timings: list[Timing | None] = [None] * len(position)
+        for release, result in zip(series.releases, series.results):
+            timings[position[release.version]] = counts.measured(result, case)
+        measured = [index for index, timing in enumerate(timings) if timing]
+        if measured:
+            within = timings[measured[0] : measured[-1] + 1]
+            values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in within]
+            ranges = [[None if t is None else round(PER_MILLE * (end / t.median - 1)) for t, end in _ends(within, name)] for name in BOUNDS]
+            exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
+            columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
+    return columns
+
+
+BOUNDS = ("low", "high")
+
+
+def _ends(timings: Sequence[Timing | None], name: str) -> list[tuple[Timing | None, float]]:
+    return [(timing, getattr(timing, name) if timing else 0.0) for timing in timings]
+
+
+def _compact(value: float, unit: str) -> float:
+    """Return a time in nanoseconds with as few digits as show the same duration; a count as it is."""
+    if unit != counts.SECONDS:
+        return int(value) if value == int(value) else value
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        rounded = float(f"{value * NANO:.{digits}g}")
+        if duration(rounded / NANO) == duration(value):
+            break
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _comparison_folder(series: Series) -> str:
+    return addresses.of_comparison(series.newest, series.newest).rpartition("/")[0]
+
+
+def _comparisons(
+    all_series: Sequence[Series], position: Mapping[str, int], comparison_address: ComparisonAddress
+) -> dict[str, list[list[int]]]:
+    """Return by Python the pairs of releases whose comparison has a page."""
+    pairs: dict[str, list[list[int]]] = {}
+    for series in all_series:
+        places = [position[release.version] for release in series.releases]
+        pairs[series.results[0].python] = [
+            [places[first], places[second]]
+            for first in range(len(places))
+            for second in range(first + 1, len(places))
+            if comparison_address(series.results[first], series.results[second])
+        ]
+    return pairs

@@ -1,0 +1,177 @@
+"""The landing page in Chromium: the answer, its history and the commands on the first screen; copying, tabs and selects."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.results import confirmations
+from tensorcopy.site import assets, render
+from tensorcopy.site.model.content import Content
+from tests.conftest import ROOT, require
+
+pytestmark = pytest.mark.slow
+
+RELEASES = ("1.9.0", "1.13.1", "2.5.1", "2.9.1", "2.14.1", "2.15.0")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory, shipped_results) -> Path:
+    """Write the landing page of some of the shipped results, and in own/ that of fewer, on whose site a laptop has measured since."""
+    directory = tmp_path_factory.mktemp("site")
+    results = [result for result in shipped_results.results if version(result) in RELEASES]
+    stored = confirmations.load(ROOT / "results").confirmations
+    write(directory, render.content(results, confirmations=confirmations.latest(stored)))
+    newest = next(result for result in results if version(result) == "2.15.0")
+    since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
+    laptop = replace(newest, machine="laptop", provenance=since, path=Path("laptop") / newest.path.name)
+    write(directory / "own", render.content([laptop, newest, next(result for result in results if version(result) == "2.14.1")]))
+    return directory
+
+
+def write(directory: Path, content: Content) -> None:
+    directory.mkdir(exist_ok=True)
+    assets.write(directory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "PAGE_MODULES", ["explorer", "landing"])
+        for address, text in render.files(content):
+            (directory / address).parent.mkdir(parents=True, exist_ok=True)
+            (directory / address).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api as playwright
+
+    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def landing(browser, published):
+    """Return a function that opens the landing page and records what went wrong."""
+    contexts = []
+
+    def open_page(width: int = 1280, height: int = 800, language: str = "", site: str = "", **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.messages = []
+        page.on("console", lambda message: page.messages.append(message.text))
+        page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.goto((published / site / language / "index.html").as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_the_chart_is_on_the_first_screen(landing):
+    """The answer and the whole plot are visible without scrolling, on a desk and on a phone, and nothing scrolls sideways."""
+    for language in ("", "ja"):
+        for width, height in ((1280, 800), (360, 740)):
+            page = landing(width, height, language)
+            plot = page.locator(".chart canvas").first.bounding_box()
+            assert plot["width"] > width / 2
+            assert plot["height"] > 250
+            assert plot["y"] + plot["height"] <= height, (language, width)
+            answer = page.locator(".device:visible .answer")
+            assert answer.bounding_box()["y"] < plot["y"]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.messages == []
+
+
+def test_a_button_copies_the_code_of_the_answer(landing):
+    """It says so, and the clipboard has the code and nothing else."""
+    page = landing(permissions=["clipboard-read", "clipboard-write"])
+    button = page.get_by_role("button", name="Copy: x.detach().clone()")
+    button.click()
+    assert button.inner_text() == "Copied"
+    assert page.evaluate("navigator.clipboard.readText()") == "x.detach().clone()"
+    page.get_by_role("radio", name="cuda", exact=True).check()
+    page.get_by_role("button", name="Copy: git clone").click()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert [line.split()[0] for line in lines] == ["git", "pip", "uv"]
+
+
+@pytest.mark.parametrize("with_scripts", [True, False], ids=["with scripts", "without"])
+def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
+    """By pointer and by arrow keys, without scripts too; a device that was not measured has the commands."""
+    page = landing(java_script_enabled=with_scripts)
+    shown = page.locator(".device:visible")
+    assert "x.detach().clone()" in shown.inner_text()
+    page.get_by_role("radio", name="cpu", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert "Not measured on cuda yet" in shown.inner_text()
+    page.get_by_role("radio", name="mps", exact=True).check()
+    assert "Not measured on mps yet" in shown.inner_text()
+    assert "uv run tensorcopy dashboard" in shown.inner_text()
+    assert shown.count() == 1
+
+
+def test_two_selects_answer_for_any_upgrade(landing):
+    """With the numbers of the table for the newest release; an upgrade is never to an older release."""
+    page = landing()
+    before, after = page.get_by_label("from release"), page.get_by_label("to release")
+    answer = page.locator(".upgrade .counts")
+    page.get_by_text("From every release to 2.15.0").click()
+    for release in ("1.13.1", "2.14.1"):
+        before.select_option(release)
+        copies, conversions = (
+            [page.locator(f".upgrade tr:has(th:text-is('{release}')) td").nth(column).inner_text() for column in columns]
+            for columns in ((0, 1, 2), (3, 4, 5))
+        )
+        sentences = "Copies: {} slower, {} faster of {}. Conversions: {} slower, {} faster of {}."
+        assert answer.inner_text().startswith(sentences.format(*copies, *conversions))
+    assert answer.get_by_role("link").get_attribute("href") == "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
+    before.select_option("1.13.1")
+    after.select_option("2.5.1")
+    before.select_option("2.9.1")
+    assert after.input_value() == "2.15.0"
+    assert after.locator("option:not([disabled])").all_inner_texts() == ["2.14.1", "2.15.0"]
+    assert page.messages == []
+
+
+def test_the_page_is_complete_without_scripts(landing):
+    """A drawing of the history, the sentence of an upgrade, every other upgrade, and a link to every history."""
+    page = landing(java_script_enabled=False)
+    assert page.locator(".chart svg.plot").is_visible()
+    assert "slower" in page.locator(".upgrade .counts").inner_text()
+    page.get_by_text("From every release to 2.15.0").click()
+    assert page.locator(".upgrade tbody tr:visible").count() == len(RELEASES) - 1
+    assert page.locator(".grid td a:visible").count() == (5 + 3) * 8
+    assert page.get_by_role("link", name="Explore every method, size and dtype").is_visible()
+
+
+def test_the_history_with_grad_is_two_clicks_away(landing):
+    """Its data is loaded when it is chosen; the chart then shows the copies of a tensor that requires grad."""
+    page = landing()
+    page.get_by_role("radio", name="yes", exact=True).check()
+    page.get_by_role("radio", name="2¹⁴", exact=True).check()
+    title = page.locator(".hc-title").inner_text()
+    assert "2¹⁴ float32, requires_grad" in title
+    readings = page.locator(".hc-readout tbody tr")
+    assert readings.count() == 5
+    assert "x.detach().clone()" in readings.last.inner_text()
+    assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
+    assert page.messages == []
+
+
+def test_the_own_machine_is_beside_the_shipped_history(landing):
+    """Its points are in the chart, and its values in the reading of a release, under its label."""
+    page = landing(site="own")
+    assert "Your machine (laptop): the fastest copy of 2¹⁴ elements is" in page.locator(".own").inner_text()
+    assert "× 1.00 of the shown machine xeon-2core" in page.locator(".own").inner_text()
+    readings = page.locator(".hc-over").all_inner_texts()
+    assert len(readings) == 5
+    assert all(text.strip().startswith("Your machine") for text in readings)

@@ -1,0 +1,132 @@
+"""What an upgrade changes is the judged comparison where there is one, and the history of every case elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from itertools import combinations
+
+import pytest
+
+from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.releases.release_table import Release
+from tensorcopy.results.load import Case
+from tensorcopy.site import render
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.own_machine import own_machine
+from tensorcopy.site.model.upgrades import Tally, Upgrade, releases, upgrades
+from tests.conftest import measured
+
+TABLE = tuple(
+    Release(f"2.{minor}.0", date(2024, 1, minor), f"{minor:x}" * 40, ("3.9", "3.12"), "1.26.4", f"https://example.org/{minor}")
+    for minor in range(1, 10)
+)
+CHANGED = 5  # the index of the first release that is slower
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch):
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: TABLE)
+
+
+def stepped(factor: float, before: float = 1e-6) -> Content:
+    """Return the content of a history whose copy `a` changes by a factor; its copy `b` and its conversion do not."""
+    results = [
+        measured(release, {("a", 16): before * (factor if index >= CHANGED else 1), ("b", 16): 2e-6, ("a_numpy", 16): 3e-6})
+        for index, release in enumerate(TABLE)
+    ]
+    return render.content(results)
+
+
+def upgrade(content: Content, before: int, after: int) -> Upgrade:
+    """Return the upgrade between two releases of the table, by index."""
+    versions = TABLE[before].version, TABLE[after].version
+    return next(row for row in upgrades(content, content.machine) if (row.before, row.after) == versions)
+
+
+def without_comparisons(content: Content, monkeypatch) -> Content:
+    """Return content in which no two releases have a comparison page."""
+    monkeypatch.setattr(Content, "comparison_address", lambda self, before, after: "")
+    return content
+
+
+def test_every_pair_of_releases_has_an_upgrade_in_order():
+    """The script finds the row of a pair by its position."""
+    content = stepped(1.5)
+    names = [release.version for release in TABLE]
+    assert releases(content.machine) == tuple(names)
+    assert [(row.before, row.after) for row in upgrades(content, content.machine)] == list(combinations(names, 2))
+
+
+def test_a_pair_with_a_comparison_has_its_numbers_and_its_address():
+    """They are the verdicts on the linked page."""
+    content = stepped(1.5)
+    row = upgrade(content, CHANGED - 1, CHANGED)
+    changes = content.comparisons[row.address].changes
+    slower = [case for case, change in changes.items() if change.verdict is Verdict.SLOWER]
+    assert row.address == "compare/box/py3.11-cuda/2.5.0..2.6.0.html"
+    assert [case["method"] for case in slower] == ["a"]
+    assert (row.copies, row.conversions) == (Tally(1, 0, 2), Tally(0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("factor", "before", "after", "copies"),
+    [
+        (1.5, 0, 8, Tally(1, 0, 2)),
+        (1.5, CHANGED - 1, CHANGED, Tally(1, 0, 2)),
+        (1.5, 0, CHANGED - 1, Tally(0, 0, 2)),
+        (1.5, CHANGED, 8, Tally(0, 0, 2)),
+        (1 / 1.5, 0, 8, Tally(0, 1, 2)),
+        (1.02, 0, 8, Tally(0, 0, 2)),
+    ],
+    ids=["across the change", "at the change", "before it", "after it", "faster", "below the margin"],
+)
+def test_other_pairs_count_the_changes_between_them(monkeypatch, factor, before, after, copies):
+    """A change counts from its release on, and from 3 % on."""
+    row = upgrade(without_comparisons(stepped(factor), monkeypatch), before, after)
+    assert (row.copies, row.conversions, row.address) == (copies, Tally(0, 0, 1), "")
+
+
+def test_a_case_counts_only_where_both_releases_have_it(monkeypatch):
+    """A method that came later is no case of an earlier upgrade."""
+    content = stepped(1.0)
+    results = list(content.machine.results)
+    results[0].timings.pop(Case("copies.BySize.time_copy", (("method", "b"), ("numel", "16"))))
+    content = without_comparisons(render.content(results), monkeypatch)
+    assert upgrade(content, 0, 8).copies.cases == 1
+    assert upgrade(content, 1, 8).copies.cases == 2
+
+
+def newcomer(release: Release, factor: float) -> Content:
+    """Return the content of a history, and of a machine that has measured one release since."""
+    history = [measured(row, {("a", 2**14): 3e-6, ("b", 2**14): 4e-6}) for row in TABLE]
+    times = {("a", 2**14): 3e-6 * factor, ("b", 2**14): 9e-6}
+    return render.content([*history, measured(release, times, machine="laptop", started="2027-01-01T00:00:00+00:00")])
+
+
+def test_a_machine_with_one_release_does_not_replace_a_history():
+    """It is shown beside it: its fastest copy, against the same copy with the same release."""
+    content = newcomer(TABLE[-1], 1.12)
+    own = own_machine(content)
+    assert content.machine.name == "box"
+    assert [machine.name for machine in content.machines] == ["laptop", "box"]
+    assert (own.machine.name, own.code, own.numel) == ("laptop", "code of a", 2**14)
+    assert own.time == pytest.approx(3.36e-6)
+    assert own.ratio == pytest.approx(1.12)
+
+
+def test_a_release_that_the_history_lacks_has_no_ratio():
+    """Times with different releases are not compared."""
+    content = newcomer(TABLE[-1], 1.12)
+    content = render.content(
+        [result for result in content.machines[1].results if result.sha != TABLE[-1].sha] + list(content.machines[0].results)
+    )
+    assert own_machine(content).ratio is None
+
+
+def test_the_only_machine_is_not_shown_beside_itself():
+    """Nor is one that measured before the shown machine."""
+    assert own_machine(stepped(1.0)) is None
+    content = newcomer(TABLE[-1], 1.0)
+    earlier = [replace(row, provenance={**row.provenance, "started": "2020-01-01T00:00:00+00:00"}) for row in content.machines[0].results]
+    assert own_machine(render.content([*content.machine.results, *earlier])) is None
