@@ -132,6 +132,9 @@ def _templates(content: Content) -> Environment:
         circumstances=filters.circumstances,
         bandwidth=filters.bandwidth,
         interval=filters.interval,
+        with_interval=filters.with_interval,
+        span=filters.span,
+        three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
         method=lambda parameters: dict(parameters).get("method", ""),
@@ -145,6 +148,7 @@ def _templates(content: Content) -> Environment:
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,
         method_address=addresses.of_method,
+        explorer_address=addresses.of_explorer,
         sizes_address=addresses.of_sizes,
     )
     return environment

@@ -26,7 +26,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
     for machine in content.machines:
         address = _machine_address(machine.name)
-        yield File(f"{address}.csv", times_csv(machine.results))
+        yield File(f"{address}.csv", times_csv(machine))
         yield File(f"{address}.json", machine_json(machine.results))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
 
