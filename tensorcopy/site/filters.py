@@ -51,13 +51,6 @@ def interval(ends: tuple[float, float]) -> str:
     return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW_SPACE}%"
 
 
-def with_interval(change: Change) -> str:
-    """Format a change with its interval: "+5.7 % (−1.3 … +13.2)"; "" where the times could not be compared."""
-    if not change.ratio or not change.interval:
-        return ""
-    return f"{percent(change.ratio)} ({interval(change.interval).removesuffix(f'{NARROW_SPACE}%')})"
-
-
 def span(timing: Timing, unit: str) -> str:
     """Format the range of a release's passes, with its unit once where both ends have the same: "1.30 … 1.44 µs"."""
     low, high = quantity(timing.low, unit), quantity(timing.high, unit)

@@ -132,7 +132,6 @@ def _templates(content: Content) -> Environment:
         circumstances=filters.circumstances,
         bandwidth=filters.bandwidth,
         interval=filters.interval,
-        with_interval=filters.with_interval,
         span=filters.span,
         three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
