@@ -40,6 +40,7 @@ STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Stat
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
 PER_MILLE = 1000
+EXACT = 1  # per mille: a count that repeats within it is drawn without a range
 ComparisonAddress = Callable[[Result, Result], str]  # "" for two results without a page
 
 
@@ -133,6 +134,9 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
         "machine_changes": {str(position[name]): texts for series in all_series for name, texts in series.machine_changes.items()},
+        "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
+        "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
+        "comparison_folders": {series.results[0].python: _comparison_folder(series) for series in all_series},
         "comparisons": _comparisons(all_series, position, comparison_address),
     }
 
@@ -199,7 +203,7 @@ def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[li
             position[history.releases[step.index]],
             float(f"{step.ratio:.4g}"),
             percent(step.ratio),
-            step_text(step, history.releases, history.unit),
+            step_text(step, history.releases) if history.unit == counts.SECONDS else "",
             STATUSES[machine.status(case, step)],
             history.sides(step)[1].python,
         ]
@@ -219,7 +223,7 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
             kept = timings[measured[0] : measured[-1] + 1]
             values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in kept]
             ranges = [[None if t is None else round(PER_MILLE * (end / t.median - 1)) for t, end in _ends(kept, name)] for name in BOUNDS]
-            exact = not any(value for column in ranges for value in column)
+            exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
     return columns
 
@@ -240,6 +244,10 @@ def _compact(value: float, unit: str) -> float:
         if duration(rounded / NANO) == duration(value):
             break
     return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _comparison_folder(series: Series) -> str:
+    return addresses.of_comparison(series.newest, series.newest).rpartition("/")[0]
 
 
 def _comparisons(

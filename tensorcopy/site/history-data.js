@@ -1,0 +1,298 @@
+/* The data of the history chart: cases by place, the state in the address, values in a unit. Draws nothing.
+
+The state of the explorer is in the fragment of its address; what is left out has its default:
+
+  group=copies                        or conversions, primitives, alternatives, own
+  method=clone_detach,detach_clone    all methods of the group by default
+  numel=16384  grad=yes  dtype=float16  layout=strided  device=cuda  threads=2  timed=latency
+  python=3.9                          one Python; by default the Pythons are joined on one axis
+  unit=memcpy                         time, memcpy, percent, instructions, allocated, peak, allocations, …
+  base=2.5.1  with=2.15.0             the releases that are compared; `base` is also the 100 % of unit=percent
+  from=2.0.1  to=2.15.0               the releases between which the chart is zoomed
+  scale=linear                        logarithmic by default
+  over=machine:NAME                   an overlay: also over=python:3.9, over=device:cuda
+*/
+"use strict";
+
+const tensorHistory = (() => {
+  const CASE = { quantity: "time", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu", threads: "1", timed: "throughput" };
+  const PLACE = ["quantity", "group", "numel", "grad", "dtype", "layout", "device", "threads", "timed"];
+  const STATE = {
+    group: "copies", method: [], numel: "1024", grad: "no", dtype: "float32", layout: "contiguous", device: "cpu", threads: "1",
+    timed: "throughput", python: "", unit: "time", base: "", with: "", from: "", to: "", scale: "log", over: "",
+  };
+  const TIME_UNITS = ["time", "memcpy", "percent"];
+  const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, threads: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
+  const PER_MILLE = 1000;
+
+  /* ---- text ---- */
+
+  const NARROW = "\u202f", THIN = "\u2009", SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+  function threeFigures(amount) {
+    return amount < 9.995 ? amount.toFixed(2) : amount < 99.95 ? amount.toFixed(1) : amount.toFixed(0);
+  }
+
+  /** Format nanoseconds with three figures: "1.39 µs". */
+  function duration(ns, figures = threeFigures) {
+    for (const [factor, unit] of [[1, "ns"], [1e3, "µs"], [1e6, "ms"]]) if (ns / factor < 999.5) return `${figures(ns / factor)} ${unit}`;
+    return `${figures(ns / 1e9)} s`;
+  }
+
+  /** Format a number of elements: a power of two as "2¹⁰". */
+  function elements(numel) {
+    const exponent = Math.log2(numel);
+    return Number.isInteger(exponent) ? `2${[...String(exponent)].map((digit) => SUPERSCRIPTS[digit]).join("")}` : thousands(numel);
+  }
+
+  function thousands(number) {
+    return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, THIN);
+  }
+
+  /** Format a number of bytes in binary units: "4 MiB". */
+  function bytes(number) {
+    for (const unit of ["B", "KiB", "MiB"]) {
+      if (number < 1024) return `${+number.toPrecision(4)} ${unit}`;
+      number /= 1024;
+    }
+    return `${+number.toPrecision(4)} GiB`;
+  }
+
+  /** Format a ratio as a change: "+12.3 %", "−4.0 %"; a multiple from 2 on. */
+  function percent(ratio, digits = 1) {
+    if (ratio >= 2) return `×${NARROW}${+ratio.toPrecision(3)}`;
+    const text = (100 * (ratio - 1)).toFixed(digits);
+    return `${Number(text) < 0 ? "−" : "+"}${text.replace("-", "")}${NARROW}%`;
+  }
+
+  function times(ratio) {
+    return `${+ratio.toPrecision(3)}${NARROW}×`;
+  }
+
+  /** Format a value in a unit of the state. */
+  function quantity(value, unit) {
+    if (unit === "time") return duration(value);
+    if (unit === "memcpy") return times(value);
+    if (unit === "percent") return percent(value);
+    return /allocated$|peak$/.test(unit) ? bytes(value) : thousands(value);
+  }
+
+  /* ---- data ---- */
+
+  /** One machine's cases. Counts are added when they are loaded. */
+  class Machine {
+    constructor(data) {
+      Object.assign(this, { name: data.machine, folder: data.folder, releases: data.releases, dates: data.dates, pythons: data.pythons });
+      Object.assign(this, { devices: { ...data.devices }, methods: {}, cases: new Map(), machineChanges: data.machine_changes, loaded: new Set() });
+      this.comparisonFolders = data.comparison_folders;
+      this.comparisons = Object.fromEntries(Object.entries(data.comparisons).map(([python, pairs]) => [python, new Set(pairs.map(String))]));
+      this.machines = data.machines || [];
+      this.add(data);
+    }
+
+    add(data) {
+      this.loaded.add(data.quantity);
+      this.methods = { ...data.methods, ...this.methods };
+      if (data.machines) this.machines = data.machines;
+      for (const row of data.cases) {
+        const entry = { ...CASE, ...row, group: data.methods[row.method].group, numel: String(row.numel), threads: String(row.threads || 1) };
+        entry.columns = this.columns(row.values);
+        entry.memcpy = row.memcpy === undefined ? {} : this.columns(data.memcpy[row.memcpy]);
+        [entry.suiteName, entry.suiteFolder] = data.suites[row.suite];
+        this.cases.set(placeKey(entry, entry.method), entry);
+      }
+    }
+
+    /** Return by Python the values and the ranges of the passes at every release. */
+    columns(byPython) {
+      const size = this.releases.length, result = {};
+      for (const [python, [first, ...columns]] of Object.entries(byPython)) {
+        result[python] = columns.map((column) => {
+          const all = new Array(size).fill(null);
+          column.forEach((value, index) => (all[first + index] = value));
+          return all;
+        });
+      }
+      return result;
+    }
+
+    /** Return the case of a method at the place of a state. */
+    at(state, method) {
+      return this.cases.get(placeKey({ ...state, quantity: quantityOf(state.unit) }, method));
+    }
+
+    /** Return the values of an axis, those that this machine measured. */
+    values(axis, matches = () => true) {
+      const found = [...new Set([...this.cases.values()].filter(matches).map((entry) => entry[axis]))];
+      return axis === "numel" || axis === "threads" ? found.sort((a, b) => a - b) : found;
+    }
+
+    /** Return the methods of a group, in the order of the registry. */
+    methodsOf(group) {
+      return Object.keys(this.methods).filter((name) => this.methods[name].group === group);
+    }
+
+    code(method, device) {
+      const row = this.methods[method] || {};
+      return (device !== "cpu" && row.code_on_device) || row.code || method;
+    }
+
+    /** Return the address of the permanent comparison of two releases, given by index; "" without one. */
+    comparison(python, before, after) {
+      const [first, second] = before < after ? [before, after] : [after, before];
+      const exists = this.comparisons[python] && this.comparisons[python].has(String([first, second]));
+      return exists ? `${this.comparisonFolders[python]}/${this.releases[first]}..${this.releases[second]}.html` : "";
+    }
+  }
+
+  function placeKey(place, method) {
+    return [...PLACE.map((axis) => place[axis]), method].join("|");
+  }
+
+  function quantityOf(unit) {
+    return TIME_UNITS.includes(unit) ? "time" : unit;
+  }
+
+  /** Return a case's values at every release: of one Python, or of all Pythons joined.
+
+  `drawn` are on one axis, `measured` as measured; `low` and `high` are the ends of the passes over the value. */
+  function lineOf(machine, entry, python) {
+    const line = { entry, machine };
+    for (const name of ["drawn", "measured", "low", "high", "python", "memcpy"]) line[name] = new Array(machine.releases.length).fill(null);
+    const take = (name, factor, end) => {
+      const [values, low, high] = entry.columns[name] || [[]];
+      const memcpy = (entry.memcpy[name] || [[]])[0];
+      for (let index = 0; index < end; index++) {
+        const value = values[index] ?? null;
+        line.measured[index] = value;
+        line.drawn[index] = value === null ? null : value * factor;
+        line.low[index] = value === null ? null : 1 + (low ? low[index] : 0) / PER_MILLE;
+        line.high[index] = value === null ? null : 1 + (high ? high[index] : 0) / PER_MILLE;
+        line.python[index] = value === null ? null : name;
+        line.memcpy[index] = memcpy[index] ?? null;
+      }
+    };
+    take(python || machine.pythons.find((name) => entry.columns[name]), 1, machine.releases.length);
+    let factor = 1;
+    for (const [release, older, scale] of python ? [] : entry.joints || []) take(older, (factor *= scale), release);
+    line.joints = python ? [] : (entry.joints || []).map(([release]) => release);
+    line.steps = (entry.steps || []).map(stepOf).filter((step) => !python || step.python === python);
+    return line;
+  }
+
+  function stepOf([release, ratio, text, sentence, status, python]) {
+    return { release, ratio, text, sentence, status, python };
+  }
+
+  /** Return a line with its values at other releases: `index` maps a release to its place, of `size` places. */
+  function realigned(line, index, size) {
+    const moved = { ...line };
+    const place = line.machine.releases.map((release) => index.get(release));
+    for (const name of ["drawn", "measured", "low", "high", "python", "memcpy"]) {
+      moved[name] = new Array(size).fill(null);
+      line[name].forEach((value, at) => (moved[name][place[at]] = value));
+    }
+    moved.steps = line.steps.map((step) => ({ ...step, release: place[step.release] }));
+    moved.joints = line.joints.map((at) => place[at]);
+    return moved;
+  }
+
+  /** Return the values to draw in a unit, each null where it is unknown. */
+  function valuesIn(line, unit, base) {
+    if (unit === "memcpy") return line.measured.map((value, index) => (value && line.memcpy[index] ? value / line.memcpy[index] : null));
+    if (unit === "percent") return line.drawn.map((value) => (value && line.drawn[base] ? value / line.drawn[base] : null));
+    return line.drawn;
+  }
+
+  /** Return the index of the last release before `index` at which a line has a value; -1 for none. */
+  function previous(line, index) {
+    for (let at = index - 1; at >= 0; at--) if (line.drawn[at] !== null) return at;
+    return -1;
+  }
+
+  /* ---- state ---- */
+
+  /** Return the state in a fragment, "group=copies&numel=1024"; null where it has none. */
+  function parsed(fragment) {
+    const state = { ...STATE }, parameters = new URLSearchParams(fragment.replace(/^#/, ""));
+    let known = false;
+    for (const [name, value] of parameters) {
+      if (!(name in STATE)) continue;
+      known = true;
+      state[name] = name === "method" ? value.split(",").filter(Boolean) : value;
+    }
+    return known ? state : null;
+  }
+
+  /** Return the fragment of a state. */
+  function fragment(state, machine) {
+    const all = machine.methodsOf(state.group).filter((method) => machine.at(state, method));
+    const parts = [];
+    for (const [name, value] of Object.entries(state)) {
+      const text = name === "method" ? (value.length < all.length ? value.join(",") : "") : value;
+      if (name === "group" || (text && text !== STATE[name])) parts.push(`${name}=${encodeURI(text)}`);
+    }
+    return parts.join("&");
+  }
+
+  /** Return a state whose place was measured: itself, or the nearest; null where nothing is near. */
+  function measuredState(machine, state, fixed = []) {
+    const methods = state.method.length ? state.method : machine.methodsOf(state.group);
+    const here = methods.filter((method) => machine.at(state, method));
+    if (here.length) return { ...state, method: here };
+    const entry = nearest(machine, state, fixed);
+    if (!entry) return null;
+    const place = Object.fromEntries(Object.keys(DISTANCE).filter((axis) => axis !== "quantity").map((axis) => [axis, entry[axis]]));
+    const moved = { ...state, ...place, method: [] };
+    const all = machine.methodsOf(moved.group).filter((method) => machine.at(moved, method));
+    const kept = all.filter((method) => methods.includes(method));
+    return { ...moved, method: kept.length ? kept : all };
+  }
+
+  /** Return the case nearest to a state among those that share its unit and the values of some axes. */
+  function nearest(machine, state, fixed) {
+    const target = { ...state, quantity: quantityOf(state.unit) };
+    let best = null, least = Infinity;
+    for (const entry of machine.cases.values()) {
+      if (entry.quantity !== target.quantity || fixed.some((axis) => entry[axis] !== target[axis])) continue;
+      let distance = state.method.includes(entry.method) ? 0 : 0.5;
+      for (const [axis, weight] of Object.entries(DISTANCE)) {
+        if (axis === "numel") distance += Math.abs(Math.log2(entry.numel / target.numel));
+        else if (entry[axis] !== target[axis]) distance += weight;
+      }
+      if (distance < least) [best, least] = [entry, distance];
+    }
+    return best;
+  }
+
+  /* ---- loading ---- */
+
+  const machines = new Map(), waiting = new Map();
+
+  /** Take the data of a machine; the scripts `times.js` and `counts.js` call it. */
+  function receive(data) {
+    const machine = machines.get(data.machine);
+    if (machine) machine.add(data);
+    else machines.set(data.machine, new Machine(data));
+    return machines.get(data.machine);
+  }
+
+  /** Load a script once. */
+  function load(address) {
+    if (!waiting.has(address)) {
+      waiting.set(address, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = address;
+        script.addEventListener("load", resolve);
+        script.addEventListener("error", () => reject(new Error(address)));
+        document.head.append(script);
+      }));
+    }
+    return waiting.get(address);
+  }
+
+  return {
+    STATE, TIME_UNITS, machines, receive, load, parsed, fragment, measuredState, quantityOf, lineOf, realigned, valuesIn, previous,
+    text: { duration, elements, thousands, bytes, percent, times, quantity, threeFigures },
+  };
+})();

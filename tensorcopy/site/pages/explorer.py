@@ -1,0 +1,100 @@
+"""The history explorer: a page for each machine, and its whole history as scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tensorcopy.report.units import quantity
+from tensorcopy.results import counts
+from tensorcopy.results.load import Case
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.history import History
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.page import File, Page
+
+TIMES, COUNTS = "times", "counts"
+
+
+@dataclass(frozen=True)
+class LinkTable:
+    """Links to the histories of one suite: a row for each method, a column for each of its other parameters.
+
+    cells : by method and column, the text and the address; the text is the newest value
+    """
+
+    suite: str
+    unit: str
+    methods: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], tuple[str, str]]
+
+
+def pages(content: Content) -> Iterator[Page | File]:
+    """Yield the explorer of each machine and its data."""
+    machines = [[machine.name, addresses.of_explorer(machine.name).removesuffix("index.html")] for machine in content.machines]
+    for machine in content.machines:
+        timed = [case for case in machine.cases if counts.unit_of(case) == counts.SECONDS]
+        counted = [case for case in machine.cases if counts.unit_of(case) != counts.SECONDS]
+        yield _page(content, machine, counted)
+        for name, cases in ((TIMES, timed), (COUNTS, counted)):
+            data = {**explorer.chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
+            yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({explorer.json_text(data)});\n")
+
+
+def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
+    """Return the page: the chart, and what is shown without scripts."""
+    places = [place for case in counted if (place := explorer.place_of(machine, case))]
+    values = {
+        "machine": machine,
+        "machines": content.machines,
+        "times": addresses.of_history_data(machine.name, TIMES),
+        "units": list(dict.fromkeys(place.quantity for place in places)),
+        "plots": list(_plots(machine)),
+        "tables": _link_tables(machine),
+        "explorer_address": addresses.of_explorer,
+    }
+    return Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
+
+
+def _plots(machine: Machine) -> Iterator[tuple[History, dict[str, str], Markup]]:
+    """Yield the drawings without scripts, with the code of each line."""
+    for history in machine.histories:
+        codes = {method: machine.code(method) for method in history.methods}
+        yield history, codes, Markup(charts.of_group(history, codes))  # noqa: S704 - our own SVG
+
+
+def _link_tables(machine: Machine) -> list[LinkTable]:
+    """Return a table of links for each suite, times first."""
+    by_suite: dict[str, list[Case]] = {}
+    for case in machine.cases:
+        by_suite.setdefault(case.suite, []).append(case)
+    suites = sorted(by_suite, key=lambda suite: (counts.unit_of(by_suite[suite][0]) != counts.SECONDS, ".BySize." not in suite))
+    return [_link_table(machine, suite, by_suite[suite]) for suite in suites]
+
+
+def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTable:
+    methods = [dict(case.parameters).get("method", suite) for case in cases]
+    cells = {
+        (method, circumstances(case)): (_newest(machine, case), addresses.of_case(machine.name, case)) for method, case in zip(methods, cases)
+    }
+    return LinkTable(
+        suite=suite.rpartition(".")[0] if counts.unit_of(cases[0]) == counts.SECONDS else suite,
+        unit=counts.unit_of(cases[0]),
+        methods=tuple(dict.fromkeys(methods)),
+        columns=tuple(dict.fromkeys(circumstances(case) for case in cases)),
+        cells=cells,
+    )
+
+
+def _newest(machine: Machine, case: Case) -> str:
+    """Return the newest value of a case as text."""
+    history = machine.history[case]
+    values = [value for value in history.measured if value is not None]
+    return quantity(values[-1], history.unit) if values else "not measured"
