@@ -72,6 +72,11 @@ def of_history_data(machine: str, quantity: str) -> str:
     return f"history/{slug(machine)}/{quantity}.js"
 
 
+def of_comparisons(machine: str) -> str:
+    """Return the address of the index of one machine's comparisons."""
+    return f"compare/{slug(machine)}/index.html"
+
+
 def of_sizes(result: Result) -> str:
     """Return the address of a result's page of time over size."""
     return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"

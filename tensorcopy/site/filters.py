@@ -36,14 +36,14 @@ def circumstances(case: Case) -> str:
     return ", ".join(_parameter(name, value) for name, value in case.parameters if name != "method") or "default parameters"
 
 
-def bandwidth(bytes_per_second: float) -> str:
-    """Format bytes per second in GB/s, where G is ten to the ninth."""
-    return f"{three_digits(bytes_per_second / 1e9)} GB/s"
-
-
 def three_digits(number: float) -> str:
-    """Format a number with three significant digits: "0.0430", "11.0", "128", "1380"."""
+    """Format a number with three significant digits: "11.0", "128", "1380"."""
     return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
+
+
+def p_value(probability: float) -> str:
+    """Format a p-value: "0.012", "1", "< 0.001"."""
+    return "< 0.001" if probability < 0.001 else f"{probability:.2g}"
 
 
 def interval(ends: tuple[float, float]) -> str:

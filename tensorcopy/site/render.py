@@ -130,9 +130,9 @@ def _templates(content: Content) -> Environment:
         percent=filters.percent,
         breakable=filters.breakable,
         circumstances=filters.circumstances,
-        bandwidth=filters.bandwidth,
         interval=filters.interval,
         span=filters.span,
+        p_value=filters.p_value,
         three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
@@ -147,6 +147,7 @@ def _templates(content: Content) -> Environment:
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,
         method_address=addresses.of_method,
+        comparisons_address=addresses.of_comparisons,
         explorer_address=addresses.of_explorer,
         sizes_address=addresses.of_sizes,
     )

@@ -12,6 +12,7 @@ from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.report.units import count, duration, quantity
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
+from tensorcopy.site.addresses import slug
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.svg_plot import HEIGHT, Band, Line, Plot, PlotPoint, Rule, Whisker
 from tensorcopy.site.filters import percent
@@ -27,18 +28,16 @@ HEIGHT_BELOW = 190  # of a plot below another one
 WIDE = 960  # of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
-RowLink = Callable[[Result], str]  # from a result to the link to its row, "" for none
-CaseNames = Callable[[Case], tuple[str, str]]  # from a case to its name and the link to its row or history
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
-def of_case(machine: Machine, case: Case, row_link: RowLink, change_link: ChangeLink, *, below: bool = False, above: bool = False) -> str:
+def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: bool = False, above: bool = False) -> str:
     """Plot a case over the releases.
 
     The plot shows each series with the range of its passes, its levels and changes, and the memcpy baseline.
 
-    below : another plot, smaller and without texts on points, stands above this one
-    above : this plot stands above it, and leaves the names of the releases to it
+    below : another plot stands above this one, which is smaller
+    above : this plot stands above another one, and leaves the names of the releases to it
     """
     versions = release_versions(machine.series)
     all_series = [series for series in machine.series if case in series.series_by_case]
@@ -47,7 +46,7 @@ def of_case(machine: Machine, case: Case, row_link: RowLink, change_link: Change
         colour = 1 + number % COLOURS
         band = _band(series, case, versions)
         lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
-        lines.append(Line(_points(series, case, versions, row_link, first=number == 0, tips=not below), colour, number, "" if number == 0 else "old"))
+        lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
         if any(point and point[1] < point[2] for point in band):
             bands.append(Band(band, colour))
@@ -65,6 +64,7 @@ def of_case(machine: Machine, case: Case, row_link: RowLink, change_link: Change
         _rules(machine, case, versions),
         _flags(machine.case_changes[case], versions, change_link),
         height=HEIGHT_BELOW if below else HEIGHT,
+        kind="case",
     ).svg()
 
 
@@ -119,23 +119,22 @@ def of_sizes(table: CostTable, codes: Mapping[str, str], *, linear: bool) -> str
     ).svg()
 
 
-def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], limit: float, names: CaseNames) -> str:
-    """Plot the ratio of each case with its interval, section by section, the largest speedup first.
+def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], limit: float) -> str:
+    """Plot the ratio of each case with its interval, section by section.
 
+    sections : cases with an interval, in the order of the plot
     limit : the end of the axis, as a share
     """
     whiskers, starts = [], []
     for name, cases in sections.items():
-        judged = [(case, change) for case in cases if (change := comparison.changes[case]).interval and change.ratio]
-        starts += [(len(whiskers), name)] if judged else []
-        for case, change in sorted(judged, key=lambda row: row[1].ratio or 1.0):
+        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name)}")] if cases else []
+        for case in cases:
+            change = comparison.changes[case]
             low, high = change.interval or (1.0, 1.0)
-            tip, href = names(case)
-            text = f"{tip}: {percent(change.ratio or 1.0)}" if href else ""
-            whiskers.append(Whisker(len(whiskers), low, change.ratio or 1.0, high, change.verdict.value, text, href))
+            whiskers.append(Whisker(len(whiskers), low, change.ratio or 1.0, high, change.verdict.value))
     label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
-    rules = [Rule(start - 0.5, name, "section") for start, name in starts]
-    return Plot(label, OrdinalAxis(max(1, len(whiskers))), RatioAxis(limit), rules=rules, whiskers=whiskers, width=WIDE).svg()
+    axis = OrdinalAxis(max(1, len(whiskers)))
+    return Plot(label, axis, RatioAxis(limit), flags=starts, whiskers=whiskers, width=WIDE, kind="changes").svg()
 
 
 def standalone(svg: str, kind: str = "plots") -> str:
@@ -151,20 +150,9 @@ def standalone(svg: str, kind: str = "plots") -> str:
     return svg.replace(">", f"><style>{style}</style>", 1)
 
 
-def _points(series: Series, case: Case, versions: Sequence[str], row_link: RowLink, *, first: bool, tips: bool) -> list[PlotPoint | None]:
-    by_version, unit = {release.version: result for release, result in zip(series.releases, series.results)}, counts.unit_of(case)
-    points: list[PlotPoint | None] = []
-    for position, version in enumerate(versions):
-        result = by_version.get(version)
-        timing = counts.measured(result, case) if result else None
-        if not timing or not result:
-            points.append(None)
-        elif tips:
-            python = "" if first else f" (Python {series.newest.python})"
-            points.append(PlotPoint(position, timing.median, f"{version}{python}: {quantity(timing.median, unit)}", row_link(result)))
-        else:
-            points.append(PlotPoint(position, timing.median))
-    return points
+def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
+    timings = {release.version: counts.measured(result, case) for release, result in zip(series.releases, series.results)}
+    return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
 def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
@@ -197,7 +185,7 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
             versions.index(change.release) - 0.5,
             f"{change.size}{f' ({change.only})' if change.only else ''}",
             change.verdict,
-            f"torch {change.release}: {change.text}",
+            f"torch {change.release}: {change.text}" if change.status_text else "",
             change_link(change),
         )
         for change in changes

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from math import cos, radians, sin
 from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
@@ -41,7 +40,6 @@ class Whisker:
     """A vertical line from low to high with a dot; an end outside the axis is drawn as an arrow.
 
     kind : a class, such as a verdict
-    tip, href : as of a `PlotPoint`
     """
 
     x: float
@@ -49,8 +47,6 @@ class Whisker:
     middle: float
     high: float
     kind: str
-    tip: str = ""
-    href: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ class Band:
 class Rule:
     """A vertical line with a label: a flag for a detected change; other kinds stand beside their line.
 
-    kind : "slower", "faster", "more" or "fewer" for a change; "machine", "gap" or "section"
+    kind : "slower", "faster", "more" or "fewer" for a change; "section", "machine" or "gap"
     tip, href : as of a `PlotPoint`
     """
 
@@ -109,7 +105,8 @@ class Rule:
 class Plot:
     """A plot; `label` describes it in a sentence.
 
-    flags : labels of changes, above the values, in as many rows as they need
+    flags : labels of changes or sections, above the values, in as many rows as they need
+    kind : an additional class: the script shows the row of a position of a "case" or of "changes"
     """
 
     label: str
@@ -122,6 +119,7 @@ class Plot:
     whiskers: Sequence[Whisker] = ()
     width: int = WIDTH
     height: int = HEIGHT
+    kind: str = ""
 
     def svg(self) -> str:
         """Return an SVG element without colours or styles."""
@@ -129,8 +127,9 @@ class Plot:
         parts += [_line(self, line) for line in self.lines]
         parts += [_flags(self)] if self.flags else []
         parts += [_marks(self, line) for line in self.lines]
-        parts += [_whiskers(self, list(group)) for _, group in groupby(self.whiskers, key=lambda whisker: whisker.kind)]
-        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
+        kinds = dict.fromkeys(whisker.kind for whisker in self.whiskers)
+        parts += [_whiskers(self, [whisker for whisker in self.whiskers if whisker.kind == kind]) for kind in kinds]
+        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
         return f"<svg {attributes} aria-label={quoteattr(self.label)}>{''.join(parts)}</svg>"
 
     @cached_property
@@ -169,7 +168,7 @@ def _grid(plot: Plot) -> list[str]:
     ticks = [(_number(plot.at(plot.x.low if isinstance(plot.x, NumelAxis) else 0, value)[1]), text) for value, text in plot.y.ticks()]
     right = plot.width - RIGHT
     lines = "".join(f"M{LEFT} {y}H{right}" for y, _ in ticks)
-    texts = "".join(f'<text x="{LEFT - 6}" y="{y}" dy=".32em">{escape(text)}</text>' for y, text in ticks)
+    texts = "".join(f'<text x="{LEFT - 6}" y="{y}">{escape(text)}</text>' for y, text in ticks)
     axis = f'<path class="axis" d="M{LEFT} {_number(plot.bottom)}H{right}"/>'
     return [f'<path class="grid" d="{lines}"/><g class="y">{texts}</g>{axis}', _names(plot)]
 
@@ -195,19 +194,23 @@ def _line(plot: Plot, line: Line) -> str:
     for stretch in _stretches(line.points):
         ends = zip([None, *stretch], stretch, [*stretch[1:], None])
         points = [point for before, point, after in ends if not before or not after or not before.y == point.y == after.y]
-        path += "M" + " ".join(f"{_number(x)} {_number(y)}" for x, y in (plot.at(point.x, point.y) for point in points))
+        path += "M" + " ".join("{:.0f} {:.0f}".format(*plot.at(point.x, point.y)) for point in points)
     return f'<path class="line s{line.colour}{_kind(line.kind)}" d="{path}"/>' if path else ""
 
 
 def _marks(plot: Plot, line: Line) -> str:
-    """Draw the marks of a line, each with its text and its link."""
+    """Draw the marks of a line: those with a text or a link one by one, others as one path."""
     if line.shape < 0:
         return ""
-    marks = []
+    plain, marks = "", []
     for point in line.points:
         if point is not None:
-            x, y = plot.at(point.x, point.y)
-            marks.append(_linked(f'<path d="{_shape(line.shape, x, y)}"/>', point.tip, point.href))
+            shape = _shape(line.shape, *plot.at(point.x, point.y))
+            if point.tip or point.href:
+                marks.append(_linked(f'<path d="{shape}"/>', point.tip, point.href))
+            else:
+                plain += shape
+    marks += [f'<path d="{plain}"/>'] if plain else []
     return f'<g class="mark s{line.colour}{_kind(line.kind)}">{"".join(marks)}</g>' if marks else ""
 
 
@@ -216,7 +219,7 @@ def _shape(number: int, x: float, y: float) -> str:
     shape = SHAPES[number % len(SHAPES)]
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
-    return f"M{_number(x + right)} {_number(y + down)}{shape[first.end() if first else 0 :]}"
+    return f"M{_number(round(x) + right)} {_number(round(y) + down)}{shape[first.end() if first else 0 :]}"
 
 
 def _linked(element: str, tip: str, href: str) -> str:
@@ -238,23 +241,25 @@ def _band(plot: Plot, band: Band) -> str:
         else:
             upper = [plot.at(x, high) for x, _, high in stretch]
             lower = [plot.at(x, low) for x, low, _ in reversed(stretch)]
-            path.append("M" + " ".join(f"{_number(x)} {_number(y)}" for x, y in upper + lower) + "z")
+            path.append("M" + " ".join(f"{x:.0f} {y:.0f}" for x, y in upper + lower) + "z")
     return f'<path class="band s{band.colour}" d="{"".join(path)}"/>'
 
 
 def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
-    """Draw whiskers of one kind."""
-    return f'<g class="whisker{_kind(whiskers[0].kind)}">{"".join(_whisker(plot, whisker) for whisker in whiskers)}</g>'
+    """Draw whiskers of one kind, with their dots above them."""
+    lines = "".join(_whisker(plot, whisker) for whisker in whiskers)
+    dots = "".join("M{} {}h0".format(*map(_number, plot.at(whisker.x, whisker.middle))) for whisker in whiskers)
+    return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
 
 
 def _whisker(plot: Plot, whisker: Whisker) -> str:
-    (x, bottom), (_, centre), (_, top) = (plot.at(whisker.x, value) for value in (whisker.low, whisker.middle, whisker.high))
+    """Return the path of a whisker, with an arrow at an end outside the axis."""
+    (x, bottom), (_, top) = plot.at(whisker.x, whisker.low), plot.at(whisker.x, whisker.high)
     path = f"M{_number(x)} {_number(bottom)}V{_number(top)}"
     for value, edge, direction in ((whisker.low, plot.bottom, -ARROW), (whisker.high, plot.top, ARROW)):
         if not 0 <= plot.y.share(value) <= 1:
             path += f"M{_number(x - ARROW)} {_number(edge + direction)}L{_number(x)} {_number(edge)}l{ARROW} {direction}"
-    dot = f'<path class="dot" d="M{_number(x)} {_number(centre)}h0"/>'
-    return _linked(f'<path d="{path}"/>{dot}', whisker.tip, whisker.href)
+    return path
 
 
 def _stretches(points: Sequence[T | None]) -> list[list[T]]:
@@ -282,9 +287,9 @@ def _flags(plot: Plot) -> str:
     lines = "".join(f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(plot.bottom)}" for flag, row in plot.placed_flags)
     texts = []
     for flag, row in plot.placed_flags:
-        text = f'<text x="{_number(_flag_span(plot, flag)[0])}" y="{_number(TOP + FLAG_ROW * row)}">{escape(flag.label)}</text>'
-        texts.append(f'<g class="flag{_kind(flag.kind)}">{_linked(text, flag.tip, flag.href)}</g>')
-    return f'<path class="rule" d="{lines}"/>{"".join(texts)}'
+        place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'
+        texts.append(_linked(f'<text class="{flag.kind}" {place}>{escape(flag.label)}</text>', flag.tip, flag.href))
+    return f'<path class="rule" d="{lines}"/><g class="flags">{"".join(texts)}</g>'
 
 
 def _flag_span(plot: Plot, flag: Rule) -> tuple[float, float]:

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.verdict import Change
 from tensorcopy.results import baseline, counts
@@ -47,7 +46,6 @@ class ReleaseRow:
     timing: Timing | None
     passes: int
     times_memcpy: float | None
-    bandwidth: float | None
     pair: Change | None
     pair_address: str
     machine_changes: Sequence[str]
@@ -96,19 +94,16 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
 
 
 def _svg(content: Content, machine: Machine, case: Case, page: str, *, above: bool = False, below: bool = False) -> Markup:
-    """Return the drawing of a case: a point leads to its row, a change to the comparison that shows it, or to its row.
+    """Return the drawing of a case: a change leads to the comparison that shows it, or to its row.
 
     page : the address from which a change leads to a comparison
     """
-
-    def row_link(result: Result) -> str:
-        return f"#{anchor(machine, version(result), result.environment)}"
 
     def change_link(change: CaseChange) -> str:
         address = _comparison_address(content, machine, change) if page else ""
         return addresses.relative(page, address) if address else f"#{anchor(machine, change.release, change.environment)}"
 
-    return Markup(charts.of_case(machine, case, row_link, change_link, above=above, below=below))  # noqa: S704 - our own SVG
+    return Markup(charts.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
 
 
 def _comparison_address(content: Content, machine: Machine, change: CaseChange) -> str:
@@ -121,7 +116,7 @@ def _comparison_address(content: Content, machine: Machine, change: CaseChange) 
 
 
 def anchor(machine: Machine, release: str, environment: str) -> str:
-    """Return the anchor of a release's row: "2.15.0", with the environment unless it is the newest Python's."""
+    """Return the anchor of a release's row: "2.15.0", with the environment unless it is the first's."""
     return addresses.slug(release if environment == machine.series[0].environment else f"{release}-{environment}")
 
 
@@ -158,7 +153,6 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
                     timing=timing,
                     passes=counts.passes(result, case),
                     times_memcpy=baseline.times_memcpy(result, case),
-                    bandwidth=baseline.bandwidth(result, case),
                     pair=content.comparisons[address].changes.get(case) if address else None,
                     pair_address=address,
                     machine_changes=series.machine_changes.get(release.version, ()),
