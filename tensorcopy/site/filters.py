@@ -41,11 +41,6 @@ def three_digits(number: float) -> str:
     return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
 
 
-def p_value(probability: float) -> str:
-    """Format a p-value: "0.012", "1", "< 0.001"."""
-    return "< 0.001" if probability < 0.001 else f"{probability:.2g}"
-
-
 def interval(ends: tuple[float, float]) -> str:
     """Format an interval of ratios: "−3.1 … +5.5 %"."""
     return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW_SPACE}%"

@@ -132,7 +132,6 @@ def _templates(content: Content) -> Environment:
         circumstances=filters.circumstances,
         interval=filters.interval,
         span=filters.span,
-        p_value=filters.p_value,
         three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,

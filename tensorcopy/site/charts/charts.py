@@ -9,13 +9,13 @@ from pathlib import Path
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
-from tensorcopy.report.units import count, duration, quantity
+from tensorcopy.report.units import count, duration
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.load import Case
 from tensorcopy.site.addresses import slug
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
-from tensorcopy.site.charts.svg_plot import HEIGHT, Band, Line, Plot, PlotPoint, Rule, Whisker
-from tensorcopy.site.filters import percent
+from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
+from tensorcopy.site.charts.svg_plot import HEIGHT, Plot
 from tensorcopy.site.model.case_changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.history import History, release_versions
@@ -45,7 +45,8 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
         band = _band(series, case, versions)
-        lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
+        if counts.unit_of(case) == counts.SECONDS:  # a count is its level
+            lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
         lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
         if any(point and point[1] < point[2] for point in band):
@@ -125,7 +126,8 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     sections : cases with an interval, in the order of the plot
     limit : the end of the axis, as a share
     """
-    whiskers, starts = [], []
+    whiskers: list[Whisker] = []
+    starts: list[Rule] = []
     for name, cases in sections.items():
         starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name)}")] if cases else []
         for case in cases:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
+from tensorcopy.site.charts.plot_items import Band, Line, Rule, Whisker
 
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
@@ -33,72 +34,6 @@ SHAPES = (
 FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
 T = TypeVar("T")
 SLANT = radians(-55)  # of names
-
-
-@dataclass(frozen=True)
-class Whisker:
-    """A vertical line from low to high with a dot; an end outside the axis is drawn as an arrow.
-
-    kind : a class, such as a verdict
-    """
-
-    x: float
-    low: float
-    middle: float
-    high: float
-    kind: str
-
-
-@dataclass(frozen=True)
-class PlotPoint:
-    """A point of a line.
-
-    tip : its text for a pointer and a screen reader
-    href : its link; "" for none
-    """
-
-    x: float
-    y: float
-    tip: str = ""
-    href: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """Consecutive points, joined; None is a gap.
-
-    colour : 1 to 5, a series of the stylesheet
-    shape : of its marks; -1 for none
-    kind : an additional class, such as "baseline" or "old"
-    """
-
-    points: Sequence[PlotPoint | None]
-    colour: int = 1
-    shape: int = 0
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Band:
-    """The area between two values at each position; None is a gap."""
-
-    points: Sequence[tuple[float, float, float] | None]  # x, low, high
-    colour: int = 1
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A vertical line with a label: a flag for a detected change; other kinds stand beside their line.
-
-    kind : "slower", "faster", "more" or "fewer" for a change; "section", "machine" or "gap"
-    tip, href : as of a `PlotPoint`
-    """
-
-    x: float
-    label: str
-    kind: str = ""
-    tip: str = ""
-    href: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +64,9 @@ class Plot:
         parts += [_marks(self, line) for line in self.lines]
         kinds = dict.fromkeys(whisker.kind for whisker in self.whiskers)
         parts += [_whiskers(self, [whisker for whisker in self.whiskers if whisker.kind == kind]) for kind in kinds]
-        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
+        attributes = (
+            f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
+        )
         return f"<svg {attributes} aria-label={quoteattr(self.label)}>{''.join(parts)}</svg>"
 
     @cached_property
@@ -256,8 +193,11 @@ def _whisker(plot: Plot, whisker: Whisker) -> str:
     """Return the path of a whisker, with an arrow at an end outside the axis."""
     (x, bottom), (_, top) = plot.at(whisker.x, whisker.low), plot.at(whisker.x, whisker.high)
     path = f"M{_number(x)} {_number(bottom)}V{_number(top)}"
-    for value, edge, direction in ((whisker.low, plot.bottom, -ARROW), (whisker.high, plot.top, ARROW)):
-        if not 0 <= plot.y.share(value) <= 1:
+    for outside, edge, direction in (
+        (plot.y.share(whisker.low) < 0, plot.bottom, -ARROW),
+        (plot.y.share(whisker.high) > 1, plot.top, ARROW),
+    ):
+        if outside:
             path += f"M{_number(x - ARROW)} {_number(edge + direction)}L{_number(x)} {_number(edge)}l{ARROW} {direction}"
     return path
 
@@ -284,7 +224,9 @@ def _rule(plot: Plot, rule: Rule) -> str:
 
 def _flags(plot: Plot) -> str:
     """Draw the lines of all changes, and the label of each above the values."""
-    lines = "".join(f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(plot.bottom)}" for flag, row in plot.placed_flags)
+    lines = "".join(
+        f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(plot.bottom)}" for flag, row in plot.placed_flags
+    )
     texts = []
     for flag, row in plot.placed_flags:
         place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'

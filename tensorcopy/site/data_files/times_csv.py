@@ -10,10 +10,7 @@ from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.model.machine import Machine
 
-COLUMNS = (
-    *("machine", "environment", "torch", "case", "device", "median", "low", "high", "passes", "baseline"),
-    *("change", "only", "status", "instructions", "instructions_change", "instructions_only"),
-)
+MEASURED = ("median", "low", "high", "passes", "baseline", "change", "only", "status", "instructions", "instructions_change", "instructions_only")
 
 
 def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Sequence[Result] = ()) -> str:
@@ -27,28 +24,46 @@ def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Se
     rows: list[list[object]] = []
     for result in results or machine.results:
         for case in cases if cases is not None else result.timings:
-            timing = counts.measured(result, case)
-            if timing:
-                memcpy = baseline.timing_of(result, case)
-                numbers: list[object] = [
-                    six_digits(timing.median),
-                    six_digits(timing.low),
-                    six_digits(timing.high),
-                    counts.passes(result, case),
-                    six_digits(memcpy.median) if memcpy else "",
-                ]
-                counted = machine.count_of(case)
-                count = counts.measured(result, counted) if counted else None
-                columns = [*_change(machine, result, case), six_digits(count.median) if count else "", *_change(machine, result, counted)[:2]]
-                rows.append([result.machine, result.environment, version(result), case_name(case), case.device, *numbers, *columns])
-    return csv_text(COLUMNS, rows)
+            if measured := _measured(machine, result, case):
+                rows.append([result.machine, result.environment, version(result), case_name(case), case.device, *measured])
+    return csv_text(("machine", "environment", "torch", "case", "device", *MEASURED), rows)
+
+
+def case_csv(machine: Machine, case: Case) -> str:
+    """Return the rows of one case, without what is the same in all of them."""
+    rows = [
+        [result.environment, version(result), *measured] for result in machine.results if (measured := _measured(machine, result, case))
+    ]
+    return csv_text(("environment", "torch", *MEASURED), rows)
+
+
+def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
+    """Return the numbers of a case in one result; empty where it was not measured."""
+    timing = counts.measured(result, case)
+    if not timing:
+        return []
+    memcpy, counted = baseline.timing_of(result, case), machine.count_of(case)
+    count = counts.measured(result, counted) if counted else None
+    return [
+        six_digits(timing.median),
+        six_digits(timing.low),
+        six_digits(timing.high),
+        counts.passes(result, case),
+        six_digits(memcpy.median) if memcpy else "",
+        *_change(machine, result, case),
+        six_digits(count.median) if count else "",
+        *_change(machine, result, counted)[:2],
+    ]
 
 
 def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, str, str]:
-    """Return ratio, Python if it is that one's only, and status of the change of a case with a result; all empty without one."""
+    """Return ratio, Python if it is that one's only, and status of the change of a case with a result; all empty without one.
+
+    The ratio has the digits that the pages show, so that both round alike.
+    """
     for change in machine.case_changes.get(case, ()) if case else ():
         if (change.release, change.environment) == (version(result), result.environment):
-            return six_digits(change.step.ratio), change.only, change.status.value
+            return round(change.step.ratio, 3), change.only, change.status.value
     return "", "", ""
 
 

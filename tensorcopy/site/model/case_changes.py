@@ -1,6 +1,6 @@
 """The changes of one case: what headline, chart, table, CSV and index show. Pure.
 
-They are the steps of the history over all Pythons (`Machine.history`). A newer Python decides from its first release on, so a step that only
+They are the steps of the history over all Pythons (`Machine.history`). A newer Python decides from its first release on. A step that only
 an older one shows after that is added, if the newer Python is flat there.
 """
 
@@ -78,9 +78,7 @@ class CaseChange:
         return f"{self.words} ({self.notes})" if self.notes else self.words
 
 
-def of_case(
-    joined: CaseSeries, by_python: Sequence[CaseSeries], confirmations: Mapping[Key, Confirmation]
-) -> tuple[CaseChange, ...]:
+def of_case(joined: CaseSeries, by_python: Sequence[CaseSeries], confirmations: Mapping[Key, Confirmation]) -> tuple[CaseChange, ...]:
     """Return the changes of a case in order of release.
 
     joined : its history over all Pythons, without rejected steps
@@ -93,9 +91,7 @@ def of_case(
     return tuple(sorted((change for change in changes if change.status is not Status.REJECTED), key=lambda change: order[change.release]))
 
 
-def _change(
-    case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries], confirmations: Mapping[Key, Confirmation]
-) -> CaseChange:
+def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries], confirmations: Mapping[Key, Confirmation]) -> CaseChange:
     after = case_series.sides(step)[1]
     own = next(series for series in by_python if series.results[0].environment == after.environment)
     release = case_series.releases[step.index]

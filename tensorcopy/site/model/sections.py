@@ -13,10 +13,10 @@ NAMES = {"own": "Own operations", "": "Others"}
 
 
 def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """Return cases by the name of their section, without empty ones; each section by size, then as given."""
-    groups: dict[str, list[Case]] = dict.fromkeys((*FIRST, ""), [])
+    """Return cases by the name of their section, without empty ones."""
+    groups: dict[str, list[Case]] = {group: [] for group in (*FIRST, "")}
     for case in cases:
         place = place_of(machine, case)
         group = place.group if place and place.group in FIRST else ""
-        groups[group] = [*groups[group], case]
+        groups[group].append(case)
     return {NAMES.get(group, group.capitalize()): members for group, members in groups.items() if members}

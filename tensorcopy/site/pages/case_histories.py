@@ -11,11 +11,11 @@ from markupsafe import Markup
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.verdict import Change
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
-from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.data_files.times_csv import case_csv
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.case_changes import CaseChange
@@ -90,7 +90,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
     }
     code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
     yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
-    yield File(csv_address, times_csv(machine, [case]))
+    yield File(csv_address, case_csv(machine, case))
 
 
 def _svg(content: Content, machine: Machine, case: Case, page: str, *, above: bool = False, below: bool = False) -> Markup:

@@ -15,7 +15,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import explorer, sections
 from tensorcopy.site.model.case_changes import CaseChange
-from tensorcopy.site.model.changes import count_changes, machine_changes
+from tensorcopy.site.model.changes import MachineChange, count_changes, machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
 from tensorcopy.site.model.machine import Machine
@@ -42,7 +42,7 @@ def pages(content: Content) -> Iterator[Page]:
     """
     values = {
         "machines": content.machines,
-        "changes": partial(machine_changes, content),
+        "changes": lambda machine: _ordered(machine_changes(content, machine)),
         "sections": partial(_sections, timed=True),
         "explorer": lambda machine, history: explorer.link(machine, *_cases_of(machine, history)),
         "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
@@ -50,8 +50,19 @@ def pages(content: Content) -> Iterator[Page]:
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
     counting = [machine for machine in content.machines if machine.counts_instructions]
-    counted = {"machines": counting, "changes": partial(count_changes, content), "sections": partial(_sections, timed=False)}
+    counted = {
+        "machines": counting,
+        "changes": lambda machine: _ordered(count_changes(content, machine)),
+        "sections": partial(_sections, timed=False),
+    }
     yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
+
+
+def _ordered(changes: Sequence[MachineChange]) -> list[MachineChange]:
+    """Return changes in their order of releases; with each, copies and conversions before all others."""
+    releases = list(dict.fromkeys(change.release for change in changes))
+    modules = {name: index for index, name in enumerate(sections.FIRST)}
+    return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
 def _sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[CaseRow]]]:
