@@ -78,7 +78,9 @@ def test_intervals_of_a_comparison_are_drawn_around_no_change():
     whiskers = [Whisker(0, 0.95, 0.97, 1.0, "faster"), Whisker(1, 1.0, 1.05, 1.08, "slower"), Whisker(2, 0.95, 0.98, 1.0, "faster")]
     root = drawn(x=OrdinalAxis(3), y=RatioAxis(0.1), whiskers=whiskers)
     counts = {
-        group.get("class"): [path.get("d").count("M") for path in group] for group in root.iter(f"{SVG}g") if "whisker" in group.get("class")
+        group.get("class"): [path.get("d").count("M") for path in group]
+        for group in root.iter(f"{SVG}g")
+        if "whisker" in group.get("class")
     }
     assert counts == {"whisker faster": [2, 2], "whisker slower": [1, 1]}  # lines and dots of each verdict
 

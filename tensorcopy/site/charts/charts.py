@@ -16,7 +16,7 @@ from tensorcopy.site.addresses import slug
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
 from tensorcopy.site.charts.svg_plot import HEIGHT, Plot
-from tensorcopy.site.model.case_changes import CaseChange
+from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine

@@ -10,7 +10,10 @@ from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.model.machine import Machine
 
-MEASURED = ("median", "low", "high", "passes", "baseline", "change", "only", "status", "instructions", "instructions_change", "instructions_only")
+MEASURED = (
+    *("median", "low", "high", "passes", "baseline", "change", "only", "status"),
+    *("instructions", "instructions_change", "instructions_only"),
+)
 
 
 def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Sequence[Result] = ()) -> str:
@@ -68,5 +71,5 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
 
 
 def six_digits(number: float) -> float:
-    """Round to six significant digits; further ones differ between processors."""
-    return float(f"{number:.6g}")
+    """Round to six significant digits, further ones differ between processors; a whole number has no point."""
+    return int(number) if number >= 1 and number == int(number) else float(f"{number:.6g}")

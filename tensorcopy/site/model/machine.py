@@ -18,8 +18,9 @@ from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
-from tensorcopy.site.model import case_changes, result_series
-from tensorcopy.site.model.case_changes import CaseChange
+from tensorcopy.site.model import result_series
+from tensorcopy.site.model.cases import case_changes
+from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of
 from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series

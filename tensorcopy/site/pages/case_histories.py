@@ -18,11 +18,11 @@ from tensorcopy.site.charts import charts
 from tensorcopy.site.data_files.times_csv import case_csv
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
-from tensorcopy.site.model.case_changes import CaseChange
+from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.cases.siblings import Places, other_machines
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import release_versions
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.siblings import Places, other_machines
 from tensorcopy.site.page import File, Page
 
 

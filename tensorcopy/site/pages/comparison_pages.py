@@ -18,7 +18,8 @@ from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
-from tensorcopy.site.model import explorer, result_series, sections
+from tensorcopy.site.model import explorer, result_series
+from tensorcopy.site.model.cases import sections
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series

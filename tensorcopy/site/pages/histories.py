@@ -13,8 +13,9 @@ from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
-from tensorcopy.site.model import explorer, sections
-from tensorcopy.site.model.case_changes import CaseChange
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.cases import sections
+from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.changes import MachineChange, count_changes, machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
