@@ -31,6 +31,7 @@ KINDS = [
     "choose/cpu-ndarray-shared-plain-1024.html",
     "ja/choose/index.html",
     "history/index.html",
+    "history/xeon-2core/index.html",
     "history/xeon-2core/copies.BySize/detach_clone-1024.html",
     "history/xeon-2core/conversions.BySize/detach_numpy_copy-1.html",
     "compare/index.html",

@@ -34,6 +34,7 @@ DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
 
 MAX_SLUG = 60  # characters
+BESIDE_PEAK = ("track_allocated", "track_allocations")
 
 
 def translated(address: str, language: str) -> str:
@@ -57,8 +58,12 @@ def of_method(method: str) -> str:
 
 
 def of_case(machine: str, case: Case) -> str:
-    """Return the address of a case's history on one machine."""
-    suite = case.suite.rpartition(".")[0] or case.suite
+    """Return the address of a case's history on one machine.
+
+    A suite of memory counts three quantities of a case; the peak has the address without the quantity's name.
+    """
+    suite, _, function = case.suite.rpartition(".")
+    suite = case.suite if not suite or function in BESIDE_PEAK else suite
     return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
 
 
@@ -107,6 +112,11 @@ def of_request(request: CopyRequest, numel: int) -> str:
 def data(address: str, ending: str) -> str:
     """Return the address of the data file beside a page."""
     return f"{address.removesuffix('.html')}.{ending}"
+
+
+def of_machine_data(machine: str, ending: str) -> str:
+    """Return the address of a machine's data file, "csv" or "json"."""
+    return f"data/{slug(machine)}.{ending}"
 
 
 def relative(source: str, target: str) -> str:

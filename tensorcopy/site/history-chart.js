@@ -10,16 +10,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const FIELDS = {
-    explorer: ["group", "numel", "grad", "threads", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over", "machine"],
+    explorer: ["group", "numel", "grad", "threads", "machine", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over"],
     landing: ["group", "numel", "grad", "unit", "method"],
     case: ["unit", "scale"],
   };
-  const ROW_AFTER = { explorer: ["threads", "method", "timed"], landing: ["unit"], case: [] };
+  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"], case: [] };
+  const FIRST = ["group", "numel", "grad", "threads", "machine"]; // always shown; on a phone the others are behind a button
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
   const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
   const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
   const LANDING_GROUPS = ["copies", "conversions"];
-  const COLOURS = 5;
+  const COLOURS = 5, PHONE = "(max-width: 40rem)";
   const FONT = 12, TALL = 420, LOW = 340;
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
@@ -33,13 +34,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
     settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
-    previous: "vs previous", passes: "passes", range: "range of passes", release: "torch", value: "value", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
-    page: "Comparison of all cases", overlap: "ranges overlap", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
+    previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
+    page: "Comparison of all cases", overlap: "≈: the ranges of the passes overlap.", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
     unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
-    scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, more: "more", fewer: "fewer", noData: "The data could not be loaded.", on: "on",
-    against: (release) => `change from torch ${release}`, perCall: "per call", faded: "dashed: older Python, scaled to the newer one",
-    help: "Point at a release, or use ← and →, to read it. Click two releases, or press Enter on them, to compare; Escape clears. Drag to zoom (keys + − 0).",
-    tap: "Touch the chart and slide to read a release.", line: "Line", changes: "changes",
+    scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
+    against: (release) => `change from torch ${release}`, perCall: "time per call", dashed: "Dashed: an older Python, scaled.", machineChanged: "the machine changed",
+    help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
+    tap: "Touch the chart and slide to read a release.", line: "method", lines: "methods",
   };
   const JAPANESE = {
     group: "対象", method: "方法", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "配置", device: "デバイス", timed: "計測", threads: "スレッド",
@@ -49,13 +50,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     device_allocated: "デバイスの確保量", device_peak: "デバイスのピーク", device_allocations: "デバイスの確保回数", cuda_peak: "CUDA のピーク",
     settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未計測",
     nearest: (what) => `この条件では未計測。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では計測していません。${what} を表示しています。`,
-    previous: "前リリース比", passes: "パス", range: "パスの範囲", release: "torch", value: "値", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", overlap: "範囲が重なる", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
+    previous: "前リリース比", release: "torch", ratio: "比", compare: "比較", with: "と", clear: "解除",
+    page: "全ケースの比較", overlap: "≈: パスの範囲が重なっています。", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
     unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
-    scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, more: "増", fewer: "減", noData: "データを読み込めませんでした。", on: "：",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたり", faded: "破線: 古い Python（新しい Python に合わせて換算）",
+    scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
+    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", dashed: "破線: 古い Python（換算値）。", machineChanged: "マシンが変わりました",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
-    tap: "グラフに触れて左右に動かすと値を読めます。", line: "系列", changes: "変化",
+    tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法", lines: "方法",
   };
   const words = document.documentElement.lang === "ja" ? JAPANESE : ENGLISH;
   const wordOf = (value) => (typeof words[value] === "string" ? words[value] : value);
@@ -88,7 +89,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     svg.setAttribute("aria-hidden", "true");
     for (const [kind, d, transform] of [["line", "M0 6H30", ""], ["mark", line.shape, "translate(15 6)"]]) {
       const path = document.createElementNS(space, "path");
-      path.setAttribute("class", `${kind} s${line.colour}${line.over ? " old" : ""}`);
+      path.setAttribute("class", `${kind} s${line.colour}${line.over || line.again ? " old" : ""}`);
       path.setAttribute("d", d);
       if (transform) path.setAttribute("transform", transform);
       svg.append(path);
@@ -120,11 +121,12 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
   class Controls {
     constructor(chart) {
       this.chart = chart;
-      this.row = element("div", { class: "hc-fields" });
+      this.first = element("div", { class: "hc-fields" });
+      this.more = element("div", { class: "hc-fields" });
       this.summary = element("summary", {});
-      this.details = element("details", { class: "hc-settings", open: true }, this.summary, this.row);
+      this.details = element("details", { class: "hc-settings", open: !matchMedia(PHONE).matches }, this.summary, this.more);
       this.fields = new Map();
-      if (matchMedia("(max-width: 40rem)").matches && chart.mode === "explorer") this.details.open = false;
+      this.box = element("div", { class: "hc-controls" }, this.first, ...(chart.mode === "explorer" ? [this.details] : []));
     }
 
     /** Make the fields anew when their values changed, else update them. */
@@ -138,14 +140,14 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
           const made = this.make(name, values);
           made.key = key;
           if (old) old.box.replaceWith(made.box);
-          else this.row.append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
+          else (chart.mode !== "explorer" || FIRST.includes(name) ? this.first : this.more).append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
           this.fields.set(name, made);
         }
         this.fields.get(name).refresh();
       }
-      const { state, machine } = chart;
-      this.summary.textContent = `${words.settings}: ${[label("group", state.group), label("numel", state.numel), `${words.grad} ${wordOf(state.grad)}`, state.dtype].join(" · ")}`;
-      this.summary.title = machine.name;
+      const { state } = chart;
+      const facts = [`${state.method.length} ${words.lines}`, state.dtype, state.device, wordOf(state.unit), wordOf(state.scale)];
+      this.summary.textContent = `${words.settings}: ${facts.join(" · ")}`;
     }
 
     values(name) {
@@ -187,10 +189,10 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     refreshPill(name, { value, input, box }) {
       const { chart } = this, current = chart.state[name];
       input.checked = name === "method" ? current.includes(value) : current === value;
-      const found = input.checked ? { here: true } : chart.reached(name, value);
-      input.disabled = !found;
-      box.classList.toggle("unmeasured", !found || !found.here);
-      const title = !found ? words.notMeasuredHere : found.here ? "" : words.nearest(found.what);
+      const place = input.checked ? { here: true } : chart.reached(name, value);
+      input.disabled = !place;
+      box.classList.toggle("unmeasured", !place || !place.here);
+      const title = !place ? words.notMeasuredHere : place.here ? "" : words.nearest(place.what);
       box.title = title;
       if (title) input.setAttribute("aria-description", title);
       else input.removeAttribute("aria-description");
@@ -198,7 +200,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     select(name, values) {
       const { chart } = this;
-      const options = values.map((value) => element("option", { value }, value ? value.replace(/^\w+:/, (kind) => `${wordOf(kind.slice(0, -1))} `) : words.none));
+      const options = values.map((value) => element("option", { value }, value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none));
       const select = element("select", { onchange: () => chart.choose(name, select.value, true) }, ...options);
       const box = element("label", { class: `hc-field hc-${name}` }, element("span", { class: "hc-legend" }, words[name]), select);
       return { box, refresh: () => (select.value = name === "machine" ? chart.machine.name : chart.state[name]) };
@@ -238,13 +240,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
   }
 
   function quantile(sorted, share) {
-    const at = share * (sorted.length - 1), floor = Math.floor(at);
-    return sorted[floor] + (at - floor) * ((sorted[floor + 1] ?? sorted[floor]) - sorted[floor]);
+    const at = share * (sorted.length - 1), below = Math.floor(at);
+    return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   }
 
   /** Return the range of an axis without far outliers. Steps and the newest value are never outliers. */
   function robustRange(lines, first, last, logarithmic) {
-    const logs = [], kept = [];
+    const logs = [], always = [];
     for (const line of lines) {
       const steps = new Set(line.steps.map((step) => step.release));
       let newest = null;
@@ -252,16 +254,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         if (!(line.y[at] > 0)) continue;
         logs.push(Math.log(line.y[at]));
         newest = line.y[at];
-        if (steps.has(at) && line.confirmedAt(at)) kept.push(line.y[at]);
+        if (steps.has(at) && line.confirmedAt(at)) always.push(line.y[at]);
       }
-      if (newest) kept.push(newest);
+      if (newest) always.push(newest);
     }
     if (!logs.length) return [1, 10];
     logs.sort((a, b) => a - b);
     const from = quantile(logs, 0.05), to = quantile(logs, 0.95), margin = OUTSIDE * Math.max(to - from, LEAST_SPREAD);
     const inside = logs.filter((value) => value >= from - margin && value <= to + margin).map(Math.exp);
-    const values = [...inside, ...kept];
-    for (const line of lines) for (let at = first; at <= last; at++) if (line.y[at] > 0) for (const end of [line.y[at] * line.low[at], line.y[at] * line.high[at]]) if (Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3) values.push(end);
+    const values = [...inside, ...always];
+    for (const line of lines) {
+      for (let at = first; at <= last; at++) {
+        if (!(line.y[at] > 0)) continue;
+        const ends = [line.y[at] * line.low[at], line.y[at] * line.high[at]].filter((end) => Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3);
+        values.push(...ends);
+      }
+    }
     const low = Math.min(...values), high = Math.max(...values);
     if (!logarithmic) return [0, high * 1.06];
     const spread = Math.max(high / low, 1.3) ** 0.5 * 1.06, middle = Math.sqrt(low * high);
@@ -306,9 +314,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       this.strip = element("div", { class: "hc-strip", role: "group", "aria-label": words.sizes });
       this.table = element("div", { class: "hc-table" });
       const help = element("p", { class: "hc-help", id: `${this.id}-help` }, matchMedia("(pointer: coarse)").matches ? words.tap : words.help);
+      this.dashed = element("span", {});
+      help.append(" ", this.dashed);
       const head = element("div", { class: "hc-head" }, this.title, this.reset);
       const left = element("div", { class: "hc-left" }, head, this.plot, help);
-      const parts = [this.controls.details, this.note, element("div", { class: "hc-body" }, left, element("div", { class: "hc-side" }, this.readout, this.comparison))];
+      const side = element("div", { class: "hc-side" }, this.readout, this.comparison);
+      const phone = matchMedia(PHONE).matches; // there the controls are under the chart, near the thumb
+      const parts = phone ? [this.note, left, this.controls.box, side] : [this.controls.box, this.note, element("div", { class: "hc-body" }, left, side)];
       if (this.mode === "explorer") parts.push(this.strip, this.table);
       if (this.mode !== "explorer" && this.host.dataset.explorer) {
         this.link = element("a", { href: this.host.dataset.explorer }, words.open);
@@ -339,9 +351,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const fragment = this.mode === "explorer" ? location.hash : this.host.dataset.explorer.split("#")[1] || "";
       const asked = tensorHistory.parsed(fragment);
       if (!asked && this.state) return; // an anchor of the page, such as #content
-      const state = asked || { ...STATE, group: this.machine.values("group").includes("copies") ? "copies" : this.machine.values("group")[0] };
+      const state = asked || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
       this.needed(state).then((complete) => complete && this.show(state));
+    }
+
+    firstGroup() {
+      return this.machine.values("group").sort((a, b) => order(a) - order(b))[0];
     }
 
     /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
@@ -378,6 +394,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     checked(state) {
       const known = (value) => (this.machine.releases.includes(value) || (this.axis || []).includes(value) ? value : "");
       const cleaned = { ...state, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
+      if (!this.machine.values("group").includes(state.group)) cleaned.group = this.firstGroup();
       if (!this.machine.pythons.includes(state.python)) cleaned.python = "";
       if (state.scale !== "linear") cleaned.scale = "log";
       if (![...TIME_UNITS, ...this.countUnits()].includes(state.unit)) cleaned.unit = "time";
@@ -413,16 +430,16 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
       if (name === "method") return machine.at(state, value) ? { here: true } : this.reachedMethod(value);
       const asked = { ...state, [name]: value, ...(name === "group" ? { method: [] } : {}) };
-      const found = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);
-      if (!found) return null;
-      const moved = PLACE_FIELDS.filter((field) => found[field] !== asked[field]);
-      return { here: !moved.length, what: this.describe(found, moved) };
+      const nearest = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);
+      if (!nearest) return null;
+      const moved = PLACE_FIELDS.filter((field) => nearest[field] !== asked[field]);
+      return { here: !moved.length, what: this.describe(nearest, moved) };
     }
 
     reachedMethod(method) {
-      const found = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] });
-      if (!found || !found.method.includes(method)) return null;
-      return { here: false, what: this.describe(found, PLACE_FIELDS.filter((field) => found[field] !== this.state[field])) };
+      const nearest = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] });
+      if (!nearest || !nearest.method.includes(method)) return null;
+      return { here: false, what: this.describe(nearest, PLACE_FIELDS.filter((field) => nearest[field] !== this.state[field])) };
     }
 
     /** Return fields of a state in words: "2¹⁷, grad no". */
@@ -496,6 +513,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (this.read === undefined || this.read > this.last || this.read < this.first) this.read = this.newestRead();
       this.controls.update();
       this.title.replaceChildren(...this.heading());
+      this.dashed.textContent = this.drawn.some((line) => line.joints.length) ? words.dashed : "";
       this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
       this.draw();
       this.showComparison();
@@ -519,7 +537,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     heading() {
       const { state, machine } = this;
       const size = format.elements(Number(state.numel)), where = machine.devices[state.device] || state.device;
-      const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? `${words.time} ${words.perCall}` : words[state.unit];
+      const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? words.perCall : words[state.unit];
       const facts = [`${size} ${state.dtype}`, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout, state.threads === "1" ? "" : `${state.threads} threads`].filter(Boolean);
       return [element("strong", {}, `${wordOf(state.group)}, ${facts.join(", ")}`), ` ${unit} · ${where}`];
     }
@@ -556,7 +574,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const values = ticks(low, high, this.logarithmic, most, state.unit === "percent" ? 1 : 0);
       const texts = values.map((value) => tickText(value, state.unit));
       const plotted = width - this.gutter(texts) - 12;
-      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * 38) / plotted));
+      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
       const shown = this.axis.map((_, at) => at).filter((at) => at >= this.first && at <= this.last && (this.last - at) % stride === 0);
       return {
         width, height, legend: { show: false }, padding: [22, 12, 0, 0],
@@ -605,7 +623,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         ctx.setLineDash([2 * ratio, 4 * ratio]);
         ctx.strokeRect(x, top, 0, height);
       }
-      for (const line of this.drawn) this.drawBand(plot, line);
+      for (const line of this.drawn) if (!line.over) this.drawBand(plot, line);
       ctx.restore();
     }
 
@@ -617,9 +635,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         if (!run) runs.push((run = []));
         run.push(at);
       });
-      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], line.over ? 0.06 : 0.11);
+      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], 0.11);
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
-      for (const points of runs.filter((found) => found.length > 1)) {
+      for (const points of runs.filter((points) => points.length > 1)) {
         ctx.beginPath();
         points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.high[at])));
         [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.low[at])));
@@ -666,7 +684,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     drawMark(plot, line, at, ratio, hollow) {
-      const { ctx } = plot, step = line.steps.some((found) => found.release === at);
+      const { ctx } = plot, step = line.steps.some((step) => step.release === at);
       const alone = line.y.filter((value) => value !== null).length === 1;
       ctx.save();
       ctx.translate(plot.valToPos(at, "x", true), plot.valToPos(this.toScale(line.y[at]), "y", true));
@@ -727,7 +745,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const shown = groups.sort((a, b) => b.size - a.size).slice(0, most).sort((a, b) => a.release - b.release);
       const taken = this.arrows.map(({ at, up }) => ({ left: uplot.valToPos(at, "x") - 8, top: up ? 0 : place.height - 14, width: 16, height: 14 }));
       this.leaders = [];
-      this.flags.replaceChildren(...shown.map((group) => this.flag(group, taken, place, offset)));
+      const arrows = this.arrows.map((arrow, index) => this.arrowTip(arrow, taken[index], offset));
+      this.flags.replaceChildren(...arrows, ...shown.map((group) => this.flag(group, taken, place, offset)));
+    }
+
+    /** Return an element over an arrow that shows its value to the pointer. */
+    arrowTip({ line, at }, box, offset) {
+      const tip = element("span", { class: "hc-arrow", title: `${line.code}: ${words.outside(this.valueText(line, at))}` });
+      Object.assign(tip.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
+      return tip;
     }
 
     /** Return the changes shown: those of one release and direction together. */
@@ -749,16 +775,19 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     flag(group, taken, place, offset) {
       const { release, steps } = group;
       steps.sort((a, b) => Math.abs(Math.log(b.step.ratio)) - Math.abs(Math.log(a.step.ratio)));
-      const [{ line, step }] = steps, sure = steps.some((each) => each.step.status);
+      const [{ step }] = steps, sure = steps.some((each) => each.step.status);
       const rounded = step.text.replace(/(\d)\.\d(?=\u202f?\s?%)/, "$1");
-      const name = `${this.names[release]}: ${rounded}${steps.length > 1 ? ` (${steps.length})` : ""}${sure ? "" : " ?"}`;
+      const several = steps.length > 1 ? ` · ${steps.length} ${words.lines}` : "";
+      const name = `${this.names[release]}: ${rounded}${several}${sure ? "" : " ?"}`;
       const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");
       const anchor = element("a", { class: `hc-flag ${group.slower ? "slower" : "faster"}${sure ? "" : " unsure"}`, href: this.evidence(group), title }, name);
       anchor.append(element("span", { class: "hc-hidden" }, `. ${title}`));
       anchor.addEventListener("focus", () => this.readAt(release));
       const width = name.length * 6.5 + 14, height = 24;
-      const x = this.uplot.valToPos(release, "x"), y = Math.min(Math.max(this.uplot.valToPos(this.toScale(line.y[release]), "y"), 0), place.height);
-      const box = this.free(x, y, width, height, taken, place);
+      const x = this.uplot.valToPos(release, "x");
+      const points = steps.map((each) => Math.min(Math.max(this.uplot.valToPos(this.toScale(each.line.y[release]), "y"), 0), place.height));
+      const box = this.free(x, points, width, height, taken, place);
+      const y = box.top < Math.min(...points) ? Math.min(...points) : Math.max(...points);
       taken.push(box);
       Object.assign(anchor.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
       this.leaders.push({ x, y, to: [Math.min(Math.max(x, box.left + 6), box.left + width - 6), box.top > y ? box.top : box.top + height] });
@@ -766,17 +795,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     /** Return the place for a flag that hides least: above or below its point, free of other flags and of lines. */
-    free(x, y, width, height, taken, place) {
+    free(x, points, width, height, taken, place) {
       const left = Math.min(Math.max(x - width / 2, 0), place.width - width);
       let best = null, least = Infinity;
       for (const shift of [-34, 14, -60, 40, -86, 66, -112, 92, -140, 120, -170, 150, -200, 180]) {
-        const box = { left, top: y + shift, width, height };
+        const box = { left, top: shift + (shift < 0 ? Math.min(...points) : Math.max(...points)), width, height };
         if (box.top < -20 || box.top + height > place.height) continue;
         const hidden = this.hiddenBy(box), others = taken.filter((other) => overlap(box, other)).length;
-        const cost = 100 * others + 3 * hidden + Math.abs(shift) / 30;
+        const cost = 100 * others + 3 * hidden + Math.abs(shift) / 20;
         if (cost < least) [best, least] = [box, cost];
       }
-      return best || { left, top: Math.max(0, y - 34), width, height };
+      return best || { left, top: Math.max(0, Math.min(...points) - 34), width, height };
     }
 
     /** Return how many points of lines a box hides. */
@@ -868,12 +897,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       reader.setAttribute("aria-valuemin", this.first);
       reader.setAttribute("aria-valuemax", this.last);
       reader.setAttribute("aria-valuenow", read);
-      const values = this.drawn.map((line) => `${line.code} ${this.valueText(line, read)}`);
+      const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
       reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
       const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
-      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`);
+      const changed = this.machine.machineChanges[this.machine.releases.indexOf(axis[read])];
+      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`, changed ? ` · ${words.machineChanged}: ${changed.join("; ")}` : "");
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
-      const rows = this.drawn.map((line) => this.readRow(line, read));
+      const rows = this.drawn.filter((line) => !line.over).map((line) => this.readRow(line, read));
       this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
     }
 
@@ -886,7 +916,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     readRow(line, at) {
       const { unit } = this.state, before = tensorHistory.previous(line, at), timed = TIME_UNITS.includes(unit);
       const known = line.measured[at] !== null && line.measured[at] !== undefined;
-      const step = line.steps.find((found) => found.release === at);
+      const step = line.steps.find((step) => step.release === at);
       const details = [];
       if (known && (line.low[at] !== 1 || line.high[at] !== 1)) {
         const ends = [line.low[at], line.high[at]].map((end) => (timed ? format.duration(line.measured[at] * end) : format.quantity(line.measured[at] * end, unit)));
@@ -898,10 +928,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const factor = known ? line.drawn[at] / line.measured[at] : 1;
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
       const name = element("a", { href: line.address }, breakable(line.code));
-      const change = before >= 0 && known ? format.percent(line.drawn[at] / line.drawn[before]) : "";
+      const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
       const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}${step.status ? "" : " ?"}`) : null;
-      const small = element("small", {}, [line.over, ...details].filter(Boolean).join(" · "));
-      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+      const small = element("small", {}, details.join(" · "));
+      const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
+      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small, ...others), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+    }
+
+    /** Return a line's value of an overlay, as a share of the line below it. */
+    readOver(other, line, at) {
+      const share = line.measured[at] ? ` (${format.percent(other.measured[at] / line.measured[at])})` : "";
+      return element("small", { class: "hc-over" }, swatch(other), element("a", { href: other.address }, other.over), ` ${this.valueText(other, at)}${share}`);
     }
 
     /* -- zooming and comparing -- */
@@ -961,19 +998,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     comparisonTable() {
       const { state } = this, [before, after] = [state.base, state.with].map((version) => this.axis.indexOf(version)).sort((a, b) => a - b);
-      const rows = this.drawn.map((line) => {
-        const ratio = line.drawn[before] && line.drawn[after] ? line.drawn[after] / line.drawn[before] : null;
-        const joint = ratio && line.drawn[after] * line.low[after] <= line.drawn[before] * line.high[before] && line.drawn[before] * line.low[before] <= line.drawn[after] * line.high[after];
+      let overlaps = false;
+      const rows = this.drawn.filter((line) => line.y[before] || line.y[after]).map((line) => {
+        const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
+        const joint = ratio !== null && line.y[after] * line.low[after] <= line.y[before] * line.high[before] && line.y[before] * line.low[before] <= line.y[after] * line.high[after];
         const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
-        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : format.percent(ratio), joint ? element("small", {}, ` ${words.overlap}`) : null);
+        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
+        overlaps ||= joint;
         const unit = state.unit === "percent" ? "time" : state.unit;
-        const value = (at) => (line.measured[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
-        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, line.over) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
+        const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
+        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
       });
       const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
       const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
       const address = this.pairAddress(before, after);
-      return [table, ...(address ? [element("p", {}, element("a", { href: address }, words.page))] : [])];
+      const note = overlaps ? [element("p", { class: "hc-help" }, words.overlap)] : [];
+      return [table, ...note, ...(address ? [element("p", { class: "hc-page" }, element("a", { href: address }, words.page))] : [])];
     }
 
     pairAddress(before, after) {
@@ -1013,7 +1053,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       for (let at = this.last; at >= this.first; at--) {
         if (this.drawn.every((line) => line.y[at] === null)) continue;
         const cells = this.drawn.map((line) => {
-          const step = line.steps.find((found) => found.release === at);
+          const step = line.steps.find((step) => step.release === at);
           const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, ` ${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
           return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), mark);
         });
@@ -1030,9 +1070,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
   }
 
-  /** Allow line breaks before each call of a code, as the pages do. */
+  /** Allow line breaks before each call of a code, as the pages do, and after "=". */
   function breakable(code) {
-    const [head, ...calls] = code.split(/(?=\.)/), made = element("code", {}, head);
+    const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
     calls.forEach((call, index) => made.append(...(index === 0 && head.length <= 2 ? [call] : [element("wbr"), call])));
     return made;
   }

@@ -59,6 +59,7 @@ def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
         "plots": list(_plots(machine)),
         "tables": _link_tables(machine),
         "explorer_address": addresses.of_explorer,
+        "data": [("CSV", addresses.of_machine_data(machine.name, "csv")), ("JSON", addresses.of_machine_data(machine.name, "json"))],
     }
     return Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
 
@@ -82,7 +83,8 @@ def _link_tables(machine: Machine) -> list[LinkTable]:
 def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTable:
     methods = [dict(case.parameters).get("method", suite) for case in cases]
     cells = {
-        (method, circumstances(case)): (_newest(machine, case), addresses.of_case(machine.name, case)) for method, case in zip(methods, cases)
+        (method, circumstances(case)): (_newest(machine, case), addresses.of_case(machine.name, case))
+        for method, case in zip(methods, cases)
     }
     return LinkTable(
         suite=suite.rpartition(".")[0] if counts.unit_of(cases[0]) == counts.SECONDS else suite,

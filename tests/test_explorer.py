@@ -1,0 +1,217 @@
+"""The data of the history explorer: its numbers are those of the history, and its links lead to what they name."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from io import StringIO
+
+import pytest
+
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.releases import release_table
+from tensorcopy.report.units import duration
+from tensorcopy.results import baseline, counts
+from tensorcopy.results.load import Case
+from tensorcopy.site import addresses, assets, render
+from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.pages import explorer as explorer_page
+from tests.conftest import measured
+
+RELEASES = {
+    "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
+    "py3.11-cuda": ("1.13.1", "2.6.0", "2.9.1", "2.14.1", "2.15.0"),
+}
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results) -> Content:
+    """The content of ten of the shipped results."""
+    results = [result for result in shipped_results.results if version(result) in RELEASES.get(result.environment, ())]
+    assert len(results) == sum(len(releases) for releases in RELEASES.values())
+    return render.content(results)
+
+
+@pytest.fixture(scope="module")
+def machine(content) -> Machine:
+    return content.machines[0]
+
+
+@pytest.fixture(scope="module")
+def data(machine) -> dict:
+    """The data of every case, as the page reads it."""
+    return json.loads(explorer.json_text(explorer.chart_data(machine, machine.cases)))
+
+
+def cases_of(machine, data) -> list[tuple[Case, dict]]:
+    """Return each case with its row."""
+    by_address = {addresses.of_case(machine.name, case): case for case in machine.cases}
+    return [(by_address[f"{data['suites'][row['suite']][1]}/{row['page']}.html"], row) for row in data["cases"]]
+
+
+def dense(column: list, size: int) -> list:
+    """Return the values of a column at every release."""
+    first, values = column[0], column[1]
+    return [None] * first + values + [None] * (size - first - len(values))
+
+
+def test_every_value_is_that_of_the_csv(machine, data):
+    """It has at least five digits, and is shown as the same duration."""
+    checked = 0
+    for case, row in cases_of(machine, data):
+        rows = csv.DictReader(StringIO(times_csv(machine.results, [case])))
+        expected = {(entry["environment"], entry["torch"]): float(entry["median"]) for entry in rows}
+        shown = {
+            (f"py{python}-cuda", release): value
+            for python, column in row["values"].items()
+            for release, value in zip(data["releases"], dense(column, len(data["releases"])))
+            if value is not None
+        }
+        assert shown.keys() == expected.keys(), case
+        for key, value in expected.items():
+            seconds = shown[key] / 1e9 if counts.unit_of(case) == counts.SECONDS else shown[key]
+            assert seconds == pytest.approx(value, rel=5e-5), (case, key)
+            assert counts.unit_of(case) != counts.SECONDS or duration(seconds) == duration(value), (case, key)
+            checked += 1
+    assert checked > 4000
+
+
+def test_joints_put_the_values_on_the_axis_of_the_history(machine, data):
+    """The older Python's values before a joint, scaled by its factor, are those of the joined history."""
+    joined = 0
+    for case, row in cases_of(machine, data):
+        history = machine.history[case]
+        columns = {python: dense(column, len(data["releases"])) for python, column in row["values"].items()}
+        values = list(columns[history.results[-1].python])
+        for release, older, factor in row.get("joints", ()):
+            values[:release] = [value and value * factor for value in columns[older][:release]]
+            joined += 1
+        scale = 1e-9 if history.unit == counts.SECONDS else 1
+        shown = {release: value * scale for release, value in zip(data["releases"], values) if value is not None}
+        expected = {release: value for release, value in zip(history.releases, history.values) if value is not None}
+        assert shown == pytest.approx(expected, rel=1e-4), case
+    assert joined > 100
+
+
+def test_changes_are_those_of_the_history_with_their_status(machine, data):
+    for case, row in cases_of(machine, data):
+        history = machine.history[case]
+        shown = [(data["releases"][step[0]], step[1], step[4]) for step in row.get("steps", ())]
+        expected = [
+            (history.releases[step.index], pytest.approx(step.ratio, rel=1e-3), explorer.STATUSES[machine.status(case, step)])
+            for step in history.steps
+        ]
+        assert shown == expected, case
+    assert any(row.get("steps") for row in data["cases"])
+
+
+def test_ranges_of_passes_are_per_mille_of_the_value(machine, data):
+    index = data["releases"].index("2.15.0")
+    for case, row in cases_of(machine, data)[:40]:
+        first, _, *ranges = row["values"]["3.11"]
+        timing = machine.result.timings[case]
+        expected = [round(1000 * (end / timing.median - 1)) for end in (timing.low, timing.high)]
+        assert [column[index - first] for column in ranges] == expected, case
+
+
+def test_times_memcpy_are_those_of_the_tables(machine, data):
+    index = data["releases"].index("2.15.0")
+    compared = 0
+    for case, row in cases_of(machine, data):
+        expected = baseline.times_memcpy(machine.result, case)
+        if expected:
+            value, memcpy = (
+                dense(column["3.11"], len(data["releases"]))[index] for column in (row["values"], data["memcpy"][row["memcpy"]])
+            )
+            assert value / memcpy == pytest.approx(expected, rel=1e-4)
+            compared += 1
+    assert compared > 100
+
+
+def test_each_place_has_one_case(machine, data):
+    """A case with default parameters of another suite is the one by size: both measure the same."""
+    places = [json.dumps({name: value for name, value in row.items() if name in explorer.DEFAULTS}) for row in data["cases"]]
+    assert len(places) == len(set(places))
+    names = {suite for suite, _ in data["suites"]}
+    assert {"copies.BySize", "copies.ByGrad", "copies.ByDtype", "instructions.BySize", "threads.ByThreads"} <= names
+    by_dtype = [row for case, row in cases_of(machine, data) if case.suite.startswith("copies.ByDtype")]
+    assert {row["dtype"] for row in by_dtype} == {"float16", "bfloat16", "int64", "bool"}
+
+
+def test_a_link_names_the_place_and_the_methods(machine):
+    """Axes with their default value are left out."""
+    suite = "copies.ByGrad.time_copy"
+    cases = [Case(suite, (("method", name), ("numel", "16384"), ("requires_grad", "True"))) for name in ("clone_detach", "detach_clone")]
+    fragment = "group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes&base=2.5.1"
+    assert explorer.link(machine, *cases, base="2.5.1") == f"history/xeon-2core/index.html#{fragment}"
+    counted = Case("instructions.BySize.track_instructions", (("method", "clone"), ("numel", "1"), ("requires_grad", "False")))
+    assert explorer.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
+    assert explorer.link(machine) == "history/xeon-2core/index.html"
+
+
+def test_hostile_names_cannot_leave_the_script():
+    """A method named like a closing tag stays text."""
+    older, newer = release_table.load()[-2:]
+    results = [measured(release, {("</script><b>", 16): 1e-6}) for release in (older, newer)]
+    machine = render.content(results).machines[0]
+    text = explorer.json_text(explorer.chart_data(machine, machine.cases))
+    assert "<" not in text
+    assert json.loads(text)["cases"][0]["method"] == "</script><b>"
+
+
+def test_without_scripts_the_page_links_to_every_case(content, machine):
+    """Each value of its tables is a link; two cases never share one."""
+    page, times, counted = explorer_page.pages(content)
+    assert page.address == "history/xeon-2core/index.html"
+    links = [address for table in page.values["tables"] for _, address in table.cells.values()]
+    assert sorted(links) == sorted(addresses.of_case(machine.name, case) for case in machine.cases)
+    assert len(set(links)) == len(links)
+    assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]
+    assert times.text.startswith('tensorHistory.receive({"machine":"xeon-2core"')
+
+
+def test_scripts_lose_their_comments_and_keep_their_texts(tmp_path):
+    """The minifier removes spaces from a template literal inside another, so there is none; uPlot keeps its licence."""
+    assets.write(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(assets.NAMES)
+    for name in assets.SCRIPTS:
+        source = (assets.HERE / name).read_text(encoding="utf-8")
+        assert nested_templates(source) == [], name
+        assert len((tmp_path / name).read_text(encoding="utf-8")) < 0.95 * len(source)
+    assert "(MIT Licensed)" in (tmp_path / assets.UPLOT).read_text(encoding="utf-8")[:300]
+    licence = (tmp_path / assets.LICENSES).read_text(encoding="utf-8")
+    assert licence.startswith("uPlot 1.")
+    assert "Copyright (c) 2021, Leon Sorokin" in licence
+    assert licence.rstrip().endswith("SOFTWARE.")
+
+
+def nested_templates(source: str) -> list[int]:
+    """Return the lines with a template literal inside another."""
+    lines, opened, line = [], [], 1
+    for index, character in enumerate(source):
+        line += character == "\n"
+        if character == "`" and opened[-1:] == ["`"]:
+            opened.pop()
+        elif character == "`":
+            lines += [line] if "`" in opened else []
+            opened.append("`")
+        elif character == "{" and (opened[-1:] != ["`"] or source[index - 1] == "$"):
+            opened.append("{")
+        elif character == "}" and opened[-1:] == ["{"]:
+            opened.pop()
+    return lines
+
+
+def test_the_chart_has_the_same_words_in_both_languages():
+    source = (assets.HERE / "history-chart.js").read_text(encoding="utf-8")
+    english, japanese = (source.split(f"const {name} = {{")[1].split("\n  };")[0] for name in ("ENGLISH", "JAPANESE"))
+    assert words_of(english) == words_of(japanese)
+
+
+def words_of(table: str) -> list[str]:
+    """Return the keys of a table of texts in a script."""
+    return sorted(re.findall(r"(?:^|, |\s)(\w+): (?:\"|\()", table, re.MULTILINE))

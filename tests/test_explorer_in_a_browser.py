@@ -1,0 +1,322 @@
+"""The history explorer in Chromium: by keyboard, by pointer, from its address, on a phone, and without scripts."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.report.units import duration
+from tensorcopy.site import assets, render
+from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.model.content import Content
+from tests.conftest import require
+
+pytestmark = pytest.mark.slow
+
+RELEASES = {
+    "py3.9-cuda": ("1.9.0", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
+    "py3.11-cuda": ("1.13.1", "2.5.1", "2.8.0", "2.9.1", "2.13.0", "2.14.1", "2.15.0"),
+}
+ADDRESS = "history/xeon-2core/index.html"
+OTHER = "my-laptop"
+DEPEND_ON_SIZE = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules, also on the colour scheme
+SIZES = [(360, "light", None), (360, "dark", DEPEND_ON_SIZE), (1280, "light", DEPEND_ON_SIZE), (1280, "dark", None)]
+FOCUSED = "document.activeElement.closest('fieldset, .hc-reader, .hc-flag, .hc-choice, .hc-mini')?.className ?? ''"
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results) -> Content:
+    """Some shipped results, and a second machine with one release."""
+    results = [result for result in shipped_results.results if version(result) in RELEASES.get(result.environment, ())]
+    newest = next(result for result in results if (result.python, version(result)) == ("3.11", "2.15.0"))
+    earlier = {**newest.provenance, "started": "2021-01-01T00:00:00+00:00"}
+    return render.content([*results, replace(newest, machine=OTHER, provenance=earlier, path=Path(OTHER) / "own.json")])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory, content) -> Path:
+    """Write the explorers with their data, and the stylesheets and scripts."""
+    directory = tmp_path_factory.mktemp("site")
+    assets.write(directory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "PAGE_MODULES", ["explorer"])
+        for address, text in render.files(content):
+            (directory / address).parent.mkdir(parents=True, exist_ok=True)
+            (directory / address).write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api as playwright
+
+    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def opened(browser, published):
+    """Return a function that opens the explorer offline with a fragment; no request and no message may be left at the end."""
+    pages = []
+
+    def open_explorer(fragment: str = "", width: int = 1280, scheme: str = "light", **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, **options)
+        page = context.new_page()
+        pages.append(page)
+        page.faults = []
+        page.on("console", lambda message: page.faults.append(message.text))
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("request", lambda request: page.faults.extend([] if request.url.startswith("file:") else [request.url]))
+        page.goto(f"{(published / ADDRESS).as_uri()}{fragment}")
+        if options.get("java_script_enabled", True):
+            page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")
+        return page
+
+    yield open_explorer
+    for page in pages:
+        assert page.faults == []
+        page.context.close()
+
+
+def fragment_of(page) -> dict[str, str]:
+    return dict(part.split("=") for part in page.evaluate("location.hash").removeprefix("#").split("&"))
+
+
+def chosen(page, name: str) -> list[str]:
+    """Return the chosen values of a field."""
+    return page.locator(f".hc-{name} input:checked").evaluate_all("inputs => inputs.map((input) => input.value)")
+
+
+def readout(page) -> dict[str, str]:
+    """Return the value of each method at the release that is read."""
+    return dict(
+        zip(page.locator(".hc-readout tbody code").all_inner_texts(), page.locator(".hc-readout td:nth-child(2)").all_inner_texts())
+    )
+
+
+def test_the_keyboard_alone_drives_the_explorer(opened):
+    """Every control takes the focus; arrows read releases, Enter on two compares them, Escape clears."""
+    page = opened()
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("document.activeElement.closest('fieldset, .hc-reader, .hc-flag, .hc-choice, .hc-mini')?.className ?? ''")
+        )
+        if reached[-1] == "hc-reader":
+            break
+    assert {"hc-field hc-group", "hc-field hc-numel", "hc-field hc-method", "hc-field hc-unit", "hc-reader"} <= set(reached)
+    reader = page.locator(".hc-reader")
+    page.keyboard.press("Home")
+    assert reader.get_attribute("aria-valuetext").startswith("torch 1.9.0: x.new_tensor(x) ")
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert {name: fragment_of(page).get(name) for name in ("base", "with")} == {"base": "1.9.0", "with": "2.14.1"}
+    assert page.locator(".hc-comparison tbody tr").count() == 5
+    page.keyboard.press("+")
+    assert "from" in fragment_of(page)
+    page.keyboard.press("0")
+    page.keyboard.press("Escape")
+    assert fragment_of(page) == {"group": "copies"}
+    assert page.evaluate("document.activeElement.className") == "hc-reader"
+
+
+def test_arrows_move_in_a_group_of_buttons(opened):
+    """The focus stays where it is while the chart is drawn anew."""
+    page = opened()
+    page.locator(".hc-numel input:checked").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert fragment_of(page) == {"group": "copies", "numel": "131072"}
+    assert page.evaluate("document.activeElement.value") == "131072"
+
+
+def test_the_address_restores_the_state(opened):
+    place = "#group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes"
+    fragment = f"{place}&unit=percent&base=2.5.1&with=2.15.0&from=2.5.1&to=2.15.0&scale=linear"
+    page = opened(fragment)
+    names = ("group", "method", "numel", "grad", "unit", "scale")
+    assert [chosen(page, name) for name in names] == [
+        ["copies"],
+        ["clone_detach", "detach_clone"],
+        ["16384"],
+        ["yes"],
+        ["percent"],
+        ["linear"],
+    ]
+    assert page.locator(".hc-title").inner_text().startswith("copies, 2¹⁴ float32, requires_grad change from torch 2.5.1")
+    assert page.locator(".hc-comparison tbody tr").count() == 2
+    assert page.locator(".hc-table tbody tr").count() == 6
+    assert page.evaluate("location.hash") == fragment
+    page.evaluate("location.hash = '#group=conversions&numel=1'")
+    page.locator(".hc-title", has_text="conversions, 2⁰ float32").wait_for()
+    page.reload()
+    assert chosen(page, "group") == ["conversions"]
+    page.evaluate("location.hash = '#content'")
+    assert chosen(page, "group") == ["conversions"]
+
+
+def test_what_was_not_measured_names_the_nearest(opened):
+    """float16 was timed at 2^17 only; the button says so, and choosing it goes there."""
+    page = opened()
+    button = page.locator(".hc-dtype label", has_text="float16").first
+    assert "unmeasured" in button.get_attribute("class")
+    assert button.get_attribute("title") == "not measured with these settings; shows 2¹⁷"
+    button.click()
+    assert fragment_of(page) == {"group": "copies", "numel": "131072", "dtype": "float16"}
+    assert page.locator(".hc-note").inner_text() == "float16 was not measured with these settings. Shown: 2¹⁷."
+    assert page.locator(".hc-device input[value=cuda]").is_disabled()
+
+
+def test_an_address_of_something_unknown_shows_something(opened):
+    page = opened("#group=nothing&numel=3&unit=parsecs&base=9.9.9&over=machine:none")
+    assert page.locator(".hc-readout tbody tr").count() > 0
+    assert fragment_of(page)["group"] == "copies"
+
+
+@pytest.mark.parametrize("release", ["1.9.0", "1.13.1", "2.9.1", "2.15.0"])
+def test_the_readout_has_the_values_of_the_csv(opened, content, release):
+    machine = content.machines[0]
+    page = opened("#group=copies&numel=16384&grad=yes")
+    page.locator(".hc-reader").focus()
+    page.keyboard.press("Home")
+    for _ in range(12):
+        if page.locator(".hc-reader").get_attribute("aria-valuetext").startswith(f"torch {release}:"):
+            break
+        page.keyboard.press("ArrowRight")
+    cases = [case for case in machine.cases if case.suite.startswith("copies.ByGrad") and case["numel"] == "16384"]
+    expected = {}
+    for case in cases:
+        rows = list(csv.DictReader(StringIO(times_csv(machine.results, [case]))))
+        python = "py3.9-cuda" if release == "1.9.0" else "py3.11-cuda"
+        (row,) = [row for row in rows if row["torch"] == release and row["environment"] == python]
+        expected[machine.code(case["method"])] = duration(float(row["median"]))
+    assert readout(page) == expected
+
+
+def test_a_flag_leads_to_the_evidence(opened):
+    """A change of one method leads to its history, of several to the comparison with the release before; flags take the focus."""
+    page = opened("#group=copies&method=clone_detach&numel=16&unit=instructions")
+    flag = page.locator(".hc-flag").last
+    assert re.match(r"2\.\d+: [+−]\d+\u202f%", flag.inner_text())
+    assert "confirmed by an exact count" in flag.get_attribute("title")
+    assert flag.get_attribute("href") == "../../history/xeon-2core/instructions.BySize/clone_detach-16-False.html"
+    page.locator(".hc-reader").focus()
+    page.keyboard.press("Tab")
+    assert "hc-flag" in page.evaluate("document.activeElement.className")
+    page.evaluate("location.hash = '#group=copies&numel=16&unit=instructions'")
+    flag = page.locator(".hc-flag", has_text="2.14").filter(has_text="methods").first
+    assert flag.get_attribute("href") == "../../compare/xeon-2core/py3.11-cuda/2.13.0..2.14.1.html"
+
+
+def test_the_pointer_reads_zooms_and_compares(opened):
+    page = opened()
+    box = page.locator(".u-over").bounding_box()
+    middle = box["y"] + box["height"] / 2
+
+    def x(release: int) -> float:
+        return box["x"] + box["width"] * (release + 0.5) / 10
+
+    page.mouse.move(x(1), middle)
+    assert page.locator(".hc-readout caption strong").inner_text() == "torch 1.11.0"
+    page.mouse.click(x(8), middle)
+    page.mouse.click(x(9), middle)
+    assert page.locator(".hc-comparison a", has_text="Comparison of all cases").get_attribute("href") == (
+        "../../compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
+    )
+    page.mouse.move(x(4), middle)
+    page.mouse.down()
+    page.mouse.move(x(6), middle, steps=4)
+    page.mouse.move(x(8), middle, steps=4)
+    page.mouse.up()
+    state = fragment_of(page)
+    assert (state["from"], state["to"]) == ("2.5.1", "2.14.1")
+    page.get_by_role("button", name="Show all releases").click()
+    assert "from" not in fragment_of(page)
+    page.locator(".hc-mini", has_text="2²⁰").click()
+    assert fragment_of(page)["numel"] == "1048576"
+
+
+def test_counts_and_another_machine_are_loaded_when_they_are_chosen(opened):
+    page = opened()
+    assert page.locator("script[src$='counts.js']").count() == 0
+    page.locator(".hc-unit label", has_text="instructions").click()
+    page.locator(".hc-title", has_text="instructions").wait_for()
+    values = readout(page)
+    assert all(float(value.replace("\u2009", "")) > 1000 for value in values.values())
+    page.locator(".hc-unit label", has_text="time").click()
+    page.locator(".hc-over select").select_option(f"machine:{OTHER}")
+    page.locator(".hc-readout .hc-over", has_text=OTHER).first.wait_for()
+    assert page.locator(".hc-readout .hc-over").count() == 5
+    page.locator(".hc-machine select").select_option(OTHER)
+    page.wait_for_url("**/history/my-laptop/index.html*")
+    page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")
+    assert page.locator(".hc-readout caption strong").inner_text() == "torch 2.15.0"
+
+
+def test_the_whole_history_is_drawn_in_a_tenth_of_a_second(opened):
+    """From the data to the drawing; another size as well."""
+    page = opened()
+    drawn = page.evaluate(
+        """() => {
+        const begin = performance.now();
+        document.querySelector('.hc-numel input[value="16384"]').click();
+        return new Promise((resolve) => setTimeout(() => resolve(performance.now() - begin), 0));
+        }"""
+    )
+    assert drawn < 3 * 100  # the machine of the tests is shared
+
+
+@pytest.mark.parametrize(("width", "scheme", "rules"), SIZES)
+def test_the_explorer_is_accessible(opened, width, scheme, rules):
+    """axe-core finds nothing serious; nothing is wider than the page, and targets are large enough."""
+    page = opened("#group=copies&numel=1024&base=2.5.1&with=2.15.0", width, scheme)
+    if width == 360:
+        page.locator(".hc-settings summary").click()
+    violations = Axe().run(page, options={"preload": False, **({"runOnly": rules} if rules else {})}).response["violations"]
+    assert [f"{row['id']}: {row['nodes'][0]['html'][:120]}" for row in violations if row["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = page.locator(".hc-pill, .hc-flag, .hc-choice select, .hc-mini").evaluate_all(
+        "all => all.map((each) => Math.min(each.offsetWidth, each.offsetHeight)).filter((size) => size > 0)"
+    )
+    assert min(sizes) >= 24
+    assert page.locator(".hc-plot").evaluate("plot => plot.offsetHeight") >= 420
+
+
+def test_the_chart_follows_the_theme(opened):
+    """The lines are drawn anew in the colours of the other theme."""
+    page = opened()
+    light = page.locator(".hc-canvas canvas").evaluate("canvas => canvas.toDataURL()")
+    page.get_by_role("button", name="Light or dark").click()
+    page.wait_for_timeout(100)
+    assert page.locator(".hc-canvas canvas").evaluate("canvas => canvas.toDataURL()") != light
+
+
+def test_without_scripts_there_are_drawings_and_links(opened):
+    page = opened(java_script_enabled=False)
+    assert page.locator("svg.plot").count() >= 2
+    page.locator(".every-history summary").click()
+    assert page.locator(".every-history td a").count() > 600
+    assert page.locator(".hc-plot").count() == 0
+
+
+def test_the_policy_is_as_strict_as_on_every_page(published):
+    page = (published / ADDRESS).read_text(encoding="utf-8")
+    policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+    assert f'content="{policy}"' in page
+    assert "style=" not in page
