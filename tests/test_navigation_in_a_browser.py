@@ -90,14 +90,14 @@ def test_the_open_menu_fits_the_screen(opened):
         page.click("details.menu summary")
         for width, height in ((360, 740), (840, 700), (1280, 800)):
             page.set_viewport_size({"width": width, "height": height})
-            box = page.locator(".panel").bounding_box()
+            box = page.locator(".menu-panel").bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] + box["height"] <= height
-            boxes = page.evaluate(BOXES, ".panel a")
+            boxes = page.evaluate(BOXES, ".menu-panel a")
             assert len(boxes) >= 15
             assert min(box_height for _, _, box_height in boxes) >= 24
-            page.locator(".panel a:visible").last.scroll_into_view_if_needed()
+            page.locator(".menu-panel a:visible").last.scroll_into_view_if_needed()
 
 
 def test_the_menu_opens_and_closes_by_keyboard(opened):
@@ -108,7 +108,7 @@ def test_the_menu_opens_and_closes_by_keyboard(opened):
     page.keyboard.press("Enter")
     assert menu.get_attribute("open") is not None
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('.panel') !== null")
+    assert page.evaluate("document.activeElement.closest('.menu-panel') !== null")
     page.keyboard.press("Escape")
     assert menu.get_attribute("open") is None
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
@@ -134,7 +134,7 @@ def test_a_reader_of_japanese_finds_the_way_back(opened):
     """From a page in English only, and from one in both languages."""
     page = opened("ja/index.html")
     page.click("details.menu summary")
-    page.locator(".panel a", has_text="マシン").click()
+    page.locator(".menu-panel a", has_text="マシン").click()
     assert page.url.endswith("/machines.html")
     page.locator(".tools a", has_text="日本語").click()
     assert page.url.endswith("/ja/index.html")

@@ -84,6 +84,11 @@ def of_machine(name: str) -> str:
     return f"machines/{slug(name)}.html"
 
 
+def of_comparisons(machine: str) -> str:
+    """Return the address of the index of one machine's comparisons."""
+    return f"compare/{slug(machine)}/index.html"
+
+
 def of_sizes(result: Result) -> str:
     """Return the address of a result's page of time over size."""
     return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"

@@ -126,8 +126,9 @@ def _templates(content: Content) -> Environment:
         percent=filters.percent,
         breakable=filters.breakable,
         circumstances=filters.circumstances,
-        bandwidth=filters.bandwidth,
         interval=filters.interval,
+        span=filters.span,
+        three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
         method=lambda parameters: dict(parameters).get("method", ""),
@@ -146,6 +147,8 @@ def _templates(content: Content) -> Environment:
         signs={verdict.value: sign for verdict, sign in SIGNS.items()},
         shapes=SHAPES,
         method_address=addresses.of_method,
+        comparisons_address=addresses.of_comparisons,
+        explorer_address=addresses.of_explorer,
         sizes_address=addresses.of_sizes,
     )
     return environment

@@ -12,8 +12,9 @@ from tensorcopy.report.units import count, duration
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis
+from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint
 from tensorcopy.site.charts.sparkline import whole_percent
-from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint
+from tensorcopy.site.charts.svg_plot import Plot
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.explorer import ComparisonAddress
 from tensorcopy.site.model.machine import Machine

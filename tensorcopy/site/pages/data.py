@@ -25,7 +25,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
     yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
     for machine in content.machines:
-        yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine.results))
+        yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine))
         yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
 

@@ -80,7 +80,7 @@ def _costs(machine: Machine, name: str) -> list[CaseCost]:
             suite=case.suite.rpartition(".")[0],
             timing=timing,
             times_memcpy=baseline.times_memcpy(machine.result, case),
-            address=addresses.of_case(machine.name, case),
+            address=machine.case_address(case),
         )
         for case, timing in machine.result.timings.items()
         if dict(case.parameters).get("method") == name

@@ -33,8 +33,8 @@ def pages(content: Content) -> Iterator[Page | File]:
             values |= {**_values(content, machine, language), "pictures": pictures, "standings": standings, "csv": _csv_address()}
         title = str(translate("article_title"))
         yield Page(address, "article.html", title, values, language, languages, str(translate("article_description")))
-    if pictures:
-        yield File(_csv_address(), "".join(_csv(pictures)))
+    if machine:
+        yield File(_csv_address(), "".join(_csv(machine, pictures)))
 
 
 def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def _csv_address() -> str:
     return addresses.data(addresses.ARTICLE, "csv")
 
 
-def _csv(pictures: dict[str, list[Sweep]]) -> Iterator[str]:
+def _csv(machine: Machine, pictures: dict[str, list[Sweep]]) -> Iterator[str]:
     """Yield the CSV of each sweep, with one header."""
     for number, sweep in enumerate(sweep for group in pictures.values() for sweep in group):
-        text = times_csv([sweep.result], list(sweep.cases.values()))
+        text = times_csv(machine, list(sweep.cases.values()), [sweep.result])
         yield text if number == 0 else text.partition("\n")[2]

@@ -15,7 +15,8 @@ from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site.charts.axes import NumelAxis, ValueAxis
-from tensorcopy.site.charts.svg_plot import Line, Plot, PlotPoint
+from tensorcopy.site.charts.plot_items import Line, PlotPoint
+from tensorcopy.site.charts.svg_plot import Plot
 from tensorcopy.site.filters import NARROW_SPACE, code_markup
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.translate import Translate
