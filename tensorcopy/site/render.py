@@ -134,21 +134,26 @@ def _templates(content: Content) -> Environment:
         method=lambda parameters: dict(parameters).get("method", ""),
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
-    environment.globals.update(
-        day=content.day,
-        methods=content.methods,
-        version=__version__,
-        navigation={language: navigation.in_language(content.docs, language) for language in LANGUAGES},
-        translated={language: navigation.translated(content.docs, language) for language in LANGUAGES},
-        marker=navigation.marker,
-        web=content.web,
-        social_image=content.web.absolute(social_image.name()) if content.machine else "",
-        clone_address=content.web.source or UNKNOWN_SOURCE,
-        signs={verdict.value: sign for verdict, sign in SIGNS.items()},
-        shapes=SHAPES,
-        method_address=addresses.of_method,
-        comparisons_address=addresses.of_comparisons,
-        explorer_address=addresses.of_explorer,
-        sizes_address=addresses.of_sizes,
-    )
+    environment.globals.update(_globals(content))
     return environment
+
+
+def _globals(content: Content) -> dict[str, Any]:
+    """Return what every template can use."""
+    return {
+        "day": content.day,
+        "methods": content.methods,
+        "version": __version__,
+        "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES},
+        "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
+        "marker": navigation.marker,
+        "web": content.web,
+        "social_image": content.web.absolute(social_image.name()) if content.machine else "",
+        "clone_address": content.web.source or UNKNOWN_SOURCE,
+        "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
+        "shapes": SHAPES,
+        "method_address": addresses.of_method,
+        "comparisons_address": addresses.of_comparisons,
+        "explorer_address": addresses.of_explorer,
+        "sizes_address": addresses.of_sizes,
+    }
