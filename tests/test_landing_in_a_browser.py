@@ -38,7 +38,7 @@ def write(directory: Path, content: Content) -> None:
     directory.mkdir(exist_ok=True)
     assets.write(directory)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render, "PAGE_MODULES", ["landing"])
+        patch.setattr(render, "PAGE_MODULES", ["explorer", "landing"])
         for address, text in render.files(content):
             (directory / address).parent.mkdir(parents=True, exist_ok=True)
             (directory / address).write_text(text, encoding="utf-8")
@@ -151,6 +151,20 @@ def test_the_page_is_complete_without_scripts(landing):
     assert page.locator(".upgrade tbody tr:visible").count() == len(RELEASES) - 1
     assert page.locator(".grid td a:visible").count() == (5 + 3) * 8
     assert page.get_by_role("link", name="Explore every method, size and dtype").is_visible()
+
+
+def test_the_history_with_grad_is_two_clicks_away(landing):
+    """Its data is loaded when it is chosen; the chart then shows the copies of a tensor that requires grad."""
+    page = landing()
+    page.get_by_role("radio", name="yes", exact=True).check()
+    page.get_by_role("radio", name="2¹⁴", exact=True).check()
+    title = page.locator(".hc-title").inner_text()
+    assert "2¹⁴ float32, requires_grad" in title
+    readings = page.locator(".hc-readout tbody tr")
+    assert readings.count() == 5
+    assert "x.detach().clone()" in readings.last.inner_text()
+    assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
+    assert page.messages == []
 
 
 def test_the_own_machine_is_beside_the_shipped_history(landing):

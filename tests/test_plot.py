@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorcopy.site.charts import charts
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
-from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint, Rule, Whiskers
+from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
+from tensorcopy.site.charts.svg_plot import Plot
 from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, measured
 
@@ -71,18 +73,45 @@ def test_sizes_are_powers_of_two():
 
 
 def test_intervals_of_a_comparison_are_drawn_around_no_change():
-    """A ratio of 1 is in the middle, and a wider interval ends at the edge."""
+    """A ratio of 1 is in the middle."""
     assert RatioAxis(0.1).share(1.0) == 0.5
-    root = drawn(x=OrdinalAxis(2), y=RatioAxis(0.1), whiskers=[Whiskers([(0, 0.5, 0.9, 1.0), (1, 1.0, 1.05, 1.08)], "slower")])
-    lines, dots = [path for path in root.iter(f"{SVG}path") if "slower" in path.get("class", "")]
-    assert lines.get("d").count("M") == dots.get("d").count("M") == 2
+    whiskers = [Whisker(0, 0.95, 0.97, 1.0, "faster"), Whisker(1, 1.0, 1.05, 1.08, "slower"), Whisker(2, 0.95, 0.98, 1.0, "faster")]
+    root = drawn(x=OrdinalAxis(3), y=RatioAxis(0.1), whiskers=whiskers)
+    counts = {
+        group.get("class"): [path.get("d").count("M") for path in group]
+        for group in root.iter(f"{SVG}g")
+        if "whisker" in group.get("class")
+    }
+    assert counts == {"whisker faster": [2, 2], "whisker slower": [1, 1]}  # lines and dots of each verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "arrows"), [(0.95, 1.05, 0), (0.5, 1.05, 1), (0.95, 2.0, 1), (0.5, 2.0, 2), (0.3, 0.4, 1), (2.0, 3.0, 1)]
+)
+def test_an_interval_that_ends_outside_has_an_arrow(low, high, arrows):
+    """At each edge that cuts it, and nowhere else."""
+    root = drawn(x=OrdinalAxis(1), y=RatioAxis(0.1), whiskers=[Whisker(0, low, (low + high) / 2, high, "slower")])
+    (line, _) = next(group for group in root.iter(f"{SVG}g") if "whisker" in group.get("class"))
+    assert line.get("d").count("l") == arrows
 
 
 def test_a_rule_and_a_band_are_drawn():
     """A rule has its label."""
-    root = drawn(lines=[], bands=[Band([(0, 1e-6, 2e-6), (1, 1e-6, 3e-6), None, (2, 1e-6, 2e-6)])], rules=[Rule(0.5, "slower +12 %")])
-    assert "slower +12 %" in [text.text for text in root.iter(f"{SVG}text")]
+    root = drawn(lines=[], bands=[Band([(0, 1e-6, 2e-6), (1, 1e-6, 3e-6), None, (2, 1e-6, 2e-6)])], rules=[Rule(0.5, "machine changed")])
+    assert "machine changed" in [text.text for text in root.iter(f"{SVG}text")]
     assert any(path.get("class") == "band s1" for path in root.iter(f"{SVG}path"))
+
+
+def test_flags_of_neighbouring_changes_do_not_overlap():
+    """They stand above the values, in as many rows as they need; the plot grows by these."""
+    flags = [Rule(place, "+12.0 %", "slower", "torch 2.0", "a.html") for place in (0.5, 1.0, 1.5)]
+    plot = Plot("", NameAxis(tuple("abcdefghijklmnop")), ValueAxis(1e-6, 1e-4), flags=flags)
+    assert [row for _, row in plot.placed_flags] == [0, 1, 2]
+    assert [row for _, row in Plot("", NameAxis(tuple("abc")), ValueAxis(1e-6, 1e-4), flags=flags[::2]).placed_flags] == [0, 0]
+    root = ElementTree.fromstring(plot.svg())
+    assert [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "slower"] == ["+12.0 %"] * 3
+    assert {link.get("href") for link in root.iter(f"{SVG}a")} == {"a.html"}
+    assert plot.top > Plot("", NameAxis(("a",)), ValueAxis(1e-6, 1e-4)).top
 
 
 def test_a_plot_has_no_colours_of_its_own():

@@ -69,15 +69,14 @@ def test_a_change_of_the_machine_is_marked():
     results = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]
     (machine,) = machines(results, RELEASES)
     assert machine.series[0].machine_changes == {"2.0.0": ["hugepages: madvise → always"]}
-    svg = charts.of_case(machine, machine.cases[0], lambda before, after: "")
+    svg = charts.of_case(machine, machine.cases[0], lambda change: "")
     assert svg.count("machine changed") == 1
 
 
-def test_a_gap_is_marked_and_a_point_links_to_its_comparison():
+def test_a_gap_is_marked():
     """A release without the case is not drawn as zero."""
     results = [measured(OLD, TIMES), measured(NEW, {("b", 2**10): 1e-6}), measured(NEXT, TIMES)]
     (machine,) = machines(results, RELEASES)
     case = next(case for case in machine.cases if case["method"] == "a")
-    svg = charts.of_case(machine, case, lambda before, after: f"{before.sha[0]}-{after.sha[0]}.html")
+    svg = charts.of_case(machine, case, lambda change: "")
     assert svg.count("not measured") == 1
-    assert 'href="b-c.html"' in svg

@@ -22,13 +22,16 @@ from tensorcopy.report import accuracy_report
 from tensorcopy.report.i18n import LANGUAGES, texts
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses, assets, publisher, render
+from tensorcopy.site import addresses, assets, navigation, publisher, render
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {
     "py3.9-cuda": ("1.9.0", "1.9.1", "1.10.2", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
     "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.14.1", "2.15.0"),
 }
+
+
+SCRIPTS = {*assets.SCRIPTS, assets.UPLOT, "times.js"}
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +71,8 @@ class Tags(HTMLParser):
 def foreign_scripts(page: Tags) -> list[dict[str, str | None]]:
     """Return the attributes of every script of a page that is neither one of the site's files nor a block of data."""
     data = {"type": "application/json"}.items()
-    names = {*render.ASSETS, "times.js", "counts.js"}
-    scripts = [attributes for tag, attributes in page.tags if tag == "script"]
-    return [
-        attributes
-        for attributes in scripts
-        if not data <= attributes.items() and PurePosixPath(attributes.get("src") or "").name not in names
-    ]
+    scripts = [attributes for tag, attributes in page.tags if tag == "script" and not data <= attributes.items()]
+    return [attributes for attributes in scripts if PurePosixPath(attributes.get("src") or "").name not in SCRIPTS]
 
 
 def html(site: dict[str, str]) -> dict[str, Tags]:
@@ -243,6 +241,9 @@ def test_published_addresses_exist(shipped):
         "sizes/xeon-2core/py3.11-cuda/2.15.0.csv",
         "methods/detach_clone.html",
         "semantics.html",
+        "article.html",
+        "article.csv",
+        "ja/article.html",
         "memory.html",
         "memory.csv",
         "machines.html",
@@ -252,7 +253,10 @@ def test_published_addresses_exist(shipped):
         "ja/glossary.html",
         "docs/index.html",
         "docs/guide.html",
+        "docs/run-it.html",
         "ja/docs/guide.html",
+        "ja/docs/index.html",
+        "ja/docs/run-it.html",
         "docs/api.html",
         "docs/changelog.html",
         "data.html",
@@ -336,8 +340,8 @@ def test_languages_have_the_same_texts():
 
 
 def test_the_japanese_pages_are_japanese(shipped):
-    """Landing page, chooser and glossary link to their English versions and back."""
-    for address in render.TRANSLATED:
+    """They link to their English versions and back."""
+    for address in sorted(navigation.translated(publisher.documentation(ROOT), "ja")):
         page = shipped[addresses.translated(address, "ja")]
         assert len(re.findall("[ぁ-んァ-ン一-龥]", page)) > 100, address
         assert f'href="{addresses.relative(addresses.translated(address, "ja"), address)}"' in page

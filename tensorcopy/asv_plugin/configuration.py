@@ -42,6 +42,12 @@ def paths() -> Paths:
     return Paths(results, html, environments, tuple(conf.pythons))
 
 
+def web_addresses() -> tuple[str, str]:
+    """Return the addresses of the repository and of the site in asv.conf.json; "" for a missing one."""
+    conf = Config.load()
+    return str(getattr(conf, "source_url", "")), str(getattr(conf, "site_url", ""))
+
+
 def write_staging(folder: Path) -> Path:
     """Write a copy of asv.conf.json into `folder`, and return its path.
 

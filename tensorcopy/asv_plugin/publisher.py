@@ -21,6 +21,9 @@ from tensorcopy.errors import TensorcopyError
 # asv's own explorer, which loads its scripts from three other hosts
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
+# first in its page, which knows nothing of ours
+BACK = '<p><a href="data.html#raw">← tensorcopy</a>: raw asv graphs, not judged</p>'
+
 # Write pages from the folder of results into the site's folder; return the problems
 Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
 
@@ -74,7 +77,8 @@ def replace_explorer(directory: Path) -> None:
         for path in directory.glob(pattern):
             path.unlink()
     static = files("asv_tachyon") / "static"
-    shutil.copyfile(str(static / "index.html"), directory / "explorer.html")
+    page = (static / "index.html").read_text(encoding="utf-8")
+    (directory / "explorer.html").write_text(page.replace("<body>", f"<body>{BACK}", 1), encoding="utf-8")
     shutil.copyfile(str(static / "favicon.svg"), directory / "favicon.svg")
     shutil.copytree(str(static / "assets"), directory / "assets", dirs_exist_ok=True)
     licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]

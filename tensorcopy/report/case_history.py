@@ -22,12 +22,11 @@ from tensorcopy.analysis.groups import CaseGroup, ReleaseChange, changes_by_rele
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.tables import terminal_table
-from tensorcopy.report.units import count, quantity
+from tensorcopy.report.units import count, quantity, signed_percent
 from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 
 BAR = 32  # columns: a row fits into 80
-MULTIPLE = 2.0  # from which a ratio is written as a multiple
 ALIKE = 0.005  # two sizes of a change that differ by less are written once
 NAME = 64  # columns of a case's name
 LARGEST = 3  # changes of a group that are listed
@@ -47,7 +46,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
             rows.append((name, "", "", "", "not measured"))
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
-            change = f"{'▲' if steps[index].ratio > 1 else '▼'} {_signed(steps[index].ratio)}" if index in steps else ""
+            change = f"{'▲' if steps[index].ratio > 1 else '▼'} {signed_percent(steps[index].ratio)}" if index in steps else ""
             rows.append((name, quantity(measured, case_series.unit), f"{100 * spread:.1f} %", bar, change))
     table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
     return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text(_summary(case_series)))
@@ -65,16 +64,15 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     """Return a change of level in words: "slower by 12.1 % (+11.4 % from the release before)".
 
     The first size is level against level, the second that release against the one before. A change that a later release takes back has
-    an end: "slower ×9.6 until 1.13.1". A change of a count is "5.2 % more instructions".
+    an end: "slower by 24.2 %, until 1.13.1". A change of a count is "5.2 % more instructions".
     """
     if unit != SECONDS:
         return f"{100 * abs(step.ratio - 1):.1f} % {'more' if step.ratio > 1 else 'fewer'} {unit}"
     direction = "slower" if step.ratio > 1 else "faster"
-    size = f"×{step.ratio:.1f}" if step.ratio >= MULTIPLE else f"by {100 * abs(step.ratio - 1):.1f} %"
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
     differs = not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
-    beside = f" ({_signed(step.change)} from the release before)" if differs else ""
-    return f"{direction} {size}{until}{beside}{', based on a single release' if step.alone else ''}"
+    beside = f" ({signed_percent(step.change)} from the release before)" if differs else ""
+    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{until}{beside}{', based on a single release' if step.alone else ''}"
 
 
 def change_text(change: ReleaseChange) -> str:
@@ -85,12 +83,12 @@ def change_text(change: ReleaseChange) -> str:
     if change.group.unit != SECONDS:
         more = "more" if change.verdict == "slower" else "fewer"
         where = f"{len(change.cases)} of {change.of} cases at numel {_relation(change.group)}"
-        return f"{more} {change.group.unit} in {where}, median {_signed(change.ratio)}"
+        return f"{more} {change.group.unit} in {where}, median {signed_percent(change.ratio)}"
     name = group_name(change.group)
     if change.as_group:
         alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
-        return f"{name} {change.verdict} as a group, {_signed(change.ratio)}{alone}"
-    return f"{len(change.cases)} of {change.of} {name} {change.verdict}, median {_signed(change.ratio)}"
+        return f"{name} {change.verdict} as a group, {signed_percent(change.ratio)}{alone}"
+    return f"{len(change.cases)} of {change.of} {name} {change.verdict}, median {signed_percent(change.ratio)}"
 
 
 def group_name(group: CaseGroup) -> str:
@@ -115,14 +113,10 @@ def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False)
         for change in changes:
             shown = change.cases if all_cases else change.cases[:LARGEST]
             lines.append(f"  {change_text(change)}")
-            lines += [f"    {case_name(case):<{NAME}} {_signed(change.steps[case].ratio):>9}" for case in shown]
+            lines += [f"    {case_name(case):<{NAME}} {signed_percent(change.steps[case].ratio):>9}" for case in shown]
             more = len(change.cases) - len(shown)
             lines += [f"    and {more} more: --all lists them"] if more else []
     return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))
-
-
-def _signed(ratio: float) -> str:
-    return f"×{ratio:.1f}" if ratio >= MULTIPLE else f"{100 * (ratio - 1):+.1f} %"
 
 
 def read_values(path: Path) -> tuple[list[float | None], list[float]]:

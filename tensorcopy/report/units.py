@@ -30,6 +30,15 @@ def count(numel: int) -> str:
     return f"{numel:,}".replace(",", "\u2009")
 
 
+def signed_percent(ratio: float) -> str:
+    """Return a ratio as a change with its sign: "+12.3 %", "−4.0 %", "+931.4 %".
+
+    Never as a multiple, so that all changes of a column have one unit.
+    """
+    percent = f"{100 * (ratio - 1):+.1f}".replace("-", "−")
+    return f"{'0.0' if percent in ('+0.0', '−0.0') else percent} %"
+
+
 def size(nbytes: int) -> str:
     """Return a number of bytes in binary units: "4 B", "64 KiB", "1.5 MiB"."""
     amount = float(nbytes)

@@ -20,11 +20,13 @@ COUNTS = "history/counts.html"
 COMPARISONS = "compare/index.html"
 SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"
+ARTICLE = "article.html"
 MEMORY = "memory.html"
 MACHINES = "machines.html"
 ACCURACY = "report-card.html"
 GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
+RUN_IT = "docs/run-it.html"
 DATA = "data.html"
 EXPLORER = "explorer.html"
 FEED = "changes.xml"
@@ -82,6 +84,11 @@ def of_machine(name: str) -> str:
     return f"machines/{slug(name)}.html"
 
 
+def of_comparisons(machine: str) -> str:
+    """Return the address of the index of one machine's comparisons."""
+    return f"compare/{slug(machine)}/index.html"
+
+
 def of_sizes(result: Result) -> str:
     """Return the address of a result's page of time over size."""
     return f"sizes/{slug(result.machine)}/{slug(result.environment)}/{slug(version(result))}.html"
@@ -112,6 +119,11 @@ def of_request(request: CopyRequest, numel: int) -> str:
 def data(address: str, ending: str) -> str:
     """Return the address of the data file beside a page."""
     return f"{address.removesuffix('.html')}.{ending}"
+
+
+def of_machine_data(machine: str, ending: str) -> str:
+    """Return the address of a machine's data file, "csv" or "json"."""
+    return f"data/{slug(machine)}.{ending}"
 
 
 def relative(source: str, target: str) -> str:

@@ -14,15 +14,16 @@ from rjsmin import jsmin
 
 HERE = Path(__file__).parent
 STYLESHEETS = ("tensorcopy.css",)
+ICON = "icon.svg"
 SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-chart.js")
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-NAMES = (*STYLESHEETS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+NAMES = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 
 def write(directory: Path) -> None:
-    """Write every stylesheet and script, and the licences of others' code, into `directory`."""
-    for name in STYLESHEETS:
+    """Write every stylesheet and script, the icon, and the licences of others' code, into `directory`."""
+    for name in (*STYLESHEETS, ICON):
         shutil.copyfile(HERE / name, directory / name)
     for name in SCRIPTS:
         (directory / name).write_text(jsmin((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")

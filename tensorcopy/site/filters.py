@@ -5,18 +5,17 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tensorcopy.analysis.verdict import Change
-from tensorcopy.report.units import count
+from tensorcopy.report.units import count, quantity, signed_percent
 from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Timing
 
-SHORT_NAME = 2  # characters
+SHORT_NAME = 5  # characters: "x", "np", "torch"
 NARROW_SPACE = "\u202f"  # does not break
 
 
 def percent(ratio: float) -> str:
-    """Format a ratio as a change: "+12.3 %", "−4.0 %"; a multiple from 2 on."""
-    if ratio >= 2:
-        return f"×{NARROW_SPACE}{ratio:.3g}"
-    return f"{100 * (ratio - 1):+.1f}{NARROW_SPACE}%".replace("-", "−")
+    """Format a ratio as a change: "+12.3 %", "−4.0 %"."""
+    return signed_percent(ratio).replace(" %", f"{NARROW_SPACE}%")
 
 
 def code_markup(code: str) -> Markup:
@@ -25,7 +24,7 @@ def code_markup(code: str) -> Markup:
 
 
 def breakable(code: str) -> Markup:
-    """Allow line breaks before each call, but never after a name as short as `x`."""
+    """Allow line breaks before each call, but never after a name as short as `x` or `torch`."""
     head, *calls = code.split(".")
     if calls and len(head) <= SHORT_NAME:
         head, *calls = f"{head}.{calls[0]}", *calls[1:]
@@ -37,14 +36,21 @@ def circumstances(case: Case) -> str:
     return ", ".join(_parameter(name, value) for name, value in case.parameters if name != "method") or "default parameters"
 
 
-def bandwidth(bytes_per_second: float) -> str:
-    """Format bytes per second in GB/s, where G is ten to the ninth."""
-    return f"{bytes_per_second / 1e9:.3g} GB/s"
+def three_digits(number: float) -> str:
+    """Format a number with three significant digits: "11.0", "128", "1380"."""
+    return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
 
 
 def interval(ends: tuple[float, float]) -> str:
     """Format an interval of ratios: "−3.1 … +5.5 %"."""
     return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW_SPACE}%"
+
+
+def span(timing: Timing, unit: str) -> str:
+    """Format the range of a release's passes, with its unit once where both ends have the same: "1.30 … 1.44 µs"."""
+    low, high = quantity(timing.low, unit), quantity(timing.high, unit)
+    number, _, name = low.rpartition(" ")
+    return f"{number if number and high.endswith(f' {name}') else low} … {high}"
 
 
 def plus_minus(change: Change) -> str:
@@ -53,7 +59,7 @@ def plus_minus(change: Change) -> str:
     if not ends:
         return percent(ratio)
     half = f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW_SPACE}%"
-    return f"{percent(ratio)}{half}" if ratio >= 2 else percent(ratio).replace(f"{NARROW_SPACE}%", half)
+    return percent(ratio).replace(f"{NARROW_SPACE}%", half)
 
 
 def axis_limit(changes: list[Change]) -> float:

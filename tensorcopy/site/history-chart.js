@@ -34,12 +34,12 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
     settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
-    previous: "vs previous", passes: "passes", range: "range of passes", release: "torch", value: "value", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
+    previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
     page: "Comparison of all cases", overlap: "≈: the ranges of the passes overlap.", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
     unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
     explore: "Explore every method, size and dtype",
-    scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, more: "more", fewer: "fewer", noData: "The data could not be loaded.", on: "on",
-    against: (release) => `change from torch ${release}`, perCall: "time per call", faded: "dashed: older Python, scaled to the newer one",
+    scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
+    against: (release) => `change from torch ${release}`, perCall: "time per call", dashed: "Dashed: an older Python, scaled.", machineChanged: "the machine changed",
     help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
     tap: "Touch the chart and slide to read a release.", line: "method", lines: "methods",
   };
@@ -51,12 +51,12 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     device_allocated: "デバイスの確保量", device_peak: "デバイスのピーク", device_allocations: "デバイスの確保回数", cuda_peak: "CUDA のピーク",
     settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未計測",
     nearest: (what) => `この条件では未計測。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では計測していません。${what} を表示しています。`,
-    previous: "前リリース比", passes: "パス", range: "パスの範囲", release: "torch", value: "値", ratio: "比", compare: "比較", with: "と", clear: "解除",
+    previous: "前リリース比", release: "torch", ratio: "比", compare: "比較", with: "と", clear: "解除",
     page: "全ケースの比較", overlap: "≈: パスの範囲が重なっています。", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
     unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
     explore: "すべての方法・サイズ・dtype を見る",
-    scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, more: "増", fewer: "減", noData: "データを読み込めませんでした。", on: "：",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", faded: "破線: 古い Python（新しい Python に合わせて換算）",
+    scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
+    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", dashed: "破線: 古い Python（換算値）。", machineChanged: "マシンが変わりました",
     help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
     tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法", lines: "方法",
   };
@@ -191,10 +191,10 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     refreshPill(name, { value, input, box }) {
       const { chart } = this, current = chart.state[name];
       input.checked = name === "method" ? current.includes(value) : current === value;
-      const found = input.checked ? { here: true } : chart.reached(name, value);
-      input.disabled = !found;
-      box.classList.toggle("unmeasured", !found || !found.here);
-      const title = !found ? words.notMeasuredHere : found.here ? "" : words.nearest(found.what);
+      const place = input.checked ? { here: true } : chart.reached(name, value);
+      input.disabled = !place;
+      box.classList.toggle("unmeasured", !place || !place.here);
+      const title = !place ? words.notMeasuredHere : place.here ? "" : words.nearest(place.what);
       box.title = title;
       if (title) input.setAttribute("aria-description", title);
       else input.removeAttribute("aria-description");
@@ -242,13 +242,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
   }
 
   function quantile(sorted, share) {
-    const at = share * (sorted.length - 1), floor = Math.floor(at);
-    return sorted[floor] + (at - floor) * ((sorted[floor + 1] ?? sorted[floor]) - sorted[floor]);
+    const at = share * (sorted.length - 1), below = Math.floor(at);
+    return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   }
 
   /** Return the range of an axis without far outliers. Steps and the newest value are never outliers. */
   function robustRange(lines, first, last, logarithmic) {
-    const logs = [], kept = [];
+    const logs = [], always = [];
     for (const line of lines) {
       const steps = new Set(line.steps.map((step) => step.release));
       let newest = null;
@@ -256,16 +256,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         if (!(line.y[at] > 0)) continue;
         logs.push(Math.log(line.y[at]));
         newest = line.y[at];
-        if (steps.has(at) && line.confirmedAt(at)) kept.push(line.y[at]);
+        if (steps.has(at) && line.confirmedAt(at)) always.push(line.y[at]);
       }
-      if (newest) kept.push(newest);
+      if (newest) always.push(newest);
     }
     if (!logs.length) return [1, 10];
     logs.sort((a, b) => a - b);
     const from = quantile(logs, 0.05), to = quantile(logs, 0.95), margin = OUTSIDE * Math.max(to - from, LEAST_SPREAD);
     const inside = logs.filter((value) => value >= from - margin && value <= to + margin).map(Math.exp);
-    const values = [...inside, ...kept];
-    for (const line of lines) for (let at = first; at <= last; at++) if (line.y[at] > 0) for (const end of [line.y[at] * line.low[at], line.y[at] * line.high[at]]) if (Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3) values.push(end);
+    const values = [...inside, ...always];
+    for (const line of lines) {
+      for (let at = first; at <= last; at++) {
+        if (!(line.y[at] > 0)) continue;
+        const ends = [line.y[at] * line.low[at], line.y[at] * line.high[at]].filter((end) => Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3);
+        values.push(...ends);
+      }
+    }
     const low = Math.min(...values), high = Math.max(...values);
     if (!logarithmic) return [0, high * 1.06];
     const spread = Math.max(high / low, 1.3) ** 0.5 * 1.06, middle = Math.sqrt(low * high);
@@ -310,6 +316,8 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       this.strip = element("div", { class: "hc-strip", role: "group", "aria-label": words.sizes });
       this.table = element("div", { class: "hc-table" });
       const help = element("p", { class: "hc-help", id: `${this.id}-help` }, matchMedia("(pointer: coarse)").matches ? words.tap : words.help);
+      this.dashed = element("span", {});
+      help.append(" ", this.dashed);
       const head = element("div", { class: "hc-head" }, this.title, this.reset);
       const left = element("div", { class: "hc-left" }, head, this.plot, help);
       const side = element("div", { class: "hc-side" }, this.readout, this.comparison);
@@ -345,9 +353,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const fragment = this.mode === "explorer" ? location.hash : this.host.dataset.explorer.split("#")[1] || "";
       const asked = tensorHistory.parsed(fragment);
       if (!asked && this.state) return; // an anchor of the page, such as #content
-      const state = asked || { ...STATE, group: this.machine.values("group").includes("copies") ? "copies" : this.machine.values("group")[0] };
+      const state = asked || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
       this.needed(state).then((complete) => complete && this.show(state));
+    }
+
+    firstGroup() {
+      return this.machine.values("group").sort((a, b) => order(a) - order(b))[0];
     }
 
     /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
@@ -355,6 +367,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const scripts = [], counted = !TIME_UNITS.includes(state.unit), [kind, name] = state.over.split(/:(.*)/);
       const lacks = (machine) => counted && !(machine && machine.loaded.has("counts"));
       if (lacks(this.machine)) scripts.push(`${this.machine.folder}counts.js`);
+      if (state.grad === "yes") for (const machine of [this.machine, this.other]) if (machine && !machine.loaded.has("times")) scripts.push(`${machine.folder}times.js`);
       const row = kind === "machine" && this.machine.machines.find(([other]) => other === name);
       if (row && !tensorHistory.machines.has(name)) scripts.push(`${row[1]}times.js`);
       if (row && lacks(tensorHistory.machines.get(name))) scripts.push(`${row[1]}counts.js`);
@@ -384,6 +397,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     checked(state) {
       const known = (value) => (this.machine.releases.includes(value) || (this.axis || []).includes(value) ? value : "");
       const cleaned = { ...state, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
+      if (!this.machine.values("group").includes(state.group)) cleaned.group = this.firstGroup();
       if (!this.machine.pythons.includes(state.python)) cleaned.python = "";
       if (state.scale !== "linear") cleaned.scale = "log";
       if (![...TIME_UNITS, ...this.countUnits()].includes(state.unit)) cleaned.unit = "time";
@@ -417,18 +431,19 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]) };
       if (name === "unit" && !TIME_UNITS.includes(value) && !machine.loaded.has("counts")) return { here: true };
       if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
+      if (name === "grad" && !machine.loaded.has("times")) return { here: true };
       if (name === "method") return machine.at(state, value) ? { here: true } : this.reachedMethod(value);
       const asked = { ...state, [name]: value, ...(name === "group" ? { method: [] } : {}) };
-      const found = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);
-      if (!found) return null;
-      const moved = PLACE_FIELDS.filter((field) => found[field] !== asked[field]);
-      return { here: !moved.length, what: this.describe(found, moved) };
+      const nearest = tensorHistory.measuredState(machine, asked, PLACE_FIELDS.includes(name) ? [name] : []);
+      if (!nearest) return null;
+      const moved = PLACE_FIELDS.filter((field) => nearest[field] !== asked[field]);
+      return { here: !moved.length, what: this.describe(nearest, moved) };
     }
 
     reachedMethod(method) {
-      const found = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] });
-      if (!found || !found.method.includes(method)) return null;
-      return { here: false, what: this.describe(found, PLACE_FIELDS.filter((field) => found[field] !== this.state[field])) };
+      const nearest = tensorHistory.measuredState(this.machine, { ...this.state, method: [method] });
+      if (!nearest || !nearest.method.includes(method)) return null;
+      return { here: false, what: this.describe(nearest, PLACE_FIELDS.filter((field) => nearest[field] !== this.state[field])) };
     }
 
     /** Return fields of a state in words: "2¹⁷, grad no". */
@@ -502,6 +517,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (this.read === undefined || this.read > this.last || this.read < this.first) this.read = this.newestRead();
       this.controls.update();
       this.title.replaceChildren(...this.heading());
+      this.dashed.textContent = this.drawn.some((line) => line.joints.length) ? words.dashed : "";
       this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
       this.draw();
       this.showComparison();
@@ -625,7 +641,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       });
       ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], 0.11);
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
-      for (const points of runs.filter((found) => found.length > 1)) {
+      for (const points of runs.filter((points) => points.length > 1)) {
         ctx.beginPath();
         points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.high[at])));
         [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.low[at])));
@@ -672,7 +688,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     }
 
     drawMark(plot, line, at, ratio, hollow) {
-      const { ctx } = plot, step = line.steps.some((found) => found.release === at);
+      const { ctx } = plot, step = line.steps.some((step) => step.release === at);
       const alone = line.y.filter((value) => value !== null).length === 1;
       ctx.save();
       ctx.translate(plot.valToPos(at, "x", true), plot.valToPos(this.toScale(line.y[at]), "y", true));
@@ -733,7 +749,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const shown = groups.sort((a, b) => b.size - a.size).slice(0, most).sort((a, b) => a.release - b.release);
       const taken = this.arrows.map(({ at, up }) => ({ left: uplot.valToPos(at, "x") - 8, top: up ? 0 : place.height - 14, width: 16, height: 14 }));
       this.leaders = [];
-      this.flags.replaceChildren(...shown.map((group) => this.flag(group, taken, place, offset)));
+      const arrows = this.arrows.map((arrow, index) => this.arrowTip(arrow, taken[index], offset));
+      this.flags.replaceChildren(...arrows, ...shown.map((group) => this.flag(group, taken, place, offset)));
+    }
+
+    /** Return an element over an arrow that shows its value to the pointer. */
+    arrowTip({ line, at }, box, offset) {
+      const tip = element("span", { class: "hc-arrow", title: `${line.code}: ${words.outside(this.valueText(line, at))}` });
+      Object.assign(tip.style, { left: `${box.left + offset.x}px`, top: `${box.top + offset.y}px` });
+      return tip;
     }
 
     /** Return the changes shown: those of one release and direction together. */
@@ -880,7 +904,8 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
       reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
       const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
-      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`);
+      const changed = this.machine.machineChanges[this.machine.releases.indexOf(axis[read])];
+      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`, changed ? ` · ${words.machineChanged}: ${changed.join("; ")}` : "");
       const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
       const rows = this.drawn.filter((line) => !line.over).map((line) => this.readRow(line, read));
       this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
@@ -895,7 +920,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     readRow(line, at) {
       const { unit } = this.state, before = tensorHistory.previous(line, at), timed = TIME_UNITS.includes(unit);
       const known = line.measured[at] !== null && line.measured[at] !== undefined;
-      const step = line.steps.find((found) => found.release === at);
+      const step = line.steps.find((step) => step.release === at);
       const details = [];
       if (known && (line.low[at] !== 1 || line.high[at] !== 1)) {
         const ends = [line.low[at], line.high[at]].map((end) => (timed ? format.duration(line.measured[at] * end) : format.quantity(line.measured[at] * end, unit)));
@@ -1032,7 +1057,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       for (let at = this.last; at >= this.first; at--) {
         if (this.drawn.every((line) => line.y[at] === null)) continue;
         const cells = this.drawn.map((line) => {
-          const step = line.steps.find((found) => found.release === at);
+          const step = line.steps.find((step) => step.release === at);
           const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, ` ${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
           return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), mark);
         });

@@ -1,6 +1,6 @@
 /* The data of the history chart: cases by place, the state in the address, values in a unit. Draws nothing.
 
-The state of the explorer is in the fragment of its address; what is left out has its default:
+The state of the explorer is in the fragment of its address (docs/reading.md); what is left out has its default:
 
   group=copies                        or conversions, primitives, alternatives, own
   method=clone_detach,detach_clone    all methods of the group by default
@@ -123,8 +123,8 @@ const tensorHistory = (() => {
 
     /** Return the values of an axis, those that this machine measured. */
     values(axis, matches = () => true) {
-      const found = [...new Set([...this.cases.values()].filter(matches).map((entry) => entry[axis]))];
-      return axis === "numel" || axis === "threads" ? found.sort((a, b) => a - b) : found;
+      const values = [...new Set([...this.cases.values()].filter(matches).map((entry) => entry[axis]))];
+      return axis === "numel" || axis === "threads" ? values.sort((a, b) => a - b) : values;
     }
 
     /** Return the methods of a group, in the order of the registry. */
@@ -245,8 +245,8 @@ const tensorHistory = (() => {
     const place = Object.fromEntries(Object.keys(DISTANCE).filter((axis) => axis !== "quantity").map((axis) => [axis, entry[axis]]));
     const moved = { ...state, ...place, method: [] };
     const all = machine.methodsOf(moved.group).filter((method) => machine.at(moved, method));
-    const kept = all.filter((method) => methods.includes(method));
-    return { ...moved, method: kept.length ? kept : all };
+    const same = all.filter((method) => methods.includes(method));
+    return { ...moved, method: same.length ? same : all };
   }
 
   /** Return the case nearest to a state among those that share its unit and the values of some axes. */

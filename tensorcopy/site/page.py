@@ -13,6 +13,7 @@ class Page:
 
     address : relative to the site's root
     values : variables of the template
+    description : a sentence for search engines; the site's own by default
     languages : addresses of the same page by language, including this one; empty where it exists in one language only
     """
 
@@ -22,6 +23,7 @@ class Page:
     values: Mapping[str, Any] = field(default_factory=dict)
     language: str = "en"
     languages: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
 
 
 @dataclass(frozen=True)

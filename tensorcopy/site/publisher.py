@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
-from tensorcopy.asv_plugin import publisher
+from tensorcopy.asv_plugin import configuration, publisher
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations, load
+from tensorcopy.site import web_addresses
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
@@ -21,7 +23,8 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     loaded = load.load_results(results_dir)
     card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
     stored = confirmations.load(results_dir)
-    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations))
+    web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
+    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations), web)
     publisher.warn(loaded.warnings)
     return (*loaded.problems, *stored.problems)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
@@ -19,32 +20,20 @@ from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, assets, filters, pages
+from tensorcopy.site import addresses, assets, filters, navigation, pages
+from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.translate import translator
+from tensorcopy.site.translate import LANGUAGES, translator
+from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 
 ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
-NAVIGATION = (
-    ("choose", addresses.CHOOSER),
-    ("history", addresses.HISTORIES),
-    ("compare", addresses.COMPARISONS),
-    ("sizes", addresses.SIZES),
-    ("semantics", addresses.SEMANTICS),
-    ("memory", addresses.MEMORY),
-    ("machines", addresses.MACHINES),
-    ("accuracy_report", addresses.ACCURACY),
-    ("docs", addresses.DOCS),
-    ("glossary", addresses.GLOSSARY),
-    ("data", addresses.DATA),
-    ("explorer", addresses.EXPLORER),
-)  # names of texts in words.toml
-TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.GLOSSARY)
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
+    "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
     "glossary": "# Glossary\n",
     "glossary.ja": "# 用語集\n",
 }  # the navigation links to them
@@ -58,6 +47,7 @@ def write(
     docs: Mapping[str, str],
     directory: Path,
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
+    web: WebAddresses = NOWHERE,
 ) -> None:
     """Write pages, data files, stylesheet and script into `directory`, which exists.
 
@@ -66,7 +56,10 @@ def write(
     """
     assets.write(directory)
     created: set[Path] = set()
-    for address, text in files(content(results, card, docs, confirmations)):
+    shown = replace(content(results, card, docs, confirmations), web=web)
+    if shown.web.site and shown.machine:
+        (directory / social_image.name()).write_bytes(social_image.picture(shown.machine))
+    for address, text in files(shown):
         path = directory / address
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,8 +91,9 @@ def files(content: Content) -> Iterator[tuple[str, str]]:
 def _page(templates: Environment, page: Page) -> str:
     def localized(address: str) -> str:
         """Return the address in the page's language, for pages that are translated."""
-        return addresses.translated(address, page.language) if address in TRANSLATED else address
+        return addresses.translated(address, page.language) if address in translated[page.language] else address
 
+    translated: Mapping[str, Container[str]] = templates.globals["translated"]  # type: ignore[assignment]
     link = partial(addresses.relative, page.address)
     return templates.get_template(page.template).render(
         page.values,
@@ -109,7 +103,9 @@ def _page(templates: Environment, page: Page) -> str:
         localized=localized,
         t=translator(page.language),
         language=page.language,
+        description=page.description,
         languages={language: link(address) for language, address in page.languages.items()},
+        landings={language: link(addresses.translated(addresses.LANDING, language)) for language in LANGUAGES},
     )
 
 
@@ -130,21 +126,34 @@ def _templates(content: Content) -> Environment:
         percent=filters.percent,
         breakable=filters.breakable,
         circumstances=filters.circumstances,
-        bandwidth=filters.bandwidth,
         interval=filters.interval,
+        span=filters.span,
+        three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
         method=lambda parameters: dict(parameters).get("method", ""),
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
-    environment.globals.update(
-        day=content.day,
-        methods=content.methods,
-        version=__version__,
-        navigation=NAVIGATION,
-        signs={verdict.value: sign for verdict, sign in SIGNS.items()},
-        shapes=SHAPES,
-        method_address=addresses.of_method,
-        sizes_address=addresses.of_sizes,
-    )
+    environment.globals.update(_globals(content))
     return environment
+
+
+def _globals(content: Content) -> dict[str, Any]:
+    """Return what every template can use."""
+    return {
+        "day": content.day,
+        "methods": content.methods,
+        "version": __version__,
+        "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES},
+        "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
+        "marker": navigation.marker,
+        "web": content.web,
+        "social_image": content.web.absolute(social_image.name()) if content.machine else "",
+        "clone_address": content.web.source or UNKNOWN_SOURCE,
+        "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
+        "shapes": SHAPES,
+        "method_address": addresses.of_method,
+        "comparisons_address": addresses.of_comparisons,
+        "explorer_address": addresses.of_explorer,
+        "sizes_address": addresses.of_sizes,
+    }

@@ -16,10 +16,18 @@ Tick = tuple[float, str]
 
 @dataclass(frozen=True)
 class NameAxis:
-    """A horizontal axis with a name at each position."""
+    """A horizontal axis with a name at each position.
 
-    below: ClassVar[int] = BELOW_NAMES
+    shown : whether the names are written; a plot below may have them
+    """
+
     names: tuple[str, ...]
+    shown: bool = True
+
+    @property
+    def below(self) -> int:
+        """The height of the names."""
+        return BELOW_NAMES if self.shown else BELOW_ORDINALS
 
     def share(self, value: float) -> float:
         """Return the position of the value-th name."""
@@ -27,7 +35,7 @@ class NameAxis:
 
     def ticks(self) -> list[Tick]:
         """Return every name."""
-        return list(enumerate(self.names))
+        return list(enumerate(self.names)) if self.shown else []
 
 
 @dataclass(frozen=True)

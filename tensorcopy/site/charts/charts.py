@@ -9,13 +9,14 @@ from pathlib import Path
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
-from tensorcopy.analysis.verdict import Verdict
-from tensorcopy.report.units import count, duration, quantity
+from tensorcopy.report.units import count, duration
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.load import Case
+from tensorcopy.site.addresses import slug
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
-from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint, Rule, Whiskers
-from tensorcopy.site.filters import percent
+from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
+from tensorcopy.site.charts.svg_plot import HEIGHT, Plot
+from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
@@ -23,15 +24,20 @@ from tensorcopy.site.model.result_series import Series
 
 STYLESHEET = Path(__file__).parents[1] / "tensorcopy.css"
 COLOURS = 5
+HEIGHT_BELOW = 190  # of a plot below another one
+WIDE = 960  # of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
-ComparisonLink = Callable[[Result, Result], str]  # from two results to the link to their comparison, "" for none
+ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
-def of_case(machine: Machine, case: Case, comparison_link: ComparisonLink) -> str:
+def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: bool = False, above: bool = False) -> str:
     """Plot a case over the releases.
 
     The plot shows each series with the range of its passes, its levels and changes, and the memcpy baseline.
+
+    below : another plot stands above this one, which is smaller
+    above : this plot stands above another one, and leaves the names of the releases to it
     """
     versions = release_versions(machine.series)
     all_series = [series for series in machine.series if case in series.series_by_case]
@@ -39,17 +45,28 @@ def of_case(machine: Machine, case: Case, comparison_link: ComparisonLink) -> st
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
         band = _band(series, case, versions)
-        lines.append(Line(_points(series, case, versions, comparison_link), colour, number, "" if number == 0 else "old"))
-        lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
-        bands.append(Band(band, colour))
+        if counts.unit_of(case) == counts.SECONDS:  # a count is its level
+            lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
+        lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
+        if any(point and point[1] < point[2] for point in band):
+            bands.append(Band(band, colour))
     if shows_baseline(machine, case):
         points = _baseline(machine, case, versions)
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
-    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
-    axis = ValueAxis.around(values, unit=counts.unit_of(case))
-    return Plot(f"{code} over torch releases", NameAxis(tuple(versions)), axis, lines, bands, _rules(machine, case, versions)).svg()
+    code, unit = machine.code(dict(case.parameters).get("method", case.suite), case.device), counts.unit_of(case)
+    return Plot(
+        f"{code}, {'time' if unit == counts.SECONDS else unit} per call over torch releases",
+        NameAxis(tuple(versions), shown=not above),
+        ValueAxis.around(values, unit=unit),
+        lines,
+        bands,
+        _rules(machine, case, versions),
+        _flags(machine.case_changes[case], versions, change_link),
+        height=HEIGHT_BELOW if below else HEIGHT,
+        kind="case",
+    ).svg()
 
 
 def shows_baseline(machine: Machine, case: Case) -> bool:
@@ -103,24 +120,23 @@ def of_sizes(table: CostTable, codes: Mapping[str, str], *, linear: bool) -> str
     ).svg()
 
 
-def of_changes(comparison: Comparison, limit: float) -> str:
-    """Plot every case's ratio with its interval, the largest speedup first.
+def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], limit: float) -> str:
+    """Plot the ratio of each case with its interval, section by section.
 
+    sections : cases with an interval, in the order of the plot
     limit : the end of the axis, as a share
     """
-    changes = [change for change in comparison.changes.values() if change.interval and change.ratio]
-    changes.sort(key=lambda change: change.ratio or 1)
-    whiskers = []
-    for verdict in Verdict:
-        points = [
-            (position, change.interval[0], change.ratio or 1, change.interval[1])
-            for position, change in enumerate(changes)
-            if change.verdict is verdict and change.interval
-        ]
-        if points:
-            whiskers.append(Whiskers(points, verdict.value))
-    label = f"{len(changes)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
-    return Plot(label, OrdinalAxis(max(1, len(changes))), RatioAxis(limit), whiskers=whiskers).svg()
+    whiskers: list[Whisker] = []
+    starts: list[Rule] = []
+    for name, cases in sections.items():
+        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name)}")] if cases else []
+        for case in cases:
+            change = comparison.changes[case]
+            low, high = change.interval or (1.0, 1.0)
+            whiskers.append(Whisker(len(whiskers), low, change.ratio or 1.0, high, change.verdict.value))
+    label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
+    axis = OrdinalAxis(max(1, len(whiskers)))
+    return Plot(label, axis, RatioAxis(limit), flags=starts, whiskers=whiskers, width=WIDE, kind="changes").svg()
 
 
 def standalone(svg: str, kind: str = "plots") -> str:
@@ -136,20 +152,9 @@ def standalone(svg: str, kind: str = "plots") -> str:
     return svg.replace(">", f"><style>{style}</style>", 1)
 
 
-def _points(series: Series, case: Case, versions: Sequence[str], comparison_link: ComparisonLink) -> list[PlotPoint | None]:
-    indices = {release.version: index for index, release in enumerate(series.releases)}
-    points: list[PlotPoint | None] = []
-    for position, version in enumerate(versions):
-        index = indices.get(version)
-        timing = counts.measured(series.results[index], case) if index is not None else None
-        if index is None or timing is None:
-            points.append(None)
-            continue
-        middle, low, high = (quantity(value, counts.unit_of(case)) for value in (timing.median, timing.low, timing.high))
-        tip = f"torch {version}, {series.environment}: {middle}, passes {low} to {high}"
-        href = comparison_link(series.results[index - 1], series.results[index]) if index else ""
-        points.append(PlotPoint(position, timing.median, tip, href))
-    return points
+def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
+    timings = {release.version: counts.measured(result, case) for release, result in zip(series.releases, series.results)}
+    return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
 def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
@@ -175,15 +180,23 @@ def _baseline(machine: Machine, case: Case, versions: Sequence[str]) -> list[Plo
     return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
+def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: ChangeLink) -> list[Rule]:
+    """Return a flag for each change of a case."""
+    return [
+        Rule(
+            versions.index(change.release) - 0.5,
+            f"{change.size}{f' ({change.only})' if change.only else ''}",
+            change.verdict,
+            f"torch {change.release}: {change.text}" if change.status_text else "",
+            change_link(change),
+        )
+        for change in changes
+    ]
+
+
 def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
-    """Return the changes over the joined releases, changes of the machine, and gaps."""
-    position = {version: index for index, version in enumerate(versions)}
-    rules = []
-    case_series = machine.history[case]
-    for step in case_series.steps:
-        word = "slower" if step.ratio > 1 else "faster"
-        rules.append(Rule(position[case_series.releases[step.index]] - 0.5, f"{word} {percent(step.ratio)}"))
+    """Return the changes of the machine, and the gaps."""
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
-    rules += [Rule(position[version] - 0.5, "machine changed", "machine") for version in versions if version in changed]
+    rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
     has_it = {release_of(result) for result in machine.results if counts.measured(result, case)}
-    return rules + [Rule(position[name], "not measured", "gap") for name in versions if name not in has_it]
+    return rules + [Rule(position, "not measured", "gap") for position, version in enumerate(versions) if version not in has_it]

@@ -12,19 +12,22 @@ from tensorcopy.report.units import count, duration
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis
+from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint
 from tensorcopy.site.charts.sparkline import whole_percent
-from tensorcopy.site.charts.svg_plot import Band, Line, Plot, PlotPoint
+from tensorcopy.site.charts.svg_plot import Plot
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.explorer import ComparisonAddress
 from tensorcopy.site.model.machine import Machine
+
+SOME_TIMES = "some times"  # what the data has, in contrast to the "times" of the explorer
 
 
 def data(machine: Machine, cases: Sequence[Case], comparison_address: ComparisonAddress) -> dict[str, Any]:
     """Return the history of cases as in `explorer.chart_data`, without the values that are not on the joined axis.
 
-    Of an older Python these are the values from the joint on. The explorer's page has all of them.
+    Of an older Python these are the values from the joint on. The script loads the machine's other times when they are asked for.
     """
-    document = explorer.chart_data(machine, cases, comparison_address)
+    document = {**explorer.chart_data(machine, cases, comparison_address), "quantity": SOME_TIMES}
     newest, last = document["pythons"][0], 0
     for entry in document["cases"]:
         joints = {python: release for release, python, _ in entry.get("joints", ())}

@@ -59,7 +59,7 @@ def _svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -
     before = f'<path d="{_path(points[: last + 1])}"/>' if last else ""
     lines = f'{before}<path class="now" d="{_path(points[last:])}"/>'
     names, box = f"spark {verdict}".rstrip(), f"0 0 {STRIDE * max(1, len(releases) - 1)} {HEIGHT}"
-    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{lines}</svg>'
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{lines}</svg>'
 
 
 def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:

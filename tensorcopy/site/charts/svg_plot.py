@@ -7,82 +7,42 @@ pointer and to a screen reader, and may be a link.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import cos, radians, sin
+from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
+from tensorcopy.site.charts.plot_items import Band, Line, Rule, Whisker
 
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
 CHARACTER = 6.2  # width of a letter at font size 11
+FLAG_CHARACTER, FLAG_ROW = 8.5, 13  # of a change's label: on a phone its font is larger (see the stylesheet)
 SLANTED_GAP = 11  # between slanted names, their font size
+ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
     "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
     "M-2.7-2.7h5.4v5.4h-5.4z",
-    "M0-3.8L3.8 0L0 3.8L-3.8 0z",
-    "M0-3.6L3.6 2.8h-7.2z",
-    "M-3.2-3.2L3.2 3.2M-3.2 3.2L3.2-3.2",
-)
-
-
-@dataclass(frozen=True)
-class Whiskers:
-    """Vertical lines from low to high with a dot each, drawn as one path of one class."""
-
-    points: Sequence[tuple[float, float, float, float]]  # x, low, middle, high
-    kind: str
-
-
-@dataclass(frozen=True)
-class PlotPoint:
-    """A point of a line.
-
-    tip : its text for a pointer and a screen reader
-    href : its link; "" for none
-    """
-
-    x: float
-    y: float
-    tip: str = ""
-    href: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """Consecutive points, joined; None is a gap.
-
-    colour : 1 to 5, a series of the stylesheet
-    shape : of its marks; -1 for none
-    kind : an additional class, such as "baseline" or "old"
-    """
-
-    points: Sequence[PlotPoint | None]
-    colour: int = 1
-    shape: int = 0
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Band:
-    """The area between two values at each position; None is a gap."""
-
-    points: Sequence[tuple[float, float, float] | None]  # x, low, high
-    colour: int = 1
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A vertical line with a label, such as a detected change."""
-
-    x: float
-    label: str
-    kind: str = "step"
+    "M0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
+    "M0-3.6l3.6 6.4h-7.2z",
+    "M-3.2-3.2l6.4 6.4m-6.4 0l6.4-6.4",
+)  # relative to their first point
+FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
+T = TypeVar("T")
+SLANT = radians(-55)  # of names
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot; `label` describes it in a sentence."""
+    """A plot; `label` describes it in a sentence.
+
+    flags : labels of changes or sections, above the values, in as many rows as they need
+    kind : an additional class: the script shows the row of a position of a "case" or of "changes"
+    """
 
     label: str
     x: NameAxis | NumelAxis | OrdinalAxis
@@ -90,78 +50,121 @@ class Plot:
     lines: Sequence[Line] = ()
     bands: Sequence[Band] = ()
     rules: Sequence[Rule] = ()
-    whiskers: Sequence[Whiskers] = ()
+    flags: Sequence[Rule] = ()
+    whiskers: Sequence[Whisker] = ()
+    width: int = WIDTH
+    height: int = HEIGHT
+    kind: str = ""
 
     def svg(self) -> str:
         """Return an SVG element without colours or styles."""
         parts = [*_grid(self), *(_band(self, band) for band in self.bands), *(_rule(self, rule) for rule in self.rules)]
         parts += [_line(self, line) for line in self.lines]
-        parts += [mark for line in self.lines for mark in _marks(self, line)]
-        parts += [_whiskers(self, whiskers) for whiskers in self.whiskers]
-        attributes = f'xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        parts += [_flags(self)] if self.flags else []
+        parts += [_marks(self, line) for line in self.lines]
+        kinds = dict.fromkeys(whisker.kind for whisker in self.whiskers)
+        parts += [_whiskers(self, [whisker for whisker in self.whiskers if whisker.kind == kind]) for kind in kinds]
+        attributes = (
+            f'xmlns="http://www.w3.org/2000/svg" class="plot{_kind(self.kind)}" viewBox="0 0 {self.width} {self.height + self.top - TOP}"'
+        )
         return f"<svg {attributes} aria-label={quoteattr(self.label)}>{''.join(parts)}</svg>"
+
+    @cached_property
+    def placed_flags(self) -> list[tuple[Rule, int]]:
+        """Each flag with its row, so that no two overlap."""
+        ends: list[float] = []
+        placed = []
+        for flag in self.flags:
+            left, right = _flag_span(self, flag)
+            row = next((index for index, end in enumerate(ends) if end <= left), len(ends))
+            ends[row : row + 1] = [right]
+            placed.append((flag, row))
+        return placed
+
+    @property
+    def top(self) -> float:
+        """Where the values begin, below the flags."""
+        return TOP + FLAG_ROW * (max((row for _, row in self.placed_flags), default=-1) + 1)
+
+    @property
+    def bottom(self) -> float:
+        """Where the values end, above the horizontal axis' texts."""
+        return self.height + self.top - TOP - self.x.below
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return the coordinates of a value."""
-        return (
-            LEFT + (WIDTH - LEFT - RIGHT) * self.x.share(x),
-            HEIGHT - self.x.below - (HEIGHT - self.x.below - TOP) * min(1.0, max(0.0, self.y.share(y))),
-        )
+        return self.across(x), self.bottom - (self.bottom - self.top) * min(1.0, max(0.0, self.y.share(y)))
+
+    def across(self, x: float) -> float:
+        """Return the horizontal coordinate of a value."""
+        return LEFT + (self.width - LEFT - RIGHT) * self.x.share(x)
 
 
 def _grid(plot: Plot) -> list[str]:
-    bottom = HEIGHT - plot.x.below
-    parts = []
-    for value, text in plot.y.ticks():
-        y = _number(plot.at(plot.x.low if isinstance(plot.x, NumelAxis) else 0, value)[1])
-        parts.append(
-            f'<path class="grid" d="M{LEFT} {y}H{WIDTH - RIGHT}"/><text x="{LEFT - 6}" y="{y}" dy=".32em" class="y">{escape(text)}</text>'
-        )
-    parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - RIGHT}"/>')
-    return parts + _names(plot, bottom)
+    """Return the horizontal lines with their values, and the axis with its names."""
+    ticks = [(_number(plot.at(plot.x.low if isinstance(plot.x, NumelAxis) else 0, value)[1]), text) for value, text in plot.y.ticks()]
+    right = plot.width - RIGHT
+    lines = "".join(f"M{LEFT} {y}H{right}" for y, _ in ticks)
+    texts = "".join(f'<text x="{LEFT - 6}" y="{y}">{escape(text)}</text>' for y, text in ticks)
+    axis = f'<path class="axis" d="M{LEFT} {_number(plot.bottom)}H{right}"/>'
+    return [f'<path class="grid" d="{lines}"/><g class="y">{texts}</g>{axis}', _names(plot)]
 
 
-def _names(plot: Plot, bottom: float) -> list[str]:
+def _names(plot: Plot) -> str:
     """Return the texts below the horizontal axis, without overlapping ones."""
+    slanted = isinstance(plot.x, NameAxis)
     parts, last = [], float("-inf")
     for value, text in plot.x.ticks():
-        x = plot.at(value, plot.y.low or 1)[0]
-        slanted = isinstance(plot.x, NameAxis)
+        x = plot.across(value)
         if x - last < (SLANTED_GAP if slanted else len(text) * CHARACTER):
             continue
         last = x
-        if slanted:
-            attributes = f'y="{bottom + 12}" class="n" transform="rotate(-55 {_number(x)} {bottom + 12})"'
-        else:
-            attributes = f'y="{bottom + 18}" class="x"'
-        parts.append(f'<text x="{_number(x)}" {attributes}>{escape(text)}</text>')
-    return parts
+        y = plot.bottom + (12 if slanted else 18)
+        across, down = (x * cos(SLANT) + y * sin(SLANT), y * cos(SLANT) - x * sin(SLANT)) if slanted else (x, y)
+        parts.append(f'<text x="{_number(across)}" y="{_number(down)}">{escape(text)}</text>')
+    return f'<g class="n" transform="rotate(-55)">{"".join(parts)}</g>' if slanted else f'<g class="x">{"".join(parts)}</g>'
 
 
 def _line(plot: Plot, line: Line) -> str:
-    path, command = [], "M"
-    for point in line.points:
-        if point is None:
-            command = "M"
-        else:
-            x, y = plot.at(point.x, point.y)
-            path.append(f"{command}{_number(x)} {_number(y)}")
-            command = "L"
-    return f'<path class="line s{line.colour}{_kind(line.kind)}" d="{"".join(path)}"/>'
+    """Draw a line; of equal values in a row only the first and the last."""
+    path = ""
+    for stretch in _stretches(line.points):
+        ends = zip([None, *stretch], stretch, [*stretch[1:], None])
+        points = [point for before, point, after in ends if not before or not after or not before.y == point.y == after.y]
+        path += "M" + " ".join("{:.0f} {:.0f}".format(*plot.at(point.x, point.y)) for point in points)
+    return f'<path class="line s{line.colour}{_kind(line.kind)}" d="{path}"/>' if path else ""
 
 
-def _marks(plot: Plot, line: Line) -> list[str]:
+def _marks(plot: Plot, line: Line) -> str:
+    """Draw the marks of a line: those with a text or a link one by one, others as one path."""
     if line.shape < 0:
-        return []
-    marks = []
+        return ""
+    plain, marks = "", []
     for point in line.points:
         if point is not None:
-            x, y = plot.at(point.x, point.y)
-            title = f"<title>{escape(point.tip)}</title>" if point.tip else ""
-            attributes = f'transform="translate({_number(x)} {_number(y)})" d="{SHAPES[line.shape % len(SHAPES)]}"'
-            mark = f'<path class="mark s{line.colour}{_kind(line.kind)}" {attributes}'
-            marks.append(f"<a href={quoteattr(point.href)}>{title}{mark}/></a>" if point.href else f"{mark}>{title}</path>")
-    return marks
+            shape = _shape(line.shape, *plot.at(point.x, point.y))
+            if point.tip or point.href:
+                marks.append(_linked(f'<path d="{shape}"/>', point.tip, point.href))
+            else:
+                plain += shape
+    marks += [f'<path d="{plain}"/>'] if plain else []
+    return f'<g class="mark s{line.colour}{_kind(line.kind)}">{"".join(marks)}</g>' if marks else ""
+
+
+def _shape(number: int, x: float, y: float) -> str:
+    """Return the path of a mark at a point."""
+    shape = SHAPES[number % len(SHAPES)]
+    first = FIRST_POINT.match(shape)
+    right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
+    return f"M{_number(round(x) + right)} {_number(round(y) + down)}{shape[first.end() if first else 0 :]}"
+
+
+def _linked(element: str, tip: str, href: str) -> str:
+    """Return an element as a link, or in a group, with a text for a pointer and a screen reader."""
+    title = f"<title>{escape(tip)}</title>" if tip else ""
+    if href:
+        return f"<a href={quoteattr(href)}>{title}{element}</a>"
+    return f"<g>{title}{element}</g>" if title else element
 
 
 def _band(plot: Plot, band: Band) -> str:
@@ -175,22 +178,33 @@ def _band(plot: Plot, band: Band) -> str:
         else:
             upper = [plot.at(x, high) for x, _, high in stretch]
             lower = [plot.at(x, low) for x, low, _ in reversed(stretch)]
-            path.append("M" + "L".join(f"{_number(x)} {_number(y)}" for x, y in upper + lower) + "z")
+            path.append("M" + " ".join(f"{x:.0f} {y:.0f}" for x, y in upper + lower) + "z")
     return f'<path class="band s{band.colour}" d="{"".join(path)}"/>'
 
 
-def _whiskers(plot: Plot, whiskers: Whiskers) -> str:
-    lines, dots = [], []
-    for position, low, middle, high in whiskers.points:
-        (x, bottom), (_, centre), (_, top) = plot.at(position, low), plot.at(position, middle), plot.at(position, high)
-        lines.append(f"M{_number(x)} {_number(bottom)}V{_number(top)}")
-        dots.append(f"M{_number(x)} {_number(centre)}h0")
-    return f'<path class="whisker {whiskers.kind}" d="{"".join(lines)}"/><path class="dot {whiskers.kind}" d="{"".join(dots)}"/>'
+def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
+    """Draw whiskers of one kind, with their dots above them."""
+    lines = "".join(_whisker(plot, whisker) for whisker in whiskers)
+    dots = "".join("M{} {}h0".format(*map(_number, plot.at(whisker.x, whisker.middle))) for whisker in whiskers)
+    return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
 
 
-def _stretches(points: Sequence[tuple[float, float, float] | None]) -> list[list[tuple[float, float, float]]]:
+def _whisker(plot: Plot, whisker: Whisker) -> str:
+    """Return the path of a whisker, with an arrow at an end outside the axis."""
+    (x, bottom), (_, top) = plot.at(whisker.x, whisker.low), plot.at(whisker.x, whisker.high)
+    path = f"M{_number(x)} {_number(bottom)}V{_number(top)}"
+    for outside, edge, direction in (
+        (plot.y.share(whisker.low) < 0, plot.bottom, -ARROW),
+        (plot.y.share(whisker.high) > 1, plot.top, ARROW),
+    ):
+        if outside:
+            path += f"M{_number(x - ARROW)} {_number(edge + direction)}L{_number(x)} {_number(edge)}l{ARROW} {direction}"
+    return path
+
+
+def _stretches(points: Sequence[T | None]) -> list[list[T]]:
     """Divide points at the gaps."""
-    stretches: list[list[tuple[float, float, float]]] = [[]]
+    stretches: list[list[T]] = [[]]
     for point in points:
         if point is None:
             stretches.append([])
@@ -201,11 +215,30 @@ def _stretches(points: Sequence[tuple[float, float, float] | None]) -> list[list
 
 def _rule(plot: Plot, rule: Rule) -> str:
     """Draw the line with its label to the right, or to the left near the right edge."""
-    x = plot.at(rule.x, plot.y.low or 1)[0]
-    left = x > WIDTH * 0.7
-    line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {TOP}V{HEIGHT - plot.x.below}"/>'
+    x = plot.across(rule.x)
+    left = x > plot.width * 0.7
+    line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {_number(plot.top)}V{_number(plot.bottom)}"/>'
     kind = "rule end" if left else "rule"
-    return f'{line}<text class="{kind}" x="{_number(x - 4 if left else x + 4)}" y="{TOP + 8}">{escape(rule.label)}</text>'
+    return f'{line}<text class="{kind}" x="{_number(x - 4 if left else x + 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
+
+
+def _flags(plot: Plot) -> str:
+    """Draw the lines of all changes, and the label of each above the values."""
+    lines = "".join(
+        f"M{_number(plot.across(flag.x))} {_number(TOP + FLAG_ROW * row + 2)}V{_number(plot.bottom)}" for flag, row in plot.placed_flags
+    )
+    texts = []
+    for flag, row in plot.placed_flags:
+        place = f'x="{_flag_span(plot, flag)[0]:.0f}" y="{_number(TOP + FLAG_ROW * row)}"'
+        texts.append(_linked(f'<text class="{flag.kind}" {place}>{escape(flag.label)}</text>', flag.tip, flag.href))
+    return f'<path class="rule" d="{lines}"/><g class="flags">{"".join(texts)}</g>'
+
+
+def _flag_span(plot: Plot, flag: Rule) -> tuple[float, float]:
+    """Return the left and right end of a flag's label, which begins at its line where there is room."""
+    width = len(flag.label) * FLAG_CHARACTER
+    left = min(plot.across(flag.x), plot.width - width)
+    return left, left + width
 
 
 def _kind(kind: str) -> str:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.report.units import signed_percent
 from tensorcopy.site import addresses
 from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content
@@ -42,7 +43,7 @@ def feed(content: Content) -> str:
 
 
 def _add_entry(root: ElementTree.Element, change: MachineChange) -> None:
-    largest = ", ".join(f"{case_name(case)} {100 * (ratio - 1):+.1f} %" for case, ratio, _ in change.largest)
+    largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
     entry = _add(root, "entry")
     _add(entry, "id", ":".join(["urn:tensorcopy", *map(addresses.slug, _id_parts(change))]))
     _add(entry, "title", f"torch {change.release}: {change.text}")

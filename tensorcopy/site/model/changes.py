@@ -30,6 +30,7 @@ class MachineChange:
     confirmed : an exact count or a repeat measurement shows the change too
     """
 
+    machine: Machine
     series: Series
     change: ReleaseChange
     date: str
@@ -60,8 +61,7 @@ class MachineChange:
     @property
     def largest(self) -> Sequence[tuple[Case, float, str]]:
         """The cases with the largest changes, their ratios, and the addresses of their histories."""
-        machine = self.series.machine
-        return [(case, self.change.steps[case].ratio, addresses.of_case(machine, case)) for case in self.change.cases[:LARGEST]]
+        return [(case, self.change.steps[case].ratio, self.machine.case_address(case)) for case in self.change.cases[:LARGEST]]
 
 
 def machine_changes(content: Content, machine: Machine) -> list[MachineChange]:
@@ -83,6 +83,7 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
         if index:
             before, after = series.results[index - 1], series.results[index]
             return MachineChange(
+                machine=machine,
                 series=series,
                 change=change,
                 date=series.releases[index].date.isoformat(),

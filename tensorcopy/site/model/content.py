@@ -15,6 +15,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, machines
 from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class Content:
     card : the accuracy report (`accuracy_report`); None when there is none
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
+    web : where the repository and the site are published
     """
 
     machines: tuple[Machine, ...]
     card: Mapping[str, Any] | None
     docs: Mapping[str, str]
     day: str
+    web: WebAddresses = NOWHERE
 
     @classmethod
     def of_results(

@@ -220,9 +220,9 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
             timings[position[release.version]] = counts.measured(result, case)
         measured = [index for index, timing in enumerate(timings) if timing]
         if measured:
-            kept = timings[measured[0] : measured[-1] + 1]
-            values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in kept]
-            ranges = [[None if t is None else round(PER_MILLE * (end / t.median - 1)) for t, end in _ends(kept, name)] for name in BOUNDS]
+            within = timings[measured[0] : measured[-1] + 1]
+            values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in within]
+            ranges = [[None if t is None else round(PER_MILLE * (end / t.median - 1)) for t, end in _ends(within, name)] for name in BOUNDS]
             exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
     return columns

@@ -17,13 +17,17 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
+from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
+from tensorcopy.site.model.cases import case_changes
+from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of
 from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
 
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
+SHOW_COUNTS = (".BySize.", ".ByGrad.")  # suites whose pages show a count that other suites have too
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -87,6 +91,36 @@ class Machine:
     def counts_instructions(self) -> bool:
         """Whether instructions were counted on this machine."""
         return any(case.suite.startswith(counts.INSTRUCTIONS) for case in self.history)
+
+    @cached_property
+    def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
+        """The changes of each case, as every page shows them."""
+        build = self.series[0].newest.build
+        by_python = [series.series_by_case for series in self.series if series.newest.build == build]
+        return {
+            case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
+            for case, joined in self.history.items()
+        }
+
+    @cached_property
+    def timed_by_count(self) -> dict[Case, Case]:
+        """The timed case on whose page a counted case is shown; of several, one by size or with grad."""
+        timed: dict[Case, Case] = {}
+        for case in sorted(self.history, key=lambda case: not any(suite in case.suite for suite in SHOW_COUNTS)):
+            counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
+            if counted in self.history and counted is not None:
+                timed.setdefault(counted, case)
+        return timed
+
+    def count_of(self, case: Case) -> Case | None:
+        """Return the counted case that is shown on the page of a timed one; None without one."""
+        counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
+        return counted if counted in self.history else None
+
+    def case_address(self, case: Case) -> str:
+        """Return the address of a case's history; a count may be on the page of a time."""
+        timed = self.timed_by_count.get(case)
+        return f"{addresses.of_case(self.name, timed)}#{counts.INSTRUCTIONS_UNIT}" if timed else addresses.of_case(self.name, case)
 
     def status(self, case: Case, step: Step) -> Status:
         """Return how a step of a case's history is known."""

@@ -86,7 +86,9 @@ def _pages(address: str, values: Mapping[str, Mapping[str, Any]]) -> Iterator[Pa
     """Yield a page in every language; `values` are by language."""
     languages = {language: addresses.translated(address, language) for language in LANGUAGES}
     for language, translated in languages.items():
-        yield Page(translated, "choose.html", str(translator(language)("chooser")), values[language], language, languages)
+        title, reason, options = str(translator(language)("chooser")), values[language].get("reason"), values[language].get("options")
+        description = f"{options[0].code}: {reason}" if options else ""
+        yield Page(translated, "choose.html", title, values[language], language, languages, description)
 
 
 @dataclass(frozen=True)

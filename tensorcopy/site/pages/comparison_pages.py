@@ -1,8 +1,8 @@
-"""Comparisons: a page for each pair of results, and an index."""
+"""Comparisons: a page and a CSV for each pair of results that has one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,12 +13,13 @@ from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
 from tensorcopy.report.comparison import terminal
-from tensorcopy.report.comparison.wording import CHANGED, headline, ordered
+from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
-from tensorcopy.site.model import result_series
+from tensorcopy.site.model import explorer, result_series
+from tensorcopy.site.model.cases import sections
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -27,23 +28,19 @@ from tensorcopy.site.page import File, Page
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
 COLUMNS = ("case", "verdict", "ratio", "low", "high", "p", "before", "after")
 
-CaseChange = tuple[Case, Change]
-
 
 @dataclass(frozen=True)
-class ComparisonCounts:
-    """A comparison's page and its counts of cases.
+class CaseRow:
+    """A case with its change.
 
-    conclusive : at least half of the cases have an interval
+    anchor : of its row
+    by_count : whether its instructions decide the verdict, and not its time
     """
 
-    address: str
-    labels: tuple[str, str]
-    after: str  # the later side's release
-    cases: int
-    slower: int
-    faster: int
-    conclusive: bool
+    case: Case
+    change: Change
+    anchor: str
+    by_count: bool
 
 
 @dataclass(frozen=True)
@@ -53,41 +50,48 @@ class UnchangedGroup:
     suite: str
     method: str
     code: str
-    changes: list[CaseChange]
+    explorer: str
+    rows: list[CaseRow]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The copies, the conversions, or another kind of cases.
+
+    counts : the number of cases by verdict, in the order of `VERDICTS`
+    """
+
+    name: str
+    counts: Sequence[int]
+    changed: Sequence[CaseRow]
+    unchanged: Sequence[UnchangedGroup]
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index, and a page and a CSV for each pair."""
-    grids = [{"series": series, "rows": _grid(content, series)} for series in content.series]
-    across = [_counts(address, comparison) for address, comparison in content.comparisons.items() if not _same_environment(comparison)]
-    yield Page(addresses.COMPARISONS, "comparisons.html", "Compare two releases", {"grids": grids, "across": across})
+    """Yield a page and a CSV for each pair."""
     series_of = {result.path: series for series in content.series for result in series.results}
     for address, comparison in content.comparisons.items():
         yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
 
 
-def _same_environment(comparison: Comparison) -> bool:
-    before, after = comparison.before, comparison.after
-    return (before.machine, before.environment) == (after.machine, after.environment)
-
-
 def _comparison_page(content: Content, address: str, comparison: Comparison, series: Series) -> Iterator[Page | File]:
     before, after, changes = comparison.before, comparison.after, comparison.changes
     csv_address = addresses.data(address, "csv")
-    verdicts = [change.verdict for change in changes.values()]
     machine, limit = content.machine_of(after), filters.axis_limit(list(changes.values()))
-    changed = [row for row in changes.items() if row[1].verdict in CHANGED]
+    by_section = sections.of_cases(machine, changes)
+    plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
+    rows = _rows(comparison, plotted)
+    shown = [_section(machine, comparison, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
     values = {
         "comparison": comparison,
         "machine": machine,
         "headline": headline(comparison_formats.rows(comparison)),
-        "counts": [(verdict.value, verdicts.count(verdict)) for verdict in VERDICTS],
-        "changed": sorted(ordered(changed), key=_significance),
-        "unchanged": _unchanged(machine, [row for row in changes.items() if row[1].verdict not in CHANGED]),
+        "verdicts": [verdict.value for verdict in VERDICTS],
+        "totals": [sum(section.counts[index] for section in shown) for index in range(len(VERDICTS))],
+        "sections": shown,
         "reasons": terminal.counts(comparison),
         "limit": limit,
-        "svg": Markup(charts.of_changes(comparison, limit)),  # noqa: S704 - our own SVG
-        "case_address": lambda case: addresses.of_case(after.machine, case),
+        "svg": Markup(charts.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
         "machine_differences": result_series.machine_differences(before, after) if before.machine == after.machine else [],
         "releases": [release for release in series.releases if release.sha == after.sha],
@@ -99,9 +103,32 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
     yield File(csv_address, _csv(comparison))
 
 
-def _significance(row: CaseChange) -> tuple[int, float, float]:
+def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that have an interval, the largest speedup first."""
+    judged = [case for case in cases if comparison.changes[case].interval and comparison.changes[case].ratio]
+    return sorted(judged, key=lambda case: comparison.changes[case].ratio or 1.0)
+
+
+def _rows(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict[Case, CaseRow]:
+    """Return the row of each case; the plotted ones are numbered in the order of the plot."""
+    cases = dict.fromkeys([*(case for cases in plotted.values() for case in cases), *comparison.changes])
+    changes = [(case, comparison.changes[case]) for case in cases]
+    return {case: CaseRow(case, change, f"c{number}", change.reason in BY_COUNT) for number, (case, change) in enumerate(changes, 1)}
+
+
+def _section(machine: Machine, comparison: Comparison, name: str, rows: Sequence[CaseRow]) -> Section:
+    verdicts = [row.change.verdict for row in rows]
+    return Section(
+        name=name,
+        counts=[verdicts.count(verdict) for verdict in VERDICTS],
+        changed=sorted((row for row in rows if row.change.verdict in CHANGED), key=_significance),
+        unchanged=_unchanged(machine, comparison, [row for row in rows if row.change.verdict not in CHANGED]),
+    )
+
+
+def _significance(row: CaseRow) -> tuple[int, float, float]:
     """Sort slower cases first, then by p, then by size."""
-    change = row[1]
+    change = row.change
     ratio = change.ratio or 1.0
     return CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
 
@@ -112,13 +139,17 @@ def _argument(content: Content, result: Result) -> str:
     return "@".join(parts)
 
 
-def _unchanged(machine: Machine, rows: Sequence[CaseChange]) -> list[UnchangedGroup]:
+def _unchanged(machine: Machine, comparison: Comparison, rows: Sequence[CaseRow]) -> list[UnchangedGroup]:
     """Group unchanged and inconclusive cases by suite and method."""
-    groups: dict[tuple[str, str, str], list[CaseChange]] = {}
-    for case, change in rows:
-        method = dict(case.parameters).get("method", case.suite)
-        groups.setdefault((case.suite.rpartition(".")[0], method, machine.code(method, case.device)), []).append((case, change))
-    return [UnchangedGroup(suite, method, code, changes) for (suite, method, code), changes in groups.items()]
+    groups: dict[tuple[str, str, str], list[CaseRow]] = {}
+    for row in rows:
+        method = dict(row.case.parameters).get("method", row.case.suite)
+        groups.setdefault((row.case.suite.rpartition(".")[0], method, machine.code(method, row.case.device)), []).append(row)
+    pair = {"base": version(comparison.before), "with": version(comparison.after)}
+    return [
+        UnchangedGroup(suite, method, code, explorer.link(machine, members[0].case, **pair), members)
+        for (suite, method, code), members in groups.items()
+    ]
 
 
 def _csv(comparison: Comparison) -> str:
@@ -131,34 +162,6 @@ def _csv(comparison: Comparison) -> str:
         numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
         rows.append([case_name(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
     return csv_text(COLUMNS, rows)
-
-
-def _grid(content: Content, series: Series) -> list[tuple[str, list[ComparisonCounts | None]]]:
-    """Return a row for each release but the last.
-
-    Each has a cell for each release but the first.
-    """
-    rows = []
-    for index, (before, release) in enumerate(zip(series.results[:-1], series.releases)):
-        cells: list[ComparisonCounts | None] = [None] * index
-        for after in series.results[index + 1 :]:
-            address = content.comparison_address(before, after)
-            cells.append(_counts(address, content.comparisons[address]) if address else None)
-        rows.append((release.version, cells))
-    return rows
-
-
-def _counts(address: str, comparison: Comparison) -> ComparisonCounts:
-    changes = list(comparison.changes.values())
-    return ComparisonCounts(
-        address=address,
-        labels=comparison.labels,
-        after=version(comparison.after),
-        cases=len(changes),
-        slower=sum(change.verdict is Verdict.SLOWER for change in changes),
-        faster=sum(change.verdict is Verdict.FASTER for change in changes),
-        conclusive=2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
-    )
 
 
 def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:

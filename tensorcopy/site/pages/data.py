@@ -25,9 +25,8 @@ def pages(content: Content) -> Iterator[Page | File]:
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
     yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
     for machine in content.machines:
-        address = _machine_address(machine.name)
-        yield File(f"{address}.csv", times_csv(machine.results))
-        yield File(f"{address}.json", machine_json(machine.results))
+        yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine))
+        yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
 
 
@@ -38,10 +37,9 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.BADGE, "which copy to use, as an SVG"),
     ]
     for machine in content.machines:
-        address = _machine_address(machine.name)
         files += [
-            (f"{address}.csv", f"all times on {machine.name}"),
-            (f"{address}.json", f"all times, environments, observations and counts on {machine.name}"),
+            (addresses.of_machine_data(machine.name, "csv"), f"all times on {machine.name}"),
+            (addresses.of_machine_data(machine.name, "json"), f"all times, environments, observations and counts on {machine.name}"),
         ]
     if content.card:
         files.append((addresses.ACCURACY_DATA, "accuracy report"))
@@ -50,7 +48,3 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.DATA_SCHEMA, "JSON schema of a machine’s JSON"),
         (addresses.SCHEMA, "JSON schema of a file in results/"),
     ]
-
-
-def _machine_address(name: str) -> str:
-    return f"data/{addresses.slug(name)}"

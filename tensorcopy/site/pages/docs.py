@@ -27,8 +27,11 @@ from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import method_drawings
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
 REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
+
+MIN_DESCRIPTION = 12  # characters: the link to another language is shorter
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -37,7 +40,8 @@ def pages(content: Content) -> Iterator[Page]:
     Raises TensorcopyError for a dead link.
     """
     drawings = method_drawings.of_methods(content.methods)
-    parsed = {name: _parse(text) for name, text in content.docs.items()}
+    source = content.web.source or UNKNOWN_SOURCE
+    parsed = {name: _parse(text.replace(UNKNOWN_SOURCE, source)) for name, text in content.docs.items()}
     anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
@@ -52,6 +56,7 @@ def pages(content: Content) -> Iterator[Page]:
             {"text": _rendered(tokens, drawings), "sections": _sections(tokens)},
             language or "en",
             languages if len(languages) > 1 else {},
+            _description(tokens),
         )
 
 
@@ -95,6 +100,13 @@ def _headings(tokens: Sequence[Token], level: str) -> Iterator[tuple[str, str]]:
 
 def _title(tokens: Sequence[Token]) -> str:
     return next((text for _, text in _headings(tokens, "h1")), "")
+
+
+def _description(tokens: Sequence[Token]) -> str:
+    """Return the first paragraph that is more than a link, without its markup."""
+    paragraphs = (content for opening, content in zip(tokens, tokens[1:]) if opening.type == "paragraph_open")
+    texts = ("".join(child.content or " " for child in paragraph.children or ()) for paragraph in paragraphs)
+    return next((text for text in texts if len(text) > MIN_DESCRIPTION), "")
 
 
 def _sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
@@ -154,7 +166,11 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
 
 
 def _code(text: str) -> str:
-    return f"<code>{filters.breakable(text) if '(' in text else escape(text)}</code>"
+    """Return code that breaks between calls and between words, but not after the hyphen of an option."""
+    if "(" in text:
+        return f"<code>{filters.breakable(text)}</code>"
+    words = (f'<span class="name">{escape(word)}</span>' if "-" in word else escape(word) for word in text.split(" "))
+    return f"<code>{' '.join(words)}</code>"
 
 
 def _image(token: Token, drawings: Mapping[str, str]) -> str:

@@ -59,6 +59,7 @@ def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
         "plots": list(_plots(machine)),
         "tables": _link_tables(machine),
         "explorer_address": addresses.of_explorer,
+        "data": [("CSV", addresses.of_machine_data(machine.name, "csv")), ("JSON", addresses.of_machine_data(machine.name, "json"))],
     }
     return Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
 

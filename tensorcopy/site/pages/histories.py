@@ -1,4 +1,4 @@
-"""Histories: a page for each case of each machine, and an index."""
+"""The index of histories: the machines, and the changes and all cases of the first of them."""
 
 from __future__ import annotations
 
@@ -8,202 +8,90 @@ from functools import partial
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.confirmation import Status
-from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.analysis.verdict import Change
-from tensorcopy.report.case_history import step_text
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
-from tensorcopy.site.data_files.times_csv import times_csv
-from tensorcopy.site.filters import circumstances
-from tensorcopy.site.model.changes import count_changes, machine_changes
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.cases import sections
+from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.changes import MachineChange, count_changes, machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
-from tensorcopy.site.page import File, Page
-
-STATUS = {
-    Status.CONFIRMED_BY_COUNT: "confirmed by an exact count",
-    Status.CONFIRMED: "confirmed by a repeat measurement",
-    Status.REJECTED: "not confirmed",
-    Status.UNCONFIRMED: "not yet confirmed",
-}
+from tensorcopy.site.page import Page
 
 
 @dataclass(frozen=True)
 class CaseRow:
-    """A case in the index: its newest time and the changes since the first release."""
+    """A case in the index: its newest time or count, and the number and the last of its changes."""
 
     case: Case
-    suite: str
     address: str
     timing: Timing | None
     unit: str
     times_memcpy: float | None
-    steps: Sequence[Step]
-    last_release: str  # of the last change; "" without one
+    changes: int
+    last: CaseChange | None
 
 
-@dataclass(frozen=True)
-class HistoryRow:
-    """A case with one release of a series.
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index of times and, where anything was counted, the one of counts.
 
-    comparison_address, change : against the release before
-    machine_changes : differences of the machine from the release before
-    step : the change detected at this release, in words; "" for none
+    The first machine's cases are listed; others have their own pages, so that the index does not grow with their number.
     """
-
-    release: str
-    notes: str
-    timing: Timing | None
-    passes: int
-    times_memcpy: float | None
-    bandwidth: float | None
-    comparison_address: str
-    change: Change | None
-    machine_changes: Sequence[str]
-    step: str
-
-
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index, and a page and a CSV for each case."""
     values = {
         "machines": content.machines,
-        "changes": partial(machine_changes, content),
-        "cases": partial(_case_rows, timed=True),
+        "changes": lambda machine: _ordered(machine_changes(content, machine)),
+        "sections": partial(_sections, timed=True),
+        "explorer": lambda machine, history: explorer.link(machine, *_cases_of(machine, history)),
         "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
         "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
     counting = [machine for machine in content.machines if machine.counts_instructions]
-    counted = {"machines": counting, "changes": partial(count_changes, content), "cases": partial(_case_rows, timed=False)}
-    yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
-    for machine in content.machines:
-        for case in machine.cases:
-            yield from _case_page(content, machine, case)
-
-
-def _case_page(content: Content, machine: Machine, case: Case) -> Iterator[Page | File]:
-    address = addresses.of_case(machine.name, case)
-    csv_address = addresses.data(address, "csv")
-    all_series = [series for series in machine.series if case in series.series_by_case]
-    has_baseline = baseline.times_memcpy(machine.result, case) is not None
-    values = {
-        "machine": machine,
-        "case": case,
-        "suite": case.suite.rpartition(".")[0],
-        "all_series": all_series,
-        "conclusion": _conclusion(machine, case),
-        "unit": counts.unit_of(case),
-        "joints": machine.history[case].joints,
-        "scaled": _scaled(machine.history[case]),
-        "count_address": _count_address(machine, case),
-        "shows_baseline": charts.shows_baseline(machine, case),
-        "baseline": baseline.timing_of(machine.result, case) if has_baseline else None,
-        "svg": Markup(charts.of_case(machine, case, partial(_comparison_link, content, address))),  # noqa: S704 - our own SVG
-        "rows": partial(_release_rows, content, machine, case),
-        "csv": csv_address,
+    counted = {
+        "machines": counting,
+        "changes": lambda machine: _ordered(count_changes(content, machine)),
+        "sections": partial(_sections, timed=False),
     }
-    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
-    yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
-    yield File(csv_address, times_csv([result for series in all_series for result in series.results], [case]))
+    yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
 
 
-def _conclusion(machine: Machine, case: Case) -> str:
-    """Return the detected changes of a case as a sentence."""
-    case_series = machine.history[case]
-    if not case_series.steps:
-        return "No change detected over the releases."
-    last, number = case_series.steps[-1], len(case_series.steps)
-    changes = f"{number} changes detected, the last" if number > 1 else "1 change detected,"
-    text = step_text(last, case_series.releases, case_series.unit)
-    return f"{changes} with torch {case_series.releases[last.index]}: {text} ({STATUS[machine.status(case, last)]})."
+def _ordered(changes: Sequence[MachineChange]) -> list[MachineChange]:
+    """Return changes in their order of releases; with each, copies and conversions before all others."""
+    releases = list(dict.fromkeys(change.release for change in changes))
+    modules = {name: index for index, name in enumerate(sections.FIRST)}
+    return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
-def _scaled(case_series: CaseSeries) -> str:
-    """Return how the Pythons are joined, as a sentence; "" for one Python."""
-    sentences = [
-        f"Before torch {case_series.releases[joint.index]}, levels and changes are those of Python {joint.older.python}, "
-        f"scaled by {joint.factor:.3f}, the ratio of the two Pythons with that release."
-        for joint in case_series.joints
-    ]
-    return " ".join(sentences)
+def _sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[CaseRow]]]:
+    """Return the timed or counted cases of a machine: copies and conversions before all others."""
+    cases = [case for case in machine.cases if (counts.unit_of(case) == counts.SECONDS) is timed]
+    return [(name, [_row(machine, case) for case in group]) for name, group in sections.of_cases(machine, cases).items()]
 
 
-def _count_address(machine: Machine, case: Case) -> str:
-    """Return the address of the history of a timed case's instructions; "" without one."""
-    counted = counts.case_of(case)
-    return addresses.of_case(machine.name, counted) if counted in machine.history else ""
-
-
-def _comparison_link(content: Content, page: str, before: Result, after: Result) -> str:
-    """Return the link from a page to a comparison; "" when it has no page."""
-    address = content.comparison_address(before, after)
-    return addresses.relative(page, address) if address else ""
-
-
-def _release_rows(content: Content, machine: Machine, case: Case, series: Series) -> list[HistoryRow]:
-    """Return a row for each release of a series, the newest first."""
-    steps = _steps_in(machine, series, case)
-    rows = []
-    for index, (release, result) in enumerate(zip(series.releases, series.results)):
-        address = content.comparison_address(series.results[index - 1], result) if index else ""
-        rows.append(
-            HistoryRow(
-                release=release.version,
-                notes=release.notes,
-                timing=counts.measured(result, case),
-                passes=counts.passes(result, case),
-                times_memcpy=baseline.times_memcpy(result, case),
-                bandwidth=baseline.bandwidth(result, case),
-                comparison_address=address,
-                change=content.comparisons[address].changes.get(case) if address else None,
-                machine_changes=series.machine_changes.get(release.version, ()),
-                step=steps.get(release.version, ""),
-            )
-        )
-    return rows[::-1]
-
-
-def _steps_in(machine: Machine, series: Series, case: Case) -> dict[str, str]:
-    """Return the detected changes that belong to a series, by release, with their status."""
-    case_series = machine.history[case]
-    texts = {}
-    for step in case_series.steps:
-        if case_series.sides(step)[1].environment == series.environment:
-            text = step_text(step, case_series.releases, case_series.unit)
-            texts[case_series.releases[step.index]] = f"{text} ({STATUS[machine.status(case, step)]})"
-    return texts
-
-
-def _case_rows(machine: Machine, *, timed: bool) -> list[CaseRow]:
-    """Return a row for each timed or counted case, from the first series that has it."""
-    rows = []
-    for case in machine.cases:
-        if (counts.unit_of(case) == counts.SECONDS) is not timed:
-            continue
-        series = next(series for series in machine.series if case in series.series_by_case)
-        case_series = machine.history[case]
-        steps = case_series.steps
-        rows.append(
-            CaseRow(
-                case=case,
-                suite=case.suite.rpartition(".")[0],
-                address=addresses.of_case(machine.name, case),
-                timing=counts.measured(series.newest, case),
-                unit=case_series.unit,
-                times_memcpy=baseline.times_memcpy(series.newest, case),
-                steps=steps,
-                last_release=case_series.releases[steps[-1].index] if steps else "",
-            )
-        )
-    return rows
+def _row(machine: Machine, case: Case) -> CaseRow:
+    """Return a case's row, from the first series that has it."""
+    series = next(series for series in machine.series if case in series.series_by_case)
+    changes = machine.case_changes[case]
+    return CaseRow(
+        case=case,
+        address=machine.case_address(case),
+        timing=counts.measured(series.newest, case),
+        unit=counts.unit_of(case),
+        times_memcpy=baseline.times_memcpy(series.newest, case),
+        changes=len(changes),
+        last=changes[-1] if changes else None,
+    )
 
 
 def _codes(machine: Machine, history: History) -> dict[str, str]:
     return {method: machine.code(method) for method in history.methods}
+
+
+def _cases_of(machine: Machine, history: History) -> Sequence[Case]:
+    """Return the cases that a group's history shows."""
+    shown = {method: explorer.Place(explorer.GROUPS[history.group], method, history.numel) for method in history.methods}
+    return [case for case in machine.cases if (place := explorer.place_of(machine, case)) and place == shown.get(place.method)]

@@ -108,11 +108,12 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
 
 
 def _charted(machine: Machine) -> list[Case]:
-    """Return the cases of the chart: copies and conversions of each size, with and without grad, on one device."""
-    device = machine.device
-    grads = (False, True) if device == "cpu" else (False,)  # the suites time grad on the CPU only
-    suites = {suite_of(group, device, requires_grad=grad) for group in GROUPS for grad in grads}
-    return [case for case in machine.history if case.suite in suites and case.device == device]
+    """Return the cases of the chart: copies and conversions of each size without grad, on one device.
+
+    Those with grad are loaded when they are chosen, so that the page stays small.
+    """
+    suites = {suite_of(group, machine.device) for group in GROUPS}
+    return [case for case in machine.history if case.suite in suites and case.device == machine.device]
 
 
 def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> list[dict[str, Any]]:

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.tables import csv_text
-from tensorcopy.report.units import size
+from tensorcopy.report.units import quantity, size
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
+from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -56,7 +59,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         "counted": sum(any(case.suite.startswith("memory.") for case in result.counts) for result in series.results),
         "csv": csv_address,
     }
-    yield Page(addresses.MEMORY, "memory.html", TITLE, values)
+    yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
     yield File(csv_address, _csv(machine))
 
 
@@ -83,7 +86,7 @@ def _amount(count: str, value: float | None) -> str:
     return f"{value:.0f}" if count == "allocations" else size(int(value))
 
 
-def _answer(result: Result) -> str:
+def _answer(result: Result) -> Markup:
     """Answer the article's question, with measured bytes or with counted ones."""
     for suite, device, source in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted, not yet measured")):
         clone_first, copy_last = (result.counts.get(_case(suite, name, *device)) for name in COMPARED)
@@ -94,11 +97,10 @@ def _answer(result: Result) -> str:
                 if clone_first > copy_last
                 else "Cloning on the device wastes no GPU memory"
             )
-            return (
-                f"{conclusion}: for a 4 MiB tensor on a CUDA device, {codes[0]} allocates {size(int(clone_first))} there "
-                f"and {codes[1]} allocates {size(int(copy_last))} ({source})."
+            return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
+                conclusion, code_markup(codes[0]), size(int(clone_first)), code_markup(codes[1]), size(int(copy_last)), source
             )
-    return "The device memory of x.detach().clone().numpy() is not measured yet."
+    return Markup("The device memory of {} is not measured yet.").format(code_markup("x.detach().clone().numpy()"))
 
 
 def _peak_changes(series: Series, name: str) -> Iterator[str]:
@@ -108,7 +110,8 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
         value = result.counts.get(host_peak(name))
         if before is not None and value is not None and value != before:
             code = result.methods[name]["code"] if name in result.methods else name
-            yield f"torch {version(result)}: peak of {code} on the host is {int(value):,} bytes, was {int(before):,}"
+            now, then = (quantity(peak, "single bytes") for peak in (value, before))
+            yield f"torch {version(result)}: peak of {code} on the host is {now} bytes, was {then}"
         before = value if value is not None else before
 
 

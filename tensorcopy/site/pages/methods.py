@@ -55,14 +55,15 @@ def pages(content: Content) -> Iterator[Page]:
     """Yield a page for each method, from the first machine that has it."""
     for name in content.methods if content.machine else ():
         machine = next(machine for machine in content.machines if name in machine.methods)
+        code = machine.methods[name]["code"]
         values = {
             "name": name,
-            "code": machine.methods[name]["code"],
+            "code": code,
             "lead": _lead(machine, name),
             "costs": [(machine, costs) for machine in content.machines if (costs := _costs(machine, name))],
             "releases": _releases(machine, name)[::-1],
         }
-        yield Page(addresses.of_method(name), "method.html", machine.methods[name]["code"], values)
+        yield Page(addresses.of_method(name), "method.html", code, values, description=f"{code}: {values['lead']}")
 
 
 def _lead(machine: Machine, name: str) -> str:
@@ -79,7 +80,7 @@ def _costs(machine: Machine, name: str) -> list[CaseCost]:
             suite=case.suite.rpartition(".")[0],
             timing=timing,
             times_memcpy=baseline.times_memcpy(machine.result, case),
-            address=addresses.of_case(machine.name, case),
+            address=machine.case_address(case),
         )
         for case, timing in machine.result.timings.items()
         if dict(case.parameters).get("method") == name

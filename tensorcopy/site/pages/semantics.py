@@ -17,6 +17,7 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
 
 TITLE = "What each method does"
+DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on every torch release."
 INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"}
 
 
@@ -43,7 +44,7 @@ def pages(content: Content) -> Iterator[Page]:
             "code": recommend.code,
             "changes": _changes(machine),
         }
-    yield Page(addresses.SEMANTICS, "semantics.html", TITLE, values)
+    yield Page(addresses.SEMANTICS, "semantics.html", TITLE, values, description=DESCRIPTION)
 
 
 def result_by_release(machine: Machine) -> list[Result]:

@@ -47,7 +47,7 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
     }
     yield Page(address, "sizes.html", f"torch {release}: time over size", values)
     cases = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
-    yield File(csv_address, times_csv([result], cases))
+    yield File(csv_address, times_csv(machine, cases, [result]))
 
 
 def _codes(machine: Machine, table: CostTable) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""One case: its changes, its siblings, and its section on a page."""

@@ -1,0 +1,22 @@
+"""The order in which pages list cases: copies, conversions, primitives, alternatives, then all others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorcopy.results.load import Case
+from tensorcopy.site.model.explorer import place_of
+from tensorcopy.site.model.machine import Machine
+
+FIRST = ("copies", "conversions", "primitives", "alternatives", "own")
+NAMES = {"own": "Own operations", "": "Others"}
+
+
+def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return cases by the name of their section, without empty ones."""
+    groups: dict[str, list[Case]] = {group: [] for group in (*FIRST, "")}
+    for case in cases:
+        place = place_of(machine, case)
+        group = place.group if place and place.group in FIRST else ""
+        groups[group].append(case)
+    return {NAMES.get(group, group.capitalize()): members for group, members in groups.items() if members}

@@ -1,0 +1,168 @@
+"""The history of each case of each machine, with that of its instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.verdict import Change
+from tensorcopy.results import baseline, counts
+from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Timing
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.data_files.times_csv import case_csv
+from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.cases.siblings import Places, other_machines
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.history import release_versions
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.page import File, Page
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """A case with one release on one Python.
+
+    python : its version, with the build where several were measured
+    anchor : of the row
+    notes : the address of the release notes, where something changed; else ""
+    pair, pair_address : the comparison with the release before on this Python
+    machine_changes : differences of the machine from that release
+    change : the change detected at this release; None for none
+    count, count_change : the same of the instructions
+    """
+
+    release: str
+    python: str
+    anchor: str
+    notes: str
+    timing: Timing | None
+    passes: int
+    times_memcpy: float | None
+    pair: Change | None
+    pair_address: str
+    machine_changes: Sequence[str]
+    change: CaseChange | None
+    count: Timing | None
+    count_change: CaseChange | None
+
+
+def pages(content: Content) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each case; one whose count is on the page of a time has none."""
+    for machine in content.machines:
+        places = Places.of_machine(machine)
+        for case in machine.cases:
+            if case not in machine.timed_by_count:
+                yield from _case_page(content, places, case)
+
+
+def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | File]:
+    machine = places.machine
+    address, counted = machine.case_address(case), machine.count_of(case)
+    csv_address = addresses.data(address, "csv")
+    rows = _rows(content, machine, case, counted)
+    values = {
+        "machine": machine,
+        "case": case,
+        "suite": case.suite.rpartition(".")[0],
+        "siblings": places.siblings(case),
+        "machines": other_machines(content.machines, machine, case),
+        "explorer": explorer.link(machine, case),
+        "unit": counts.unit_of(case),
+        "changes": machine.case_changes[case],
+        "count_changes": machine.case_changes[counted] if counted else (),
+        "svg": _svg(content, machine, case, address, above=counted is not None),
+        "count_svg": _svg(content, machine, counted, "", below=True) if counted else "",
+        "pythons": list(dict.fromkeys(row.python for row in rows)),
+        "releases": len({row.release for row in rows}),
+        "scaled": _scaled(machine.history[case]),
+        "shows_baseline": charts.shows_baseline(machine, case),
+        "baseline": baseline.timing_of(machine.result, case) if baseline.times_memcpy(machine.result, case) is not None else None,
+        "rows": rows,
+        "csv": csv_address,
+    }
+    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
+    yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
+    yield File(csv_address, case_csv(machine, case))
+
+
+def _svg(content: Content, machine: Machine, case: Case, page: str, *, above: bool = False, below: bool = False) -> Markup:
+    """Return the drawing of a case: a change leads to the comparison that shows it, or to its row.
+
+    page : the address from which a change leads to a comparison
+    """
+
+    def change_link(change: CaseChange) -> str:
+        address = _comparison_address(content, machine, change) if page else ""
+        return addresses.relative(page, address) if address else f"#{anchor(machine, change.release, change.environment)}"
+
+    return Markup(charts.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
+
+
+def _comparison_address(content: Content, machine: Machine, change: CaseChange) -> str:
+    """Return the address of the comparison of the releases between which a change lies; "" when they have no page."""
+    for series in machine.series:
+        for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
+            if (release.version, series.environment) == (change.release, change.environment):
+                return content.comparison_address(before, after)
+    return ""
+
+
+def anchor(machine: Machine, release: str, environment: str) -> str:
+    """Return the anchor of a release's row: "2.15.0", with the environment unless it is the first's."""
+    return addresses.slug(release if environment == machine.series[0].environment else f"{release}-{environment}")
+
+
+def _scaled(case_series: CaseSeries) -> str:
+    """Return how the Pythons are joined, as a sentence; "" for one Python."""
+    sentences = [
+        f"Before torch {case_series.releases[joint.index]}, levels and changes are those of Python {joint.older.python}, "
+        f"scaled by {joint.factor:.3f}, the ratio of the two Pythons with that release."
+        for joint in case_series.joints
+    ]
+    return " ".join(sentences)
+
+
+def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[ReleaseRow]:
+    """Return a row for each release and Python that measured a case, the newest release first."""
+    order = {version: index for index, version in enumerate(release_versions(machine.series))}
+    changes, count_changes = (_by_place(machine.case_changes[key]) if key else {} for key in (case, counted))
+    one_build = len({result.build for result in machine.results}) == 1
+    rows = []
+    for series in machine.series:
+        previous = {after.path: before for before, after in pairwise(series.results)}
+        for release, result in zip(series.releases, series.results):
+            timing, count = counts.measured(result, case), counts.measured(result, counted) if counted else None
+            if timing is None and count is None:
+                continue
+            place, before = (release.version, series.environment), previous.get(result.path)
+            address = content.comparison_address(before, result) if before else ""
+            rows.append(
+                ReleaseRow(
+                    release=release.version,
+                    python=result.python if one_build else result.environment,
+                    anchor=anchor(machine, release.version, series.environment),
+                    notes=release.notes if place in changes else "",
+                    timing=timing,
+                    passes=counts.passes(result, case),
+                    times_memcpy=baseline.times_memcpy(result, case),
+                    pair=content.comparisons[address].changes.get(case) if address else None,
+                    pair_address=address,
+                    machine_changes=series.machine_changes.get(release.version, ()),
+                    change=changes.get(place),
+                    count=count,
+                    count_change=count_changes.get(place),
+                )
+            )
+    return sorted(rows, key=lambda row: order[row.release], reverse=True)
+
+
+def _by_place(changes: Sequence[CaseChange]) -> dict[tuple[str, str], CaseChange]:
+    return {(change.release, change.environment): change for change in changes}

@@ -1,0 +1,182 @@
+"""Every page leads to every other kind of page, to the repository and to the other language."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from tensorcopy.site import addresses, navigation, publisher, render, web_addresses
+from tensorcopy.site.charts import social_image
+from tensorcopy.site.web_addresses import WebAddresses
+from tests.conftest import NEW, ROOT, measured
+from tests.test_site import Tags, resolved
+
+WEB = WebAddresses("https://example.org/someone/tensorcopy", "https://example.org/pages/")
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[str, str]:
+    """Return the pages of one small result, with the documentation, of a fork that is published."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+        content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), None, publisher.documentation(ROOT))
+        return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
+
+
+def header(page: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the tags of a page's header with their attributes."""
+    return Tags(page.split('<header class="top">')[1].split("</header>")[0]).tags
+
+
+def nav_links(page: str) -> list[dict[str, str]]:
+    return [attributes for tag, attributes in header(page.split('<div class="tools"')[0] + "</header>") if tag == "a"]
+
+
+def test_a_page_has_three_entries_a_menu_and_the_source(site):
+    """Beside the menu the header has no other page, so that it fits one row."""
+    for address, page in site.items():
+        outside = re.sub(r"<details.*?</details>", "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
+        shown = [attributes["href"] for tag, attributes in Tags(f"<nav{outside}</nav>").tags if tag == "a"]
+        assert len(shown) == 4, address
+        assert shown[-1] == WEB.source
+        assert page.count('<details class="menu">') == 1
+
+
+def test_the_menu_leads_to_every_kind_of_page(site):
+    """Whatever has a fixed address is one click away; asv's own graphs are not judged and therefore linked from the data only."""
+    reached = {resolved("index.html", attributes["href"]) for attributes in nav_links(site["index.html"])}
+    kinds = {addresses.CHOOSER, addresses.HISTORIES, addresses.COMPARISONS, addresses.SIZES, addresses.SEMANTICS, addresses.MEMORY}
+    kinds |= {
+        addresses.ARTICLE,
+        addresses.MACHINES,
+        addresses.ACCURACY,
+        addresses.GLOSSARY,
+        addresses.DOCS,
+        addresses.DATA,
+        addresses.RUN_IT,
+    }
+    assert kinds <= reached
+    assert addresses.EXPLORER not in reached
+
+
+def test_a_page_marks_its_place(site):
+    """A page of the menu is marked as the page itself, an answer of the chooser as part of its section."""
+    marks = {mark["href"]: mark["aria-current"] for mark in nav_links(site["semantics.html"]) if "aria-current" in mark}
+    assert marks == {"semantics.html": "page"}
+    marks = {mark["aria-current"] for mark in nav_links(site["choose/cpu-tensor-own-cut-grad-1024.html"]) if "aria-current" in mark}
+    assert marks == {"true"}
+
+
+def test_japanese_labels_lead_to_japanese_pages_or_say_english(site):
+    """A reader knows before the click."""
+    for address in (address for address in site if address.startswith("ja/")):
+        for link in re.findall(r"<a [^>]*>.*?</a>", site[address].split("<nav")[1].split("</nav>")[0], re.DOTALL):
+            ((_, attributes), *_) = Tags(link).tags
+            if not attributes["href"].startswith("http"):
+                japanese = resolved(address, attributes["href"]).startswith("ja/")
+                assert japanese == ("(English)" not in link), (address, link)
+                assert japanese == (attributes.get("hreflang") != "en"), (address, link)
+
+
+def test_every_page_leads_to_the_other_language(site):
+    """To its translation, or to the landing page in Japanese."""
+    for address, page in site.items():
+        (link,) = [attributes for tag, attributes in header(page) if tag == "a" and "lang" in attributes]
+        target = resolved(address, link["href"])
+        assert target in site
+        assert target.startswith("ja/") != address.startswith("ja/")
+        other = address.removeprefix("ja/") if address.startswith("ja/") else f"ja/{address}"
+        assert target == (other if other in site else "ja/index.html"), address
+
+
+def test_pages_of_docs_that_do_not_exist_are_not_linked():
+    """A checkout may have no docs/."""
+    links = navigation.in_language({"index": "", "glossary": ""}, "en")
+    shown = {address for _, group in links.groups for _, address in group}
+    assert addresses.DOCS in shown
+    assert addresses.of_doc("guide") not in shown
+    assert addresses.RUN_IT not in shown
+
+
+def test_a_page_describes_itself_to_other_sites(site):
+    """Its title, its own description, its address, and a picture by its full address."""
+    for address, page in site.items():
+        tags = Tags(page).tags
+        properties = {attributes["property"]: attributes["content"] for tag, attributes in tags if "property" in attributes}
+        assert properties["og:title"] == re.search(r"<title>(.*?) · tensorcopy</title>", page)[1].replace("&#39;", "'").replace(
+            "&amp;", "&"
+        )
+        assert properties["og:description"]
+        assert properties["og:url"] == WEB.site + address.removesuffix("index.html")
+        assert properties["og:image"] == WEB.site + social_image.name()
+        assert [attributes["href"] for _, attributes in tags if attributes.get("rel") == "canonical"] == [properties["og:url"]]
+        (icon,) = [attributes["href"] for _, attributes in tags if attributes.get("rel") == "icon"]
+        assert resolved(address, icon) in render.ASSETS
+    descriptions = {
+        re.search(r'<meta name="description" content="(.*?)"', site[name])[1] for name in ("index.html", "article.html", "docs/guide.html")
+    }
+    assert len(descriptions) == 3
+
+
+def test_an_unpublished_checkout_names_no_address(monkeypatch):
+    """There is neither a canonical address nor a link to a repository that nobody named."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    page = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
+    assert "og:url" not in page
+    assert "og:image" not in page
+    assert "https://" not in page.split("<header")[1].split("</header>")[0]
+
+
+def test_the_commands_to_run_it_clone_this_repository(site):
+    """Three lines, in both languages; a fork names itself."""
+    for address in (addresses.RUN_IT, f"ja/{addresses.RUN_IT}"):
+        block = re.search(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", site[address], re.DOTALL)[1]
+        lines = re.sub("<.*?>", "", block).replace("&amp;", "&").strip().splitlines()
+        assert lines == [f"git clone {WEB.source} && cd tensorcopy", "pip install uv", "uv run tensorcopy dashboard"]
+
+
+def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
+    """A PNG where matplotlib is installed, else an SVG; it is written for a published site only."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    results = (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),)
+    render.write(results, None, {}, tmp_path)
+    assert not list(tmp_path.glob("social.*"))
+    render.write(results, None, {}, tmp_path, web=WEB)
+    begin = (tmp_path / social_image.name()).read_bytes()[:4]
+    assert begin == (b"\x89PNG" if social_image.name().endswith("png") else b"<svg")
+    monkeypatch.setattr(social_image, "find_spec", lambda name: None)
+    render.write(results, None, {}, tmp_path, web=WEB)
+    assert (tmp_path / "social.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
+        ("https://user:secret@example.org/a/b/", "https://example.org/a/b"),
+        ("/home/someone/tensorcopy", ""),
+        ("../tensorcopy", ""),
+        ("file:///tmp/tensorcopy", ""),
+        ("", ""),
+    ],
+)
+def test_a_remote_is_shown_as_a_browser_opens_it(remote, address):
+    """Without credentials; a folder has no address."""
+    assert web_addresses.web_address(remote) == address
+
+
+def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_path):
+    """In this order, so that a fork that configures nothing links to itself."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@example.org:me/fork.git"], check=True)
+    workflow = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "you/fork"}
+    assert web_addresses.of_checkout("https://example.org/x", "https://example.org/p", workflow, tmp_path) == WebAddresses(
+        "https://example.org/x", "https://example.org/p/"
+    )
+    assert web_addresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
+    assert web_addresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")

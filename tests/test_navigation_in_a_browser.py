@@ -1,0 +1,192 @@
+"""The header, the menu and the article's page in Chromium: on a phone, by keyboard, with and without scripts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.asv_plugin import publisher
+from tensorcopy.site import publisher as pages_publisher
+from tensorcopy.site import render
+from tensorcopy.site.web_addresses import WebAddresses
+from tests.conftest import ROOT, require
+
+pytestmark = pytest.mark.slow
+
+PAGES = ("index.html", "ja/index.html", "choose/index.html", "ja/choose/index.html", "article.html", "ja/article.html", "semantics.html")
+MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/xeon-2core/py3.11-cuda/2.15.0.html", "machines.html")
+HEADER = "header.top a, header.top summary, header.top button"
+BOXES = """(selector) => [...document.querySelectorAll(selector)]
+  .filter((element) => element.checkVisibility())
+  .map((element) => [element.textContent.trim(), element.getBoundingClientRect().width, element.getBoundingClientRect().height])"""
+LABELS = """() => [...document.querySelectorAll("svg.plot text, svg.drawing text")].filter((text) => text.checkVisibility())
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
+
+
+@pytest.fixture(scope="module")
+def published(shipped_results, tmp_path_factory) -> Path:
+    """Write the site of three releases, of a fork that is published."""
+    directory = tmp_path_factory.mktemp("site")
+    shown = ("d69c22dd", "a8e7c98c", "d0f2af8b")  # torch 1.9.0, one between, and 2.15.0
+    results = [result for result in shipped_results.results if result.path.name.startswith(shown)]
+    web = WebAddresses("https://example.org/someone/tensorcopy")
+    publisher.replace_explorer(directory)
+    render.write(results, None, pages_publisher.documentation(ROOT), directory, web=web)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api as playwright
+
+    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def opened(browser, published):
+    """Return a function that opens a page offline; the page must not log anything."""
+    contexts, messages = [], []
+
+    def open_page(address: str, width: int = 1280, height: int = 800, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.goto((published / address).as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert messages == []
+
+
+def test_the_header_is_one_row_of_large_targets(opened, published):
+    """At most 64 px high on a phone and on a screen; everything in it can be hit by a thumb."""
+    page = opened(PAGES[0], 360, 740)
+    for address in (*PAGES, *MORE_PAGES):
+        page.goto((published / address).as_uri())
+        for width in (360, 700, 840, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.locator("header.top").bounding_box()["height"] <= 64, (address, width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+            for name, box_width, box_height in page.evaluate(BOXES, HEADER):
+                assert min(box_width, box_height) >= 24, (address, name)
+
+
+def test_the_open_menu_fits_the_screen(opened):
+    """All of its links can be reached and hit, in both languages."""
+    for address in ("index.html", "ja/index.html"):
+        page = opened(address)
+        page.click("details.menu summary")
+        for width, height in ((360, 740), (840, 700), (1280, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            box = page.locator(".menu-panel").bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height
+            boxes = page.evaluate(BOXES, ".menu-panel a")
+            assert len(boxes) >= 15
+            assert min(box_height for _, _, box_height in boxes) >= 24
+            page.locator(".menu-panel a:visible").last.scroll_into_view_if_needed()
+
+
+def test_the_menu_opens_and_closes_by_keyboard(opened):
+    """Escape closes it and returns to its name; so do a click elsewhere, and leaving it with the tabulator."""
+    page = opened("index.html")
+    menu = page.locator("details.menu")
+    page.locator("details.menu summary").focus()
+    page.keyboard.press("Enter")
+    assert menu.get_attribute("open") is not None
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.menu-panel') !== null")
+    page.keyboard.press("Escape")
+    assert menu.get_attribute("open") is None
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    page.keyboard.press("Enter")
+    page.locator("h1").click(position={"x": 5, "y": 5}, force=True)
+    assert menu.get_attribute("open") is None
+    page.locator("details.menu summary").focus()
+    page.keyboard.press("Enter")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+    assert menu.get_attribute("open") is None
+
+
+def test_the_menu_needs_no_script(opened):
+    """It leads to the article's page."""
+    page = opened("ja/index.html", 360, 740, java_script_enabled=False)
+    page.click("details.menu summary")
+    page.get_by_text("元記事への答え").click()
+    assert page.url.endswith("/ja/article.html")
+
+
+def test_a_reader_of_japanese_finds_the_way_back(opened):
+    """From a page in English only, and from one in both languages."""
+    page = opened("ja/index.html")
+    page.click("details.menu summary")
+    page.locator(".menu-panel a", has_text="マシン").click()
+    assert page.url.endswith("/machines.html")
+    page.locator(".tools a", has_text="日本語").click()
+    assert page.url.endswith("/ja/index.html")
+    page.locator("nav a", has_text="方法を選ぶ").first.click()
+    assert page.url.endswith("/ja/choose/index.html")
+    page.locator(".tools a", has_text="English").click()
+    assert page.url.endswith("/choose/index.html")
+    assert "/ja/" not in page.url
+
+
+def test_labels_of_pictures_can_be_read_on_a_phone(opened, published):
+    """They are at least 11 px high."""
+    page = opened("article.html", 360, 740)
+    for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/xeon-2core/py3.11-cuda/2.15.0.html"):
+        page.goto((published / address).as_uri())
+        labels = page.evaluate(LABELS)
+        assert labels
+        assert min(labels) >= 11, address
+
+
+def test_the_first_column_stays_in_sight_on_a_phone(opened):
+    """A wide table scrolls beneath it."""
+    page = opened("memory.html", 360, 740)
+    cell = page.locator(".scroll tbody th").first
+    before = cell.bounding_box()["x"]
+    page.locator(".scroll").first.evaluate("(scrolled) => { scrolled.scrollLeft = 200; }")
+    assert page.locator(".scroll").first.evaluate("(scrolled) => scrolled.scrollLeft") == 200
+    assert cell.bounding_box()["x"] == before
+
+
+def test_the_chooser_s_answer_is_in_sight_of_its_questions(opened):
+    """On a phone each answer loads a page, which begins at its top."""
+    for address in ("choose/index.html", "ja/choose/index.html"):
+        page = opened(address, 360, 740)
+        box = page.locator(".recommended .code").bounding_box()
+        assert box["y"] + box["height"] <= 740
+        assert min(height for _, _, height in page.evaluate(BOXES, ".questions a")) >= 24
+
+
+def test_code_breaks_between_calls_only(opened):
+    """In Japanese too, where a browser may break a line between any two characters."""
+    page = opened("ja/article.html", 360, 740)
+    broken = page.evaluate("""() => {
+      const broken = [];
+      for (const node of document.querySelectorAll("main p code, main li code")) {
+        const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+          const range = document.createRange();
+          range.selectNodeContents(walker.currentNode);
+          if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(walker.currentNode.data);
+        }
+      }
+      return broken;
+    }""")
+    assert broken == []
