@@ -82,19 +82,18 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return made;
   }
 
+  /** Return an SVG element. */
+  function drawing(name, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
+
   function swatch(line) {
-    const space = "http://www.w3.org/2000/svg";
-    const svg = document.createElementNS(space, "svg");
-    svg.setAttribute("viewBox", "0 0 30 12");
-    svg.setAttribute("aria-hidden", "true");
-    for (const [kind, d, transform] of [["line", "M0 6H30", ""], ["mark", line.shape, "translate(15 6)"]]) {
-      const path = document.createElementNS(space, "path");
-      path.setAttribute("class", `${kind} s${line.colour}${line.over || line.again ? " old" : ""}`);
-      path.setAttribute("d", d);
-      if (transform) path.setAttribute("transform", transform);
-      svg.append(path);
-    }
-    return svg;
+    const kind = `s${line.colour}${line.over || line.again ? " old" : ""}`;
+    const mark = drawing("path", { class: `mark ${kind}`, d: line.shape, transform: "translate(15 6)" });
+    return drawing("svg", { viewBox: "0 0 30 12", "aria-hidden": "true" }, drawing("path", { class: `line ${kind}`, d: "M0 6H30" }), mark);
   }
 
   /** Return the page's colours as the theme has them now. */
@@ -244,17 +243,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   }
 
-  /** Return the range of an axis without far outliers. Steps and the newest value are never outliers. */
+  /** Return the range of an axis without far outliers. Confirmed changes and the newest value are never outliers. */
   function robustRange(lines, first, last, logarithmic) {
     const logs = [], always = [];
     for (const line of lines) {
-      const steps = new Set(line.steps.map((step) => step.release));
+      const steps = new Set(line.steps.filter((step) => step.status).map((step) => step.release));
       let newest = null;
       for (let at = first; at <= last; at++) {
         if (!(line.y[at] > 0)) continue;
         logs.push(Math.log(line.y[at]));
         newest = line.y[at];
-        if (steps.has(at) && line.confirmedAt(at)) always.push(line.y[at]);
+        if (steps.has(at)) always.push(line.y[at]);
       }
       if (newest) always.push(newest);
     }
@@ -491,7 +490,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         const line = { ...tensorHistory.lineOf(machine, entry, state.python), ...this.look(entry.method), over };
         line.code = machine.code(entry.method, entry.device);
         line.address = `${this.root}${entry.suiteFolder}/${entry.page}.html`;
-        line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
         return line;
       });
     }
@@ -504,7 +502,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const base = this.baseIndex();
       for (const line of this.drawn) {
         line.y = tensorHistory.valuesIn(line, state.unit, base);
-        line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
       }
       this.first = Math.max(0, this.axis.indexOf(state.from));
       this.last = state.to ? this.axis.indexOf(state.to) : this.axis.length - 1;
@@ -1039,12 +1036,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const lines = this.linesOf(machine, { ...state, numel }, "");
       const base = Math.max(0, machine.releases.indexOf(state.base));
       for (const line of lines) line.y = tensorHistory.valuesIn(line, state.unit, state.base ? base : line.drawn.findIndex((value) => value !== null));
-      const canvas = element("canvas", { "aria-hidden": "true" });
       const newest = lines.map((line) => line.y.findLast((value) => value !== null)).filter((value) => value !== undefined);
       const caption = element("span", {}, element("strong", {}, format.elements(Number(numel))), newest.length ? ` ${format.quantity(Math.min(...newest), state.unit)}` : "");
-      const button = element("button", { type: "button", value: numel, class: "hc-mini", "aria-pressed": String(current), onclick: () => this.choose("numel", numel, true) }, caption, canvas);
-      requestAnimationFrame(() => drawMiniature(canvas, lines, this.colours));
-      return button;
+      return element("button", { type: "button", value: numel, class: "hc-mini", "aria-pressed": String(current), onclick: () => this.choose("numel", numel, true) }, caption, miniatureOf(lines));
     }
 
     showTable() {
@@ -1081,23 +1075,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return a.left < b.left + b.width + 2 && b.left < a.left + a.width + 2 && a.top < b.top + b.height + 2 && b.top < a.top + a.height + 2;
   }
 
-  /** Draw lines without axes. */
-  function drawMiniature(canvas, lines, colours) {
-    const ratio = devicePixelRatio, width = canvas.clientWidth * ratio, height = canvas.clientHeight * ratio;
-    Object.assign(canvas, { width, height });
-    const ctx = canvas.getContext("2d");
-    for (const line of lines) line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
+  /** Return lines without axes as an SVG, which the stylesheet colours. */
+  function miniatureOf(lines) {
     const last = Math.max(1, ...lines.map((line) => line.y.length - 1));
     const [low, high] = robustRange(lines, 0, last, true).map(Math.log);
-    for (const line of lines) {
-      ctx.strokeStyle = colours.lines[line.colour - 1];
-      ctx.lineWidth = 1.3 * ratio;
-      ctx.beginPath();
-      line.y.forEach((value, at) => {
-        if (value !== null) ctx.lineTo((at / last) * (width - 6 * ratio) + 3 * ratio, height - ((Math.log(value) - low) / (high - low)) * height);
-      });
-      ctx.stroke();
-    }
+    const paths = lines.map((line) => {
+      const points = line.y.map((value, at) => value && `${((100 * at) / last).toFixed(1)} ${(40 - (40 * (Math.log(value) - low)) / (high - low)).toFixed(1)}`);
+      return drawing("path", { class: `line s${line.colour}`, d: `M${points.filter(Boolean).join("L")}` });
+    });
+    return drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   }
 
   /* ---- start ---- */

@@ -66,7 +66,7 @@ const tensorHistory = (() => {
   }
 
   function times(ratio) {
-    return `${+ratio.toPrecision(3)}${NARROW}×`;
+    return `${threeFigures(ratio)}${NARROW}×`;
   }
 
   /** Format a value in a unit of the state. */
