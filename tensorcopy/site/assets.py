@@ -14,7 +14,7 @@ from rjsmin import jsmin
 
 HERE = Path(__file__).parent
 STYLESHEETS = ("tensorcopy.css",)
-SCRIPTS = ("tensorcopy.js", "history-data.js", "history-chart.js")
+SCRIPTS = ("tensorcopy.js", "history-data.js", "history-controls.js", "history-chart.js")
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 NAMES = (*STYLESHEETS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
