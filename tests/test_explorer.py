@@ -207,7 +207,7 @@ def nested_templates(source: str) -> list[int]:
 
 
 def test_the_chart_has_the_same_words_in_both_languages():
-    source = (assets.HERE / "history-chart.js").read_text(encoding="utf-8")
+    source = (assets.HERE / "history-controls.js").read_text(encoding="utf-8")
     english, japanese = (source.split(f"const {name} = {{")[1].split("\n  };")[0] for name in ("ENGLISH", "JAPANESE"))
     assert words_of(english) == words_of(japanese)
 

@@ -6,7 +6,6 @@ uPlot comes from the distribution uplot-python, whose Python half is not importe
 from __future__ import annotations
 
 import re
-import shutil
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from rjsmin import jsmin
 HERE = Path(__file__).parent
 STYLESHEETS = ("tensorcopy.css",)
 ICON = "icon.svg"
-SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-chart.js")
+SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-controls.js", "history-chart.js")
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 NAMES = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
@@ -23,8 +22,9 @@ PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 def write(directory: Path) -> None:
     """Write every stylesheet and script, the icon, and the licences of others' code, into `directory`."""
-    for name in (*STYLESHEETS, ICON):
-        shutil.copyfile(HERE / name, directory / name)
+    shutil.copyfile(HERE / ICON, directory / ICON)
+    for name in STYLESHEETS:
+        (directory / name).write_text(_without_space((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name in SCRIPTS:
         (directory / name).write_text(jsmin((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
     package = distribution("uplot-python")
@@ -33,6 +33,12 @@ def write(directory: Path) -> None:
     (directory / UPLOT).write_text(f"{banner}*/\n{jsmin(code)}\n", encoding="utf-8")
     (directory / UPLOT_CSS).write_text(_text(package, "uplot/static/uPlot.min.css"), encoding="utf-8")
     (directory / LICENSES).write_text(_uplot_license(banner), encoding="utf-8")
+
+
+def _without_space(css: str) -> str:
+    """Return a stylesheet without its comments and without the space that means nothing."""
+    one_line = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL))
+    return re.sub(r" ?([{};,]) ?|(?<=:) ", r"\1", one_line).strip() + "\n"
 
 
 def _uplot_license(banner: str) -> str:

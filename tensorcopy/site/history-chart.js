@@ -1,6 +1,6 @@
-/* The interactive history chart: controls, lines over the releases, reading, comparing. history-data.js has the data and the state.
+/* The interactive history chart: lines over the releases, reading, comparing. history-data.js has the data and the state.
 
-Every element .history-chart becomes a chart; data-mode decides which controls it has:
+Every element .history-chart becomes a chart; data-mode decides which controls it has (history-controls.js):
   explorer   all of them; the state is in the fragment of the address
   landing    group, size, grad and unit; a link leads to the same state in the explorer
   case       unit and scale: the chart of one case
@@ -9,95 +9,13 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
-  const FIELDS = {
-    explorer: ["group", "numel", "grad", "threads", "machine", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over"],
-    landing: ["group", "numel", "grad", "unit", "method"],
-    case: ["unit", "scale"],
-  };
-  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"], case: [] };
-  const FIRST = ["group", "numel", "grad", "threads", "machine"]; // always shown; on a phone the others are behind a button
+  const { FIELDS, PHONE, Controls, drawing, element, label, order, swatch, wordOf, words } = historyControls;
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
-  const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
-  const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
-  const LANDING_GROUPS = ["copies", "conversions"];
-  const COLOURS = 5, PHONE = "(max-width: 40rem)";
+  const COLOURS = 5;
   const FONT = 12, TALL = 420, LOW = 340;
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
-  /* ---- words ---- */
-
-  const ENGLISH = {
-    group: "what", method: "methods", numel: "size", grad: "grad", dtype: "dtype", layout: "layout", device: "device", timed: "timed", threads: "threads",
-    python: "Python", unit: "show", scale: "axis", over: "overlay", machine: "machine", joined: "joined", none: "none", yes: "yes", no: "no", log: "log", linear: "linear",
-    copies: "copies", conversions: "conversions", primitives: "primitives", alternatives: "alternatives", own: "own operations", throughput: "throughput", latency: "latency",
-    time: "time", memcpy: "× memcpy", percent: "%", instructions: "instructions", allocated: "bytes", peak: "peak", allocations: "allocations",
-    device_allocated: "device bytes", device_peak: "device peak", device_allocations: "device allocations", cuda_peak: "CUDA peak",
-    settings: "Settings", reset: "Show all releases", reader: "torch release", notMeasuredHere: "not measured on this machine",
-    nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
-    previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
-    page: "Comparison of all cases", overlap: "≈: the ranges of the passes overlap.", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
-    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
-    explore: "Explore every method, size and dtype",
-    scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
-    against: (release) => `change from torch ${release}`, perCall: "time per call", dashed: "Dashed: an older Python, scaled.", machineChanged: "the machine changed",
-    help: "Point or ← → to read a release. Click (Enter) on two to compare, Escape clears. Drag (+ − 0) to zoom.",
-    tap: "Touch the chart and slide to read a release.", line: "method", lines: "methods",
-  };
-  const JAPANESE = {
-    group: "対象", method: "方法", numel: "要素数", grad: "勾配", dtype: "dtype", layout: "配置", device: "デバイス", timed: "計測", threads: "スレッド",
-    python: "Python", unit: "表示", scale: "軸", over: "重ねる", machine: "マシン", joined: "連結", none: "なし", yes: "あり", no: "なし", log: "対数", linear: "線形",
-    copies: "コピー", conversions: "ndarray への変換", primitives: "基本操作", alternatives: "代替手段", own: "独自の操作", throughput: "スループット", latency: "レイテンシ",
-    time: "時間", memcpy: "メモリコピー比", percent: "%", instructions: "命令数", allocated: "確保バイト数", peak: "ピークメモリ", allocations: "確保回数",
-    device_allocated: "デバイスの確保量", device_peak: "デバイスのピーク", device_allocations: "デバイスの確保回数", cuda_peak: "CUDA のピーク",
-    settings: "設定", reset: "全リリースを表示", reader: "torch のリリース", notMeasuredHere: "このマシンでは未計測",
-    nearest: (what) => `この条件では未計測。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では計測していません。${what} を表示しています。`,
-    previous: "前リリース比", release: "torch", ratio: "比", compare: "比較", with: "と", clear: "解除",
-    page: "全ケースの比較", overlap: "≈: パスの範囲が重なっています。", notMeasured: "未計測", confirmedCount: "命令数などの正確な値で確認済み", confirmedRepeat: "再計測で確認済み",
-    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
-    explore: "すべての方法・サイズ・dtype を見る",
-    scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
-    against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", dashed: "破線: 古い Python（換算値）。", machineChanged: "マシンが変わりました",
-    help: "リリースを指すか ← → キーで値を読みます。2 つのリリースをクリック（または Enter）で比較、Esc で解除。ドラッグで拡大（+ − 0 キー）。",
-    tap: "グラフに触れて左右に動かすと値を読めます。", line: "方法", lines: "方法",
-  };
-  const words = document.documentElement.lang === "ja" ? JAPANESE : ENGLISH;
-  const wordOf = (value) => (typeof words[value] === "string" ? words[value] : value);
-
-  /** Return the text of a field's value, as its button has it. */
-  function label(field, value, machine) {
-    if (field === "numel") return format.elements(Number(value));
-    if (field === "method") return machine.code(value, "cpu");
-    if (field === "python") return value || words.joined;
-    return ["dtype", "layout", "device", "threads"].includes(field) ? value : wordOf(value);
-  }
-
-  /* ---- elements ---- */
-
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-      else if (value === true) made.setAttribute(key, "");
-      else if (value !== false && value !== undefined) made.setAttribute(key, value);
-    }
-    made.append(...children.filter((child) => child !== null && child !== undefined));
-    return made;
-  }
-
-  function swatch(line) {
-    const space = "http://www.w3.org/2000/svg";
-    const svg = document.createElementNS(space, "svg");
-    svg.setAttribute("viewBox", "0 0 30 12");
-    svg.setAttribute("aria-hidden", "true");
-    for (const [kind, d, transform] of [["line", "M0 6H30", ""], ["mark", line.shape, "translate(15 6)"]]) {
-      const path = document.createElementNS(space, "path");
-      path.setAttribute("class", `${kind} s${line.colour}${line.over || line.again ? " old" : ""}`);
-      path.setAttribute("d", d);
-      if (transform) path.setAttribute("transform", transform);
-      svg.append(path);
-    }
-    return svg;
-  }
+  /* ---- colours ---- */
 
   /** Return the page's colours as the theme has them now. */
   function palette() {
@@ -115,102 +33,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
   function withAlpha(colour, alpha) {
     return colour.replace(/^rgba?\(([^)]+)\)$/, (_, parts) => `rgba(${parts.split(",").slice(0, 3).join(",")}, ${alpha})`);
-  }
-
-  /* ---- controls ---- */
-
-  /** The fields of a chart: radio buttons and check boxes as pills, selects for long lists. */
-  class Controls {
-    constructor(chart) {
-      this.chart = chart;
-      this.first = element("div", { class: "hc-fields" });
-      this.more = element("div", { class: "hc-fields" });
-      this.summary = element("summary", {});
-      this.details = element("details", { class: "hc-settings", open: !matchMedia(PHONE).matches }, this.summary, this.more);
-      this.fields = new Map();
-      this.box = element("div", { class: "hc-controls" }, this.first, ...(chart.mode === "explorer" ? [this.details] : []));
-    }
-
-    /** Make the fields anew when their values changed, else update them. */
-    update() {
-      const { chart } = this;
-      for (const name of FIELDS[chart.mode]) {
-        const values = this.values(name);
-        const key = values.join("|");
-        const old = this.fields.get(name);
-        if (!old || old.key !== key) {
-          const made = this.make(name, values);
-          made.key = key;
-          if (old) old.box.replaceWith(made.box);
-          else (chart.mode !== "explorer" || FIRST.includes(name) ? this.first : this.more).append(made.box, ...(ROW_AFTER[chart.mode].includes(name) ? [element("div", { class: "hc-break" })] : []));
-          this.fields.set(name, made);
-        }
-        this.fields.get(name).refresh();
-      }
-      const { state } = chart;
-      const facts = [`${state.method.length} ${words.lines}`, state.dtype, state.device, wordOf(state.unit), wordOf(state.scale)];
-      this.summary.textContent = `${words.settings}: ${facts.join(" · ")}`;
-    }
-
-    values(name) {
-      const { machine, state, mode } = this.chart;
-      if (name === "method") return machine.methodsOf(state.group);
-      if (name === "group") return machine.values("group").filter((group) => mode !== "landing" || LANDING_GROUPS.includes(group)).sort((a, b) => order(a) - order(b));
-      if (name === "python") return machine.pythons.length > 1 ? ["", ...machine.pythons] : [];
-      if (name === "unit") return [...TIME_UNITS, ...this.chart.countUnits()];
-      if (name === "scale") return ["log", "linear"];
-      if (name === "over") return this.chart.overlays();
-      if (name === "machine") return machine.machines.map(([other]) => other);
-      const inTime = (entry) => entry.quantity === "time" || name === "device";
-      const values = machine.values(name, name === "numel" ? (entry) => entry.group === state.group : inTime);
-      if (name === "dtype") values.sort((a, b) => DTYPES.indexOf(a) - DTYPES.indexOf(b));
-      return [...(ALWAYS[name] || []), ...values.filter((value) => !(ALWAYS[name] || []).includes(value))];
-    }
-
-    make(name, values) {
-      const long = name === "over" || name === "machine";
-      const made = long ? this.select(name, values) : this.pills(name, values);
-      made.box.hidden = values.length < 2 && name !== "device";
-      return made;
-    }
-
-    pills(name, values) {
-      const { chart } = this, kind = name === "method" ? "checkbox" : "radio";
-      const items = values.map((value) => {
-        const input = element("input", { type: kind, name: `${chart.id}-${name}`, value, onchange: () => chart.choose(name, value, input.checked) });
-        const content = name === "method" ? element("code", {}, label(name, value, chart.machine)) : label(name, value, chart.machine);
-        const pill = element("span", {}, content);
-        if (name === "method") pill.prepend(swatch(chart.look(value)));
-        return { value, input, box: element("label", { class: name === "method" ? `hc-pill s${chart.look(value).colour}` : "hc-pill" }, input, pill) };
-      });
-      const box = element("fieldset", { class: `hc-field hc-${name}` }, element("legend", {}, words[name]), element("div", { class: "hc-pills" }, ...items.map((item) => item.box)));
-      const refresh = () => items.forEach((item) => this.refreshPill(name, item));
-      return { box, refresh };
-    }
-
-    refreshPill(name, { value, input, box }) {
-      const { chart } = this, current = chart.state[name];
-      input.checked = name === "method" ? current.includes(value) : current === value;
-      const place = input.checked ? { here: true } : chart.reached(name, value);
-      input.disabled = !place;
-      box.classList.toggle("unmeasured", !place || !place.here);
-      const title = !place ? words.notMeasuredHere : place.here ? "" : words.nearest(place.what);
-      box.title = title;
-      if (title) input.setAttribute("aria-description", title);
-      else input.removeAttribute("aria-description");
-    }
-
-    select(name, values) {
-      const { chart } = this;
-      const options = values.map((value) => element("option", { value }, value.replace(/^(machine|device):/, "").replace("python:", "Python ") || words.none));
-      const select = element("select", { onchange: () => chart.choose(name, select.value, true) }, ...options);
-      const box = element("label", { class: `hc-field hc-${name}` }, element("span", { class: "hc-legend" }, words[name]), select);
-      return { box, refresh: () => (select.value = name === "machine" ? chart.machine.name : chart.state[name]) };
-    }
-  }
-
-  function order(group) {
-    return ["copies", "conversions", "primitives", "alternatives", "own"].indexOf(group);
   }
 
   /* ---- axes ---- */
@@ -246,17 +68,17 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   }
 
-  /** Return the range of an axis without far outliers. Steps and the newest value are never outliers. */
+  /** Return the range of an axis without far outliers. Confirmed changes and the newest value are never outliers. */
   function robustRange(lines, first, last, logarithmic) {
     const logs = [], always = [];
     for (const line of lines) {
-      const steps = new Set(line.steps.map((step) => step.release));
+      const steps = new Set(line.steps.filter((step) => step.status).map((step) => step.release));
       let newest = null;
       for (let at = first; at <= last; at++) {
         if (!(line.y[at] > 0)) continue;
         logs.push(Math.log(line.y[at]));
         newest = line.y[at];
-        if (steps.has(at) && line.confirmedAt(at)) always.push(line.y[at]);
+        if (steps.has(at)) always.push(line.y[at]);
       }
       if (newest) always.push(newest);
     }
@@ -495,7 +317,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         const line = { ...tensorHistory.lineOf(machine, entry, state.python), ...this.look(entry.method), over };
         line.code = machine.code(entry.method, entry.device);
         line.address = `${this.root}${entry.suiteFolder}/${entry.page}.html`;
-        line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
         return line;
       });
     }
@@ -508,7 +329,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const base = this.baseIndex();
       for (const line of this.drawn) {
         line.y = tensorHistory.valuesIn(line, state.unit, base);
-        line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
       }
       this.first = Math.max(0, this.axis.indexOf(state.from));
       this.last = state.to ? this.axis.indexOf(state.to) : this.axis.length - 1;
@@ -1043,12 +863,9 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const lines = this.linesOf(machine, { ...state, numel }, "");
       const base = Math.max(0, machine.releases.indexOf(state.base));
       for (const line of lines) line.y = tensorHistory.valuesIn(line, state.unit, state.base ? base : line.drawn.findIndex((value) => value !== null));
-      const canvas = element("canvas", { "aria-hidden": "true" });
       const newest = lines.map((line) => line.y.findLast((value) => value !== null)).filter((value) => value !== undefined);
       const caption = element("span", {}, element("strong", {}, format.elements(Number(numel))), newest.length ? ` ${format.quantity(Math.min(...newest), state.unit)}` : "");
-      const button = element("button", { type: "button", value: numel, class: "hc-mini", "aria-pressed": String(current), onclick: () => this.choose("numel", numel, true) }, caption, canvas);
-      requestAnimationFrame(() => drawMiniature(canvas, lines, this.colours));
-      return button;
+      return element("button", { type: "button", value: numel, class: "hc-mini", "aria-pressed": String(current), onclick: () => this.choose("numel", numel, true) }, caption, miniatureOf(lines));
     }
 
     showTable() {
@@ -1085,23 +902,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     return a.left < b.left + b.width + 2 && b.left < a.left + a.width + 2 && a.top < b.top + b.height + 2 && b.top < a.top + a.height + 2;
   }
 
-  /** Draw lines without axes. */
-  function drawMiniature(canvas, lines, colours) {
-    const ratio = devicePixelRatio, width = canvas.clientWidth * ratio, height = canvas.clientHeight * ratio;
-    Object.assign(canvas, { width, height });
-    const ctx = canvas.getContext("2d");
-    for (const line of lines) line.confirmedAt = (at) => line.steps.some((step) => step.release === at && step.status);
+  /** Return lines without axes as an SVG, which the stylesheet colours. */
+  function miniatureOf(lines) {
     const last = Math.max(1, ...lines.map((line) => line.y.length - 1));
     const [low, high] = robustRange(lines, 0, last, true).map(Math.log);
-    for (const line of lines) {
-      ctx.strokeStyle = colours.lines[line.colour - 1];
-      ctx.lineWidth = 1.3 * ratio;
-      ctx.beginPath();
-      line.y.forEach((value, at) => {
-        if (value !== null) ctx.lineTo((at / last) * (width - 6 * ratio) + 3 * ratio, height - ((Math.log(value) - low) / (high - low)) * height);
-      });
-      ctx.stroke();
-    }
+    const paths = lines.map((line) => {
+      const points = line.y.map((value, at) => value && `${((100 * at) / last).toFixed(1)} ${(40 - (40 * (Math.log(value) - low)) / (high - low)).toFixed(1)}`);
+      return drawing("path", { class: `line s${line.colour}`, d: `M${points.filter(Boolean).join("L")}` });
+    });
+    return drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   }
 
   /* ---- start ---- */

@@ -58,15 +58,14 @@ const tensorHistory = (() => {
     return `${+number.toPrecision(4)} GiB`;
   }
 
-  /** Format a ratio as a change: "+12.3 %", "−4.0 %"; a multiple from 2 on. */
-  function percent(ratio, digits = 1) {
-    if (ratio >= 2) return `×${NARROW}${+ratio.toPrecision(3)}`;
-    const text = (100 * (ratio - 1)).toFixed(digits);
+  /** Format a ratio as a change: "+12.3 %", "−4.0 %", "+139 %". */
+  function percent(ratio) {
+    const text = (100 * (ratio - 1)).toFixed(ratio < 2 ? 1 : 0);
     return `${Number(text) < 0 ? "−" : "+"}${text.replace("-", "")}${NARROW}%`;
   }
 
   function times(ratio) {
-    return `${+ratio.toPrecision(3)}${NARROW}×`;
+    return `${threeFigures(ratio)}${NARROW}×`;
   }
 
   /** Format a value in a unit of the state. */

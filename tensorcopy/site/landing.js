@@ -34,7 +34,8 @@ function filled(text, values) {
   return text.replace(/{(\w+)}/g, (_, name) => values[name]);
 }
 
-/* `pairs` has a row for every two releases, in order of both: slower, faster and cases of copies and of conversions, and a link. */
+/* `pairs` has a row for every two releases, in order of both: slower, faster and cases of copies and of conversions, and a link
+without `folder`. */
 class Upgrades {
   constructor(section, data) {
     Object.assign(this, data);
@@ -87,7 +88,7 @@ class Upgrades {
   evidence(link) {
     const element = document.createElement(link ? "a" : "small");
     element.textContent = link ? this.texts.evidence : this.texts.upgrade_counted;
-    if (link) element.href = link;
+    if (link) element.href = this.folder + link;
     return element;
   }
 }

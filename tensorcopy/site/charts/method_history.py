@@ -60,6 +60,7 @@ def svg(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: M
         if own and case in own.history:
             lines.append(Line(_points(own, case, releases), index + 1, index, "own"))
     values = [point.y for line in lines for point in line.points if point]
+    values += [edge for band in bands for point in band.points if point for edge in point[1:]]
     label = (
         f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {count(int(cases[0]['numel']))} elements, time per call"
     )

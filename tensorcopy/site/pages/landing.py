@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import log2
+from posixpath import commonpath
 from statistics import median
 from typing import Any
 
@@ -186,19 +187,25 @@ def _news(machine: Machine, translate: Translate) -> Markup:
 
 
 def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[str, Any]:
-    """Return every upgrade for the script: its numbers in order of both releases, and the link to its comparison, if any."""
+    """Return every upgrade for the script, in order of both releases.
+
+    pairs : slower, faster and cases of copies and of conversions, and the link to the comparison without the part that all links share
+    """
     versions = list(dict.fromkeys(version for upgrade in every for version in (upgrade.before, upgrade.after)))
     names = ("upgrade_copies", "upgrade_conversions", "evidence", "upgrade_counted", "upgrade_from", "upgrade_to")
+    links = [addresses.relative(page, upgrade.address) if upgrade.address else "" for upgrade in every]
+    folders = [link.rpartition("/")[0] for link in links if link]
+    shared = f"{commonpath(folders)}/" if folders else ""
     return {
         "releases": versions,
-        "pairs": [_pair(upgrade, page) for upgrade in every],
+        "folder": shared,
+        "pairs": [[*_numbers(upgrade), *([link.removeprefix(shared)] if link else [])] for upgrade, link in zip(every, links)],
         "texts": {name: texts()[name][language] for name in names},
     }
 
 
-def _pair(upgrade: Upgrade, page: str) -> list[Any]:
-    numbers = [number for tally in (upgrade.copies, upgrade.conversions) for number in (tally.slower, tally.faster, tally.cases)]
-    return [*numbers, addresses.relative(page, upgrade.address)] if upgrade.address else numbers
+def _numbers(upgrade: Upgrade) -> list[int]:
+    return [number for tally in (upgrade.copies, upgrade.conversions) for number in (tally.slower, tally.faster, tally.cases)]
 
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
