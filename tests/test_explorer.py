@@ -168,7 +168,7 @@ def test_without_scripts_the_page_links_to_every_case(content, machine):
     page, times, counted = explorer_page.pages(content)
     assert page.address == "history/xeon-2core/index.html"
     links = [address for table in page.values["tables"] for _, address in table.cells.values()]
-    assert sorted(links) == sorted(addresses.of_case(machine.name, case) for case in machine.cases)
+    assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
     assert len(set(links)) == len(links)
     assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]
     assert times.text.startswith('tensorHistory.receive({"machine":"xeon-2core"')
