@@ -63,7 +63,7 @@ def test_every_value_is_that_of_the_csv(machine, data):
     """It has at least five digits, and is shown as the same duration."""
     checked = 0
     for case, row in cases_of(machine, data):
-        rows = csv.DictReader(StringIO(times_csv(machine.results, [case])))
+        rows = csv.DictReader(StringIO(times_csv(machine, [case])))
         expected = {(entry["environment"], entry["torch"]): float(entry["median"]) for entry in rows}
         shown = {
             (f"py{python}-cuda", release): value
