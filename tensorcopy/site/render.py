@@ -21,6 +21,7 @@ from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, assets, filters, pages
 from tensorcopy.site.charts.svg_plot import SHAPES
+from tensorcopy.site.compact import compact
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.page import File, Page
@@ -71,7 +72,7 @@ def write(
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
             created.add(path.parent)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(compact(text) if address.endswith(".html") else text, encoding="utf-8")
 
 
 def content(
