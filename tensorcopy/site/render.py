@@ -1,4 +1,4 @@
-"""The site as files: pages, data files, one stylesheet and one small script."""
+"""The site as files: pages, data files, stylesheet and scripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import translator
 
 HERE = Path(__file__).parent
-ASSETS = ("tensorcopy.css", "tensorcopy.js")
+ASSETS = ("tensorcopy.css", "tensorcopy.js", "404.html", "not-found.js")
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
 NAVIGATION = (
     ("choose", addresses.CHOOSER),
