@@ -97,6 +97,11 @@ class Samples:
     failure: Failure | None = None
 
     @property
+    def are_times(self) -> bool:
+        """Whether every sample is a positive, finite number; NaN is none."""
+        return all(0 < sample < inf for samples in self.passes for sample in samples)
+
+    @property
     def logs(self) -> list[float]:
         """The time of each pass in log seconds, ascending: their order is no evidence."""
         return sorted(log(median(samples)) for samples in self.passes if samples)

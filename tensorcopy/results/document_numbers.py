@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from statistics import median
 from typing import Any
@@ -31,6 +31,16 @@ class Case:
 
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.suite, self.parameters))
+
+    def __hash__(self) -> int:
+        return self._hash  # a case is looked up millions of times when a site is written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
 
     @property
     def device(self) -> str:

@@ -46,6 +46,9 @@ class Result:
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash(self.path)  # what is computed from several results is cached by them
+
 
 @dataclass(frozen=True)
 class Results:
