@@ -110,11 +110,17 @@ def _by_pass(parts: list[passes.Part], rule: QuietRule) -> tuple[PassSamples, ..
     by_pass = []
     for name, samples, readings in parts:
         if name:
-            control = tuple([reading * NANO for reading in readings])
+            control = tuple(map(_seconds_of_control, readings))
             by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
         else:
             by_pass.append(PassSamples(tuple(samples)))
     return tuple(by_pass)
+
+
+@lru_cache(maxsize=2**16)
+def _seconds_of_control(nanoseconds: int) -> float:
+    """Return a reading in seconds; equal readings share one number, since there are as many as samples."""
+    return nanoseconds * NANO
 
 
 def _without_page_faults(
