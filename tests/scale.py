@@ -155,4 +155,5 @@ if __name__ == "__main__":
     options = parser.parse_args()
     for count in options.machines:
         with tempfile.TemporaryDirectory() as temporary:
-            print(f"{count} machines,", measure(Path(temporary), count, options.files), flush=True)
+            sys.stdout.write(f"{count} machines, {measure(Path(temporary), count, options.files)}\n")
+            sys.stdout.flush()

@@ -52,7 +52,7 @@ class Difference(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CountChange:
     """An exact count of a case on both sides, such as its instructions.
 
@@ -107,7 +107,7 @@ class Samples:
         return sorted(log(median(samples)) for samples in self.passes if samples)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Change:
     """The verdict on one case, with its reason and the numbers behind it.
 

@@ -202,7 +202,7 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
             methods=document.get("methods", {}),
             article=document.get("article", {}),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return _Untimed(result, samples)
 

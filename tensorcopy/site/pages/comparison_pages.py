@@ -56,13 +56,18 @@ class UnchangedGroup:
     changes: list[CaseChange]
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index, and a page and a CSV for each pair."""
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index."""
     grids = [{"series": series, "rows": _grid(content, series)} for series in content.series]
     across = [_counts(address, comparison) for address, comparison in content.comparisons.items() if not _same_environment(comparison)]
     yield Page(addresses.COMPARISONS, "comparisons.html", "Compare two releases", {"grids": grids, "across": across})
-    series_of = {result.path: series for series in content.series for result in series.results}
-    for address, comparison in content.comparisons.items():
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each pair whose later side is of a machine."""
+    series_of = {result.path: series for series in machine.series for result in series.results}
+    for address in content.comparisons.of_machine(machine.name):
+        comparison = content.comparisons[address]
         yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
 
 

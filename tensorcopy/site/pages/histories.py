@@ -70,8 +70,8 @@ class HistoryRow:
     step: str
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index, and a page and a CSV for each case."""
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index of times and, where anything was counted, the one of counts."""
     values = {
         "machines": content.machines,
         "changes": partial(machine_changes, content),
@@ -83,9 +83,12 @@ def pages(content: Content) -> Iterator[Page | File]:
     counting = [machine for machine in content.machines if machine.counts_instructions]
     counted = {"machines": counting, "changes": partial(count_changes, content), "cases": partial(_case_rows, timed=False)}
     yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
-    for machine in content.machines:
-        for case in machine.cases:
-            yield from _case_page(content, machine, case)
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each case of a machine."""
+    for case in machine.cases:
+        yield from _case_page(content, machine, case)
 
 
 def _case_page(content: Content, machine: Machine, case: Case) -> Iterator[Page | File]:
