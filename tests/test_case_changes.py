@@ -17,6 +17,7 @@ from tensorcopy.results import confirmations, counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import render
 from tensorcopy.site.data_files.feed import feed
+from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import machines
 from tensorcopy.site.pages import case_histories, histories
 from tests.conftest import ROOT, measured
@@ -30,8 +31,7 @@ def content(shipped_results):
     """Return the content of the shipped results, with their confirmations but no comparisons, which take long."""
     stored = confirmations.load(ROOT / "results")
     content = render.content(shipped_results.results, confirmations=confirmations.latest(stored.confirmations))
-    content.__dict__["comparisons"] = {}
-    content.__dict__["_comparison_addresses"] = frozenset()
+    content.__dict__["comparisons"] = ComparisonTable(())
     return content
 
 
@@ -39,7 +39,7 @@ def content(shipped_results):
 def site(content) -> dict[str, str]:
     """Return the index of histories and a sample of case pages with their CSV, by address."""
     templates = render._templates(content)
-    case_pages = list(case_histories.pages(content))
+    case_pages = list(case_histories.machine_pages(content, content.machine))
     index = [page for page in histories.pages(content) if page.address == "history/index.html"]
     chosen = [page for number in range(0, len(case_pages), 2 * SAMPLE) for page in case_pages[number : number + 2]]
     return {page.address: page.text if hasattr(page, "text") else render._page(templates, page) for page in (*index, *chosen)}

@@ -10,7 +10,7 @@ import pytest
 
 from tensorcopy.results import confirmations, counts
 from tensorcopy.site import assets, render
-from tensorcopy.site.addresses import of_comparison
+from tensorcopy.site.model.comparison_table import ComparisonTable
 from tests.conftest import ROOT, require
 from tests.test_case_changes import disagreements
 
@@ -29,8 +29,7 @@ def content(shipped_results):
     series = content.series[0]
     results = {release.version: result for release, result in zip(series.releases, series.results) if release.version in NEWEST}
     pairs = [(results["2.13.0"], results["2.14.1"]), (results["2.14.1"], results["2.15.0"]), (results["2.13.0"], results["2.15.0"])]
-    content.__dict__["comparisons"] = {of_comparison(*pair): series.compared(*pair) for pair in pairs}
-    content.__dict__["_comparison_addresses"] = frozenset(content.comparisons)
+    content.__dict__["comparisons"] = ComparisonTable([(series, *pair) for pair in pairs])
     return content
 
 

@@ -14,15 +14,16 @@ from rjsmin import jsmin
 
 HERE = Path(__file__).parent
 STYLESHEETS = ("tensorcopy.css",)
-SCRIPTS = ("tensorcopy.js", "history-data.js", "history-chart.js")
+MISSING = "404.html"
+SCRIPTS = ("tensorcopy.js", "history-data.js", "history-chart.js", "not-found.js")
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-NAMES = (*STYLESHEETS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+NAMES = (*STYLESHEETS, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 
 def write(directory: Path) -> None:
     """Write every stylesheet and script, and the licences of others' code, into `directory`."""
-    for name in STYLESHEETS:
+    for name in (*STYLESHEETS, MISSING):
         shutil.copyfile(HERE / name, directory / name)
     for name in SCRIPTS:
         (directory / name).write_text(jsmin((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -67,9 +67,15 @@ class Section:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each pair."""
-    series_of = {result.path: series for series in content.series for result in series.results}
-    for address, comparison in content.comparisons.items():
+    """Yield nothing: every comparison belongs to a machine."""
+    yield from ()
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each pair whose later side is of a machine."""
+    series_of = {result.path: series for series in machine.series for result in series.results}
+    for address in content.comparisons.of_machine(machine.name):
+        comparison = content.comparisons[address]
         yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
 
 
