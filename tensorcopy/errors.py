@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 
 class TensorcopyError(Exception):
@@ -17,6 +19,10 @@ class TensorcopyError(Exception):
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process raises the error again."""
+        return partial(type(self), self.what, got=self.got, allowed=self.allowed, next=self.next), ()
 
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""

@@ -16,6 +16,7 @@ from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import causes, formats, markdown
 from tensorcopy.results.load import Case
+from tensorcopy.results.passes import PassSamples, timing
 from tests.conftest import NEWEST_SHIPPED, ON_3_11, ROOT, assert_golden, compared, measured, measured_in_passes, pass_times
 
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
@@ -143,9 +144,10 @@ def test_only_two_machines_may_have_different_hardware(folder, capsys):
 def test_numpy_must_be_equal_for_conversions_only():
     """Copies do not use it."""
     case = {group: comparisons.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
-    result = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", {}, provenance={"numpy": "1.26.4"})
-    assert comparisons._provenance(result, case["copies"], result) == {}
-    assert comparisons._provenance(result, case["conversions"], result) == {"numpy": "1.26.4"}
+    timings = {timed: timing([PassSamples((1e-6,))]) for timed in case.values()}
+    result = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", timings, provenance={"numpy": "1.26.4"})
+    assert comparisons.samples_of(result, case["copies"], result).provenance == {}
+    assert comparisons.samples_of(result, case["conversions"], result).provenance == {"numpy": "1.26.4"}
 
 
 @pytest.mark.parametrize("case", ["_tensor", "no such case", "("])

@@ -63,7 +63,7 @@ def test_every_value_is_that_of_the_csv(machine, data):
     """It has at least five digits, and is shown as the same duration."""
     checked = 0
     for case, row in cases_of(machine, data):
-        rows = csv.DictReader(StringIO(times_csv(machine.results, [case])))
+        rows = csv.DictReader(StringIO(times_csv(machine, [case])))
         expected = {(entry["environment"], entry["torch"]): float(entry["median"]) for entry in rows}
         shown = {
             (f"py{python}-cuda", release): value
@@ -168,7 +168,7 @@ def test_without_scripts_the_page_links_to_every_case(content, machine):
     page, times, counted = explorer_page.pages(content)
     assert page.address == "history/xeon-2core/index.html"
     links = [address for table in page.values["tables"] for _, address in table.cells.values()]
-    assert sorted(links) == sorted(addresses.of_case(machine.name, case) for case in machine.cases)
+    assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
     assert len(set(links)) == len(links)
     assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]
     assert times.text.startswith('tensorHistory.receive({"machine":"xeon-2core"')

@@ -202,7 +202,7 @@ def test_the_readout_has_the_values_of_the_csv(opened, content, release):
     cases = [case for case in machine.cases if case.suite.startswith("copies.ByGrad") and case["numel"] == "16384"]
     expected = {}
     for case in cases:
-        rows = list(csv.DictReader(StringIO(times_csv(machine.results, [case]))))
+        rows = list(csv.DictReader(StringIO(times_csv(machine, [case]))))
         python = "py3.9-cuda" if release == "1.9.0" else "py3.11-cuda"
         (row,) = [row for row in rows if row["torch"] == release and row["environment"] == python]
         expected[machine.code(case["method"])] = duration(float(row["median"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 from statistics import median, pstdev
@@ -134,3 +135,22 @@ def test_a_pass_without_baselines_is_compared_as_measured(rng):
     drift = machine_drift.fit_drift([first, first, bare], [COPY])
     assert drift.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
     assert drift.logs(COPY, first.timings[COPY]) != first.timings[COPY].logs
+
+
+def test_the_drift_does_not_depend_on_the_order_of_results(rng):
+    """A series is fitted once for all of its comparisons."""
+    results = [measured(name, drifts(rng), rng) for name in ("2.13.0", "2.14.1", "2.15.0")]
+    first, second = (machine_drift.DriftFit(tuple(order)) for order in (results, results[::-1]))
+    assert first.drifts == second.drifts
+    assert first.exponent(COPY) == second.exponent(COPY) is not None
+
+
+def test_kept_noise_is_that_of_the_model(rng):
+    """A result that is read again is not mistaken for the earlier one at its path."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
+    fit = machine_drift.fit([before, after])
+    again = replace(after, timings=measured("2.15.0", drifts(rng), rng).timings)
+    for results in ([before, after], [before, again], [again, before]):
+        assert fit.noise(results, [COPY]) == fit.model([COPY]).noise(results, [COPY])
+    assert machine_drift.fit([after, before]) is fit
+    assert machine_drift.fit([again, before]) is not fit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -293,3 +294,12 @@ def test_the_provenance_is_that_of_the_passes_that_timed(results_dir):
     path.write_text(json.dumps({**document, "ledger": counted, "passes": [timed, record]}))
     (result,) = [each for each in load.load_results(results_dir).results if each.path == path]
     assert result.provenance["cores"] == PROVENANCE["cores"]
+
+
+def test_a_case_is_found_again_in_another_process():
+    """Its hash is kept, and is another one there: strings are hashed with another seed."""
+    case = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))
+    assert hash(case) == hash(Case(case.suite, tuple(case.parameters)))
+    code = "import pickle, sys; case = pickle.load(sys.stdin.buffer); print(case in {type(case)(case.suite, case.parameters)})"
+    run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(case), capture_output=True, check=True)
+    assert run.stdout.decode().strip() == "True"

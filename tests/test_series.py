@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -40,10 +43,21 @@ def test_series_are_in_order():
     assert [release.version for release in ordered[1].releases] == ["1.0.0", "2.0.0", "2.1.0"]
 
 
-def test_any_two_releases_of_a_series_are_a_pair():
+def test_each_release_is_compared_with_the_one_before_and_with_the_newest():
     """Each pair occurs once, the earlier release first."""
     names = pair_names(*(measured(release, TIMES) for release in RELEASES))
     assert sorted(names) == [f"compare/box/py3.11-cuda/{pair}.html" for pair in ("1.0.0..2.0.0", "1.0.0..2.1.0", "2.0.0..2.1.0")]
+
+
+def test_minor_versions_are_compared_past_their_patches():
+    """The last release of a minor version is compared with the last of the one before."""
+    versions = ("2.4.0", "2.5.0", "2.5.1", "2.6.0", "2.7.0")
+    releases = [replace(NEW, version=version, sha=f"{number}" * 40) for number, version in enumerate(versions)]
+    (series,) = result_series.of_results([measured(release, TIMES) for release in releases], releases)
+    by_sha = {release.sha: release.version for release in releases}
+    pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for _, before, after in result_series.pairs([series])}
+    adjacent = {f"{before}..{after}" for before, after in pairwise(versions)}
+    assert pairs == {*adjacent, *(f"{before}..2.7.0" for before in versions[:-2]), "2.4.0..2.5.1"}
 
 
 def test_the_same_release_on_another_python_or_machine_is_a_pair():
@@ -56,12 +70,41 @@ def test_the_same_release_on_another_python_or_machine_is_a_pair():
     assert [name for name in names if "other..box" in name or "box..other" in name] == ["compare/other..box/py3.11-cuda/2.0.0.html"]
 
 
-def test_the_number_of_pairs_is_limited_but_neighbours_are_always_compared(monkeypatch):
-    """The limit does not depend on the number of machines."""
-    monkeypatch.setattr(result_series, "MAX_PAIRS", 1)
-    names = pair_names(*(measured(release, TIMES, machine=machine) for release in RELEASES for machine in ("a", "b")))
-    assert {f"compare/{machine}/py3.11-cuda/{pair}.html" for machine in "ab" for pair in ("1.0.0..2.0.0", "2.0.0..2.1.0")} <= set(names)
-    assert len(names) == 2 * 3 + 1  # each with the next and with the newest, and one pair of machines
+def test_the_same_release_is_compared_with_the_next_environment_of_its_build_and_of_its_python():
+    """Not every environment with every other: the pages would grow with the square of the environments."""
+    results = [
+        replace(measured(NEW, TIMES, python=python), build=build, environment=f"py{python}-{build}", path=Path(f"{python}-{build}"))
+        for python in ("3.9", "3.11", "3.13")
+        for build in ("cpu", "cuda")
+    ]
+    names = pair_names(*results)
+    words = {name.removeprefix("compare/box/").removesuffix("/2.0.0.html").replace("py", "") for name in names}
+    assert words == {
+        *(f"3.{older}-{build}..3.{newer}-{build}" for older, newer in ((9, 11), (11, 13)) for build in ("cpu", "cuda")),
+        *(f"3.{minor}-cpu..3.{minor}-cuda" for minor in (9, 11, 13)),
+        *(f"3.{older}-cuda..3.{newer}-cpu" for older, newer in ((9, 11), (11, 13))),
+    }
+
+
+@pytest.mark.parametrize(
+    ("machines_", "pythons", "count"), [(4, 1, 20), (1, 4, 20), (1, 1, 80), (2, 2, 20)], ids=["machines", "Pythons", "releases", "all"]
+)
+def test_the_pages_grow_in_proportion_to_the_results(machines_, pythons, count):
+    """Four times the results have at most four times the pairs, and one more for each step between environments or machines."""
+    few, many = pairs_of(1, 1, 20), pairs_of(machines_, pythons, count)
+    assert many <= 4 * few + 3 * 20
+
+
+def pairs_of(machines_: int, pythons: int, count: int) -> int:
+    """Return the number of pairs of so many results."""
+    releases = [replace(NEW, version=f"2.{number}.0", sha=f"{number:040}") for number in range(count)]
+    results = [
+        measured(release, TIMES, machine=f"box{machine}", python=f"3.{9 + python}")
+        for release in releases
+        for machine in range(machines_)
+        for python in range(pythons)
+    ]
+    return len(result_series.pairs(result_series.of_results(results, releases)))
 
 
 def test_a_change_of_the_machine_is_marked():

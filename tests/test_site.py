@@ -23,6 +23,7 @@ from tensorcopy.report.i18n import LANGUAGES, texts
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, assets, navigation, publisher, render
+from tensorcopy.site.compact import OPTIONAL, compact
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {
@@ -62,6 +63,8 @@ class Tags(HTMLParser):
         self.tags.append((tag, dict(attributes)))
 
     def handle_endtag(self, tag):
+        while self.open and self.open[-1] in OPTIONAL and self.open[-1] != tag:  # a published page leaves out its end tag
+            self.open.pop()
         assert self.open.pop() == tag
 
     def handle_data(self, data):
@@ -87,6 +90,17 @@ def test_every_page_is_well_formed(shipped):
         assert names.count("h1") == 1, address
         (language,) = [attributes["lang"] for tag, attributes in page.tags if tag == "html"]
         assert language == ("ja" if address.startswith("ja/") else "en")
+
+
+def test_a_page_is_the_same_without_optional_end_tags(shipped):
+    """Its tags and its text are; as written, with them, every tag is closed in order."""
+    for address, page in html(shipped).items():
+        compacted = compact(shipped[address])
+        assert not re.search(r"</(?:td|li|tr)>", compacted), address
+        short = Tags(compacted)
+        assert (short.tags, re.sub(r"\s", "", short.text)) == (page.tags, re.sub(r"\s", "", page.text)), address
+        for name in ("td", "tr", "li"):
+            assert shipped[address].count(f"</{name}>") == [tag for tag, _ in page.tags].count(name), address
 
 
 def test_every_page_loads_from_its_own_site_only(shipped):
@@ -129,7 +143,8 @@ def follow_all_links(site: dict[str, str], files: set[str]) -> None:
             path, _, anchor = link.partition("#")
             target = resolved(address, unquote(path)) if path else address
             assert target in files, (address, link)
-            assert not anchor or "=" in anchor or anchor in ids[target], (address, link)  # with "=" it is a state of the explorer
+            state = "=" in anchor and target.endswith("/index.html")  # of the explorer, or of the choice of two releases
+            assert not anchor or state or anchor in ids[target], (address, link)
 
 
 def resolved(address: str, link: str) -> str:
@@ -283,17 +298,27 @@ def test_every_pair_of_a_series_has_a_page(shipped):
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped):
-    """The tiles agree with the CSV, and every changed case has a row."""
+    """The totals agree with the CSV, each section's with its rows; every case has a row, in the order of the plot."""
     address = "compare/xeon-2core/py3.11-cuda/2.8.0..2.14.1"
     rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
     page = shipped[f"{address}.html"]
-    tiles = [int(number) for number in re.findall(r"<dd>(\d+)</dd>", page)]
-    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "inconclusive")]
-    assert tiles == counts
-    assert sum(counts) > 150
-    assert sum(counts[:2]) > 0
-    assert page.count('<tr><th scope="row"><a href="../../../history/') == sum(counts[:2])
+    tally = re.search(r'<table class="tally.*?</table>', page, re.DOTALL)[0]
+    counts = {
+        re.sub("<.*?>", "", name): [int(number) for number in re.findall(r"<td>(\d+)</td>", cells)]
+        for name, cells in re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", tally)
+    }
+    assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "all"]
+    assert counts["all"] == [
+        sum(row["verdict"] == verdict for row in rows) for verdict in ("slower", "faster", "unchanged", "inconclusive")
+    ]
+    assert counts["all"] == [sum(numbers) for numbers in zip(*list(counts.values())[:-1])]
+    assert sum(counts["all"]) > 150
+    assert len(re.findall(r'<tr class="(?:slower|faster)" id="c', page)) == sum(counts["all"][:2]) > 0
+    anchors = [int(number) for number in re.findall(r'id="c(\d+)"', page)]
+    assert sorted(anchors) == list(range(1, len(rows) + 1))
     assert page.count("<svg") == 1
+    drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
+    assert sum(path.count("M") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["low"] != "" for row in rows)
 
 
 def test_every_plot_has_a_table_and_data(shipped):
@@ -377,7 +402,7 @@ def test_a_site_with_one_release_has_no_comparisons(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
-    assert not [address for address in one if address.startswith("compare/") and address != "compare/index.html"]
+    assert {address for address in one if address.startswith("compare/")} == {"compare/index.html", "compare/box/index.html"}
     assert all(page.open == [] for page in html(one).values())
 
 
@@ -488,9 +513,58 @@ def test_text_from_results_is_escaped(monkeypatch):
 
 
 def test_counts_have_a_page_of_their_own(shipped):
-    """It lists every counted case and the changes by release; the timed cases are on the page of the history."""
+    """It lists every counted case and the changes by release; one that belongs to a time leads to its page."""
     page, times = shipped["history/counts.html"], shipped["history/index.html"]
     assert "fewer instructions in" in page
-    assert page.count('<th scope="row">') > 300
+    assert page.count("<tr><th><a") > 300
     assert "counts.html" in times
-    assert "instructions.BySize" not in times
+    assert 'href="xeon-2core/copies.BySize/detach_clone-1024.html#instructions"' in page
+    assert 'id="instructions"' in shipped["history/xeon-2core/copies.BySize/detach_clone-1024.html"]
+    assert "history/xeon-2core/instructions.BySize/detach_clone-1024-False.html" not in shipped
+    assert "history/xeon-2core/instructions.ByDtype/detach_clone-16-float16.html" in shipped  # not timed
+
+
+def test_copies_and_conversions_come_before_alternatives(shipped):
+    """In every list of cases."""
+    for address in ("history/index.html", "history/counts.html", "compare/xeon-2core/py3.11-cuda/2.8.0..2.14.1.html"):
+        names = re.findall(r'<tr class="section".*?>([A-Z][a-z]+)</th>', shipped[address])
+        assert names[: len(set(names))] == ["Copies", "Conversions", "Primitives", "Alternatives"], address
+
+
+def test_a_history_links_to_its_siblings(shipped):
+    """Those that differ in one respect, and the explorer in the same state; itself is marked."""
+    page = shipped["history/xeon-2core/copies.BySize/detach_clone-131072.html"]
+    siblings = re.search(r'<nav class="siblings".*?</nav>', page, re.DOTALL)[0]
+    for link in (
+        "clone_detach-131072.html",
+        "detach_clone-1024.html",
+        "../copies.ByGrad/detach_clone-131072-True.html",
+        "../copies.ByDtype/detach_clone-131072-bool.html",
+        "../copies.ByLayout/detach_clone-131072-strided.html",
+        "../index.html#group=copies&amp;method=detach_clone&amp;numel=131072",
+    ):
+        assert f'href="{link}"' in siblings, link
+    assert siblings.count('aria-current="page"') == len(re.findall("<span>", siblings))
+
+
+def test_two_releases_can_be_chosen_without_scripts(shipped):
+    """Every comparison is a link of the index, and the number of cases stands beside it."""
+    page = shipped["compare/index.html"]
+    linked = {
+        resolved("compare/index.html", link) for link in re.findall(r'href="([^"#]*\.\.[^"#]*\.html)"', page) if not link.startswith("..")
+    }
+    assert linked == {address for address in shipped if address.startswith("compare/") and ".." in address and address.endswith(".html")}
+    assert "hidden" in re.search("<form.*?>", page)[0]  # the script shows it
+
+
+def test_no_page_grows_with_the_number_of_machines(monkeypatch):
+    """The indices of histories and comparisons have a line, a choice and a link for each other machine."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024, 16384)}
+    sizes = []
+    for machines in (5, 25):
+        results = [measured(release, times, machine=f"box{number:02}") for number in range(machines) for release in (OLD, NEW)]
+        site = dict(render.files(render.content(results)))
+        sizes.append({address: len(text) for address, text in site.items()})
+    for address in ("history/index.html", "compare/index.html", "history/box04/copies.BySize/a-16.html", "compare/box04/index.html"):
+        assert sizes[1][address] - sizes[0][address] < 20 * 600, address

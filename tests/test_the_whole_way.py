@@ -59,7 +59,7 @@ def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, mea
     page = (checkout.root / "site" / "index.html").read_text()
     assert f'<p class="answer">torch {NEWEST.version} on ' in page
     histories = (checkout.root / "site" / "history" / "index.html").read_text()
-    assert re.search(r'<h2 id="ci">.*<h2 id="xeon-2core">', histories, re.DOTALL)
+    assert re.search(r'<li id="ci">.*<li id="xeon-2core">', histories, re.DOTALL)
     assert (checkout.root / "site" / "explorer.html").exists()
     assert (checkout.root / "site" / "index.json").exists()
 

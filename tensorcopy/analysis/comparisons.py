@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from os.path import relpath
 
 from tensorcopy.analysis import exact_counts
@@ -41,7 +42,7 @@ class Comparison:
 
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     margin : the smallest change to report, as a share of the time
-    noise : by case, the passes of other results without drift correction, as `two_sample.judge` takes them
+    others : results of the same environment, whose passes show the noise
     drift : the machine drift that was taken off the passes
     """
 
@@ -50,8 +51,13 @@ class Comparison:
     labels: tuple[str, str]
     changes: dict[Case, Change]
     margin: float
-    noise: Mapping[Case, Sequence[Sequence[float]]] = field(default_factory=dict)
+    others: Sequence[Result] = ()
     drift: DriftModel = AS_MEASURED
+
+    @property
+    def noise(self) -> Mapping[Case, Sequence[Sequence[float]]]:
+        """By case, the passes of other results without drift correction, as `two_sample.judge` takes them."""
+        return AS_MEASURED.noise(self.others, self.changes)
 
     @property
     def compared(self) -> int:
@@ -88,15 +94,15 @@ def between(
     around = list(neighbours.values())
     related = [before, after, *around] if machine_drift.same_machine(before, after) else []
     following = dict.fromkeys([*judged, *_cases(before, after)])  # all cases confirm a drift, also for a comparison of a few
-    drift = machine_drift.fit_drift([result for result in related if machine_drift.same_machine(result, before)], following)
-    drift = side_drift.between(drift, before, after)
+    fit = machine_drift.fit(result for result in related if machine_drift.same_machine(result, before))
+    drift = side_drift.between(fit.model(following), before, after)
     pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
     least = exact_counts.LEAST if margin <= MARGIN else margin
     changes = {
         case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
-        for case, change in judge(pairs, margin=margin, noise=drift.noise(around, judged)).items()
+        for case, change in judge(pairs, margin=margin, noise=fit.noise(around, judged)).items()
     }
-    return Comparison(before, after, _labels(before, after), changes, margin, AS_MEASURED.noise(around, judged), drift)
+    return Comparison(before, after, _labels(before, after), changes, margin, around, drift)
 
 
 def of_counts(before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "") -> Comparison:
@@ -117,7 +123,8 @@ def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftMo
     if timing is None:
         return Samples(failure=Failure.NOT_MEASURED)
     passes = drift.passes(case, timing)
-    return Samples(passes, _provenance(result, case, compared_with), failure=None if passes else Failure.NEVER_QUIET)
+    provenance = _provenance(result, compared_with, with_numpy=case.suite.startswith("conversions."))
+    return Samples(passes, provenance, failure=None if passes else Failure.NEVER_QUIET)
 
 
 def case_name(case: Case) -> str:
@@ -140,7 +147,8 @@ def _cases(before: Result, after: Result) -> list[Case]:
     return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(WITHOUT_TORCH)]
 
 
-def _provenance(result: Result, case: Case, compared_with: Result) -> dict[str, str]:
+@lru_cache(maxsize=8)  # two sides, with numpy and without
+def _provenance(result: Result, compared_with: Result, *, with_numpy: bool) -> dict[str, str]:
     """Return the fields that must be equal on both sides.
 
     A difference that is itself the subject of the comparison is allowed.
@@ -148,7 +156,7 @@ def _provenance(result: Result, case: Case, compared_with: Result) -> dict[str, 
     names: list[str] = list(SAME_TIMER)
     if result.machine == compared_with.machine:
         names += SAME_MACHINE
-    if case.suite.startswith("conversions."):
+    if with_numpy:
         names.append("numpy")
     if result.python == compared_with.python:
         names.append("python")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from math import log
 from statistics import median
@@ -30,8 +31,15 @@ def repeatability(case: Case, results: Iterable[Result]) -> float:
 
     case : the counted case
     """
-    spreads = [spread for result in results if (count := counts.count_of(result, case)) and (spread := count.spread) is not None]
+    spreads = [spreads[case] for result in results if case in (spreads := _spreads(result))]
     return max(median(spreads), ROUNDED) if spreads else UNREPEATED
+
+
+@lru_cache(maxsize=64)  # results: more than a machine has
+def _spreads(result: Result) -> dict[Case, float]:
+    """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
+    by_case = {case: count.spread for case in result.counts if (count := counts.count_of(result, case))}
+    return {case: spread for case, spread in by_case.items() if spread is not None}
 
 
 def count_change(before: Result, after: Result, case: Case, others: Sequence[Result] = (), least: float = LEAST) -> CountChange | None:

@@ -167,9 +167,10 @@ def against_fastest(result: Result, cases: Sequence[Case], others: Iterable[Resu
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].median)
     neighbours = [other for other in others if other.path != result.path]
-    drift = machine_drift.fit_drift([result, *(other for other in neighbours if machine_drift.same_machine(other, result))], measured)
+    fit = machine_drift.fit([result, *(other for other in neighbours if machine_drift.same_machine(other, result))])
+    drift = fit.model(measured)
     pairs = {case: (_samples(result, fastest, drift), _samples(result, case, drift)) for case in measured if case != fastest}
-    return {fastest: None, **judge(pairs, noise=drift.noise(neighbours, pairs))}
+    return {fastest: None, **judge(pairs, noise=fit.noise(neighbours, pairs))}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import sqrt
 from statistics import median
 
@@ -148,13 +149,18 @@ def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
 
     The newest result's cases come first, timed ones before counted ones.
     """
+    return dict(_over(tuple(results)))
+
+
+@lru_cache(maxsize=8)  # series: a machine has a few, and each is asked for alone and joined with others
+def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     newest = results[-1]
     timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
     counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
     releases = tuple(map(comparisons.version, results))
     cases = [case for case in timed if not case.suite.startswith(comparisons.WITHOUT_TORCH)]
-    return {case: _case_series(case, on, releases, tuple(results)) for case in (*cases, *counted)}
+    return {case: _case_series(case, on, releases, results) for case in (*cases, *counted)}
 
 
 def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:

@@ -55,7 +55,7 @@ def judge(
     adjusted = dict(zip(shifts, holm([shift.p for shift in shifts.values()])))
     bound = max((adjusted[case] for case, shift in shifts.items() if shift.p_is_bound), default=0.0)  # Holm's p never decreases
     for case, shift in shifts.items():
-        changes[case] = replace(_verdict(shift, adjusted[case], margin, len(shifts)), p_is_bound=adjusted[case] <= bound < 1)
+        changes[case] = _verdict(shift, adjusted[case], adjusted[case] <= bound < 1, margin, len(shifts))
     return {case: changes[case] for case in pairs}
 
 
@@ -92,24 +92,24 @@ def _untestable(before: Samples, after: Samples) -> Change | None:
 
     None if they can.
     """
+    passes = sum(map(bool, before.passes)), sum(map(bool, after.passes))
+    if min(passes) >= FEWEST and before.are_times and after.are_times and not _differences(before.provenance, after.provenance):
+        return None
     times = [median(median(samples) for samples in side.passes if samples) if any(side.passes) else None for side in (before, after)]
     ratio = times[1] / times[0] if times[0] and times[1] else None
-    passes = sum(map(bool, before.passes)), sum(map(bool, after.passes))
     change = Change(Verdict.INCONCLUSIVE, Reason.TOO_FEW_PASSES, ratio=ratio, before=times[0], after=times[1], passes=passes)
     for side, not_a_time, no_samples in (
         (before, Reason.NOT_A_TIME_BEFORE, Reason.NO_SAMPLES_BEFORE),
         (after, Reason.NOT_A_TIME_AFTER, Reason.NO_SAMPLES_AFTER),
     ):
-        if not all(0 < sample < inf for samples in side.passes for sample in samples):
+        if not side.are_times:
             return replace(change, reason=not_a_time)
         if not any(side.passes):
             return replace(change, reason=no_samples, failure=side.failure)
     differences = _differences(before.provenance, after.provenance)
     if differences:
         return replace(change, reason=Reason.PROVENANCE_DIFFERS, differences=differences)
-    if min(passes) < FEWEST:
-        return replace(change, more_passes=FEWEST - min(passes))
-    return None
+    return replace(change, more_passes=FEWEST - min(passes))
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:
@@ -129,12 +129,24 @@ def _estimates(
     """
     deviations = {case: spread.deviations(sides, noise.get(case, ())) for case, sides in logs.items()}
     busy = spread.busy_hour(deviations.values())
-    return {case: _estimate(*logs[case], spread.moderated_spread(deviations[case], busy), cases) for case in logs}
+    sizes = _sizes(logs)
+    return {case: _estimate(*logs[case], sizes[case], spread.moderated_spread(deviations[case], busy), cases) for case in logs}
 
 
-def _estimate(before: list[float], after: list[float], passes_vary: Spread, cases: int) -> _Shift:
+def _sizes(logs: Mapping[Case, tuple[list[float], list[float]]]) -> dict[Case, float]:
+    """Return the Hodges-Lehmann estimate of every case; those with as many passes are computed together."""
+    by_passes: dict[tuple[int, int], list[Case]] = {}
+    for case, (before, after) in logs.items():
+        by_passes.setdefault((len(before), len(after)), []).append(case)
+    sizes: dict[Case, float] = {}
+    for cases in by_passes.values():
+        before, after = (np.array([logs[case][side] for case in cases]) for side in (0, 1))
+        sizes.update(zip(cases, map(float, bootstrap.hodges_lehmann(before, after))))
+    return sizes
+
+
+def _estimate(before: list[float], after: list[float], shift: float, passes_vary: Spread, cases: int) -> _Shift:
     passes = len(before), len(after)
-    shift = float(bootstrap.hodges_lehmann(np.array([before]), np.array([after]))[0])
     plan, unit = bootstrap.plan(passes_vary, passes)
     null = plan.null(DRAWS)
     in_units = shift / unit if unit else inf * shift if shift else 0.0  # passes that are all equal have no spread
@@ -144,16 +156,17 @@ def _estimate(before: list[float], after: list[float], passes_vary: Spread, case
     return _Shift(shift, null.half(ALPHA) * unit, p, p_is_bound, passes, exp(median(before)), exp(median(after)))
 
 
-def _verdict(shift: _Shift, p: float, margin: float, cases: int) -> Change:
+def _verdict(shift: _Shift, p: float, p_is_bound: bool, margin: float, cases: int) -> Change:
     ratio, interval = exp(shift.size), (exp(shift.size - shift.half), exp(shift.size + shift.half))
-    smallest = log(1 + margin)
-    change = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio, interval, p, shift.before, shift.after, shift.passes)
+    smallest, more_passes = log(1 + margin), None
     if p <= ALPHA and abs(shift.size) >= smallest:
-        return replace(change, verdict=Verdict.SLOWER if shift.size > 0 else Verdict.FASTER, reason=Reason.CHANGED)
-    if abs(shift.size) + shift.half <= smallest:
-        return change
-    more_passes = _more_passes(shift, smallest, cases)
-    return replace(change, verdict=Verdict.INCONCLUSIVE, reason=Reason.INTERVAL_TOO_WIDE, more_passes=more_passes)
+        verdict, reason = Verdict.SLOWER if shift.size > 0 else Verdict.FASTER, Reason.CHANGED
+    elif abs(shift.size) + shift.half <= smallest:
+        verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
+    else:
+        verdict, reason, more_passes = Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE, _more_passes(shift, smallest, cases)
+    numbers = ratio, interval, p, shift.before, shift.after, shift.passes
+    return Change(verdict, reason, *numbers, more_passes=more_passes, p_is_bound=p_is_bound)
 
 
 def _more_passes(shift: _Shift, smallest: float, cases: int) -> int | None:

@@ -52,7 +52,7 @@ class Difference(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CountChange:
     """An exact count of a case on both sides, such as its instructions.
 
@@ -97,12 +97,17 @@ class Samples:
     failure: Failure | None = None
 
     @property
+    def are_times(self) -> bool:
+        """Whether every sample is a positive, finite number; NaN is none."""
+        return all(0 < sample < inf for samples in self.passes for sample in samples)
+
+    @property
     def logs(self) -> list[float]:
         """The time of each pass in log seconds, ascending: their order is no evidence."""
         return sorted(log(median(samples)) for samples in self.passes if samples)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Change:
     """The verdict on one case, with its reason and the numbers behind it.
 

@@ -21,6 +21,7 @@ from tensorcopy.errors import TensorcopyError
 # asv's own explorer, which loads its scripts from three other hosts
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
+OLD_FONTS = shutil.ignore_patterns("*.woff")  # each is there as .woff2 too, which every browser of today takes
 # first in its page, which knows nothing of ours
 BACK = '<p><a href="data.html#raw">← tensorcopy</a>: raw asv graphs, not judged</p>'
 
@@ -80,7 +81,7 @@ def replace_explorer(directory: Path) -> None:
     page = (static / "index.html").read_text(encoding="utf-8")
     (directory / "explorer.html").write_text(page.replace("<body>", f"<body>{BACK}", 1), encoding="utf-8")
     shutil.copyfile(str(static / "favicon.svg"), directory / "favicon.svg")
-    shutil.copytree(str(static / "assets"), directory / "assets", dirs_exist_ok=True)
+    shutil.copytree(str(static / "assets"), directory / "assets", ignore=OLD_FONTS, dirs_exist_ok=True)
     licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]
     (directory / "assets" / "LICENSE-asv-tachyon.txt").write_text("\n".join(path.read_text() for path in licences), encoding="utf-8")
     feed = directory / "regressions.xml"  # exists already: asv's own publishers have a lower order

@@ -6,6 +6,7 @@ Instructions are counted under callgrind for the same method, size, layout and d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
@@ -44,6 +45,7 @@ def unit_of(case: Case) -> str:
     return SECONDS
 
 
+@cache
 def case_of(case: Case) -> Case | None:
     """Return the case whose instructions were counted for a timed case; None where nothing is counted.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from statistics import median
 from typing import Any
@@ -31,6 +31,16 @@ class Case:
 
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.suite, self.parameters))
+
+    def __hash__(self) -> int:
+        return self._hash  # a case is looked up millions of times when a site is written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
 
     @property
     def device(self) -> str:
@@ -100,11 +110,17 @@ def _by_pass(parts: list[passes.Part], rule: QuietRule) -> tuple[PassSamples, ..
     by_pass = []
     for name, samples, readings in parts:
         if name:
-            control = tuple([reading * NANO for reading in readings])
+            control = tuple(map(_seconds_of_control, readings))
             by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
         else:
             by_pass.append(PassSamples(tuple(samples)))
     return tuple(by_pass)
+
+
+@lru_cache(maxsize=2**16)
+def _seconds_of_control(nanoseconds: int) -> float:
+    """Return a reading in seconds; equal readings share one number, since there are as many as samples."""
+    return nanoseconds * NANO
 
 
 def _without_page_faults(

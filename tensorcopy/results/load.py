@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -41,10 +42,13 @@ class Result:
     timings: dict[Case, Timing]
     counts: dict[Case, float] = field(default_factory=dict)  # bytes, allocations or instructions, by the suite's name
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # the counts of every pass that counted
-    passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them
+    passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them; of each suite only the control, in one list
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(self.path)  # what is computed from several results is cached by them
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def _load(directory: Path, state: Hashable) -> Results:
     by_machine = separated({path: document for path, document in documents.items() if path not in faults})
     rules = _quiet_rules(by_machine.documents)
     untimed = []
-    for path, document in {**{path: documents[path] for path in faults}, **by_machine.documents}.items():
+    for path, document in _consumed({path: documents.pop(path) for path in faults}, by_machine.documents):
+        documents.pop(path, None)
         try:
             read_in = _untimed(path, document, faults.get(path, ""), suites, rules.get(_where(path, document), ALL_QUIET))
             if read_in.result.provenance.get("torch_sha") != read_in.result.sha:
@@ -94,6 +99,13 @@ def _load(directory: Path, state: Hashable) -> Results:
         except TensorcopyError as error:
             problems.append(error)
     return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(unpublishable), by_machine.warnings)
+
+
+def _consumed(*groups: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield documents and forget them: all of them take as much memory as all results."""
+    for documents in groups:
+        for path in list(documents):
+            yield path, documents.pop(path)
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
@@ -140,8 +152,8 @@ class _Untimed:
 def _timed(untimed: list[_Untimed]) -> Iterator[Result]:
     """Yield the results with their timings, speed-corrected where disturbed."""
     exponents = _control_exponents(untimed)
-    for each in untimed:
-        timings = {}
+    for _ in range(len(untimed)):
+        each, timings = untimed.pop(0), {}  # as above
         for case, by_pass in each.samples.items():
             exponent = exponents[each.result.machine, each.result.python, case]
             if exponent is not None:
@@ -185,14 +197,20 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
             timings={},
             counts=counts,
             count_repeats=document_numbers.count_repeats(document, suites),
-            passes=tuple(document.get("passes", ())),
+            passes=tuple(map(_summary, document.get("passes", ()))),
             provenance=_provenance(document),
             methods=document.get("methods", {}),
             article=document.get("article", {}),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return _Untimed(result, samples)
+
+
+def _summary(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a pass's record without what its samples have too, which is most of it."""
+    readings = {suite: [reading for case in row["control_ns"] for reading in case] for suite, row in record["suites"].items()}
+    return {**record, "suites": {suite: {"control_ns": [array("q", of_suite)]} for suite, of_suite in readings.items()}}
 
 
 def _provenance(document: dict[str, Any]) -> dict[str, Any]:

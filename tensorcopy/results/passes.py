@@ -16,7 +16,7 @@ order, beside asv's own samples, to which asv only appends:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from math import log
@@ -34,7 +34,7 @@ Samples = Mapping[str, Sequence["list[float] | None"]]  # by suite and case
 Part = tuple[str, list[float], list[int]]  # a pass's id ("" before the first record), its samples in seconds, their control in nanoseconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a site has a million of them
 class PassSamples:
     """One case in one pass.
 
@@ -44,6 +44,7 @@ class PassSamples:
     control_exponent : how the case follows the control (`noise.speed`); None where that is unknown
     excluded : why the pass is kept but not used; "" where it is used
     name : the pass's id; "" for samples that asv took without tensorcopy
+    quiet : the samples that were taken while the machine was quiet
     """
 
     samples: tuple[float, ...]
@@ -52,19 +53,18 @@ class PassSamples:
     control_exponent: float | None = None
     excluded: str = ""
     name: str = ""
+    quiet: tuple[float, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        quiet = self.samples
+        if len(self.control) == len(quiet) and any(reading > self.limit for reading in self.control):
+            quiet = tuple([sample for sample, reading in self.pairs if reading <= self.limit])
+        object.__setattr__(self, "quiet", quiet)
 
     @property
     def pairs(self) -> tuple[tuple[float, float], ...]:
         """Each sample with its control; empty where no control was recorded."""
         return tuple(zip(self.samples, self.control)) if len(self.control) == len(self.samples) else ()
-
-    @cached_property
-    def quiet(self) -> tuple[float, ...]:
-        """The samples that were taken while the machine was quiet."""
-        if len(self.control) != len(self.samples):
-            return self.samples
-        limit = self.limit
-        return tuple([sample for sample, reading in zip(self.samples, self.control) if reading <= limit])
 
     @property
     def speed_corrected(self) -> tuple[float, ...]:
@@ -100,7 +100,8 @@ class Timing:
     @cached_property
     def usable(self) -> tuple[PassSamples, ...]:
         """The passes that can be compared: not excluded, with at least one quiet sample."""
-        return tuple(pass_samples for pass_samples in self.by_pass if not pass_samples.excluded and pass_samples.quiet)
+        usable = tuple([pass_samples for pass_samples in self.by_pass if not pass_samples.excluded and pass_samples.quiet])
+        return self.by_pass if len(usable) == len(self.by_pass) else usable
 
     @cached_property
     def logs(self) -> tuple[float, ...]:

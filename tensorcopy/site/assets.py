@@ -6,6 +6,7 @@ uPlot comes from the distribution uplot-python, whose Python half is not importe
 from __future__ import annotations
 
 import re
+import shutil
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
@@ -13,16 +14,17 @@ from rjsmin import jsmin
 
 HERE = Path(__file__).parent
 STYLESHEETS = ("tensorcopy.css",)
-ICON = "icon.svg"
-SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-controls.js", "history-chart.js")
+ICON, MISSING = "icon.svg", "404.html"
+SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-controls.js", "history-chart.js", "not-found.js")
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-NAMES = (*STYLESHEETS, ICON, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+NAMES = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 
 def write(directory: Path) -> None:
-    """Write every stylesheet and script, the icon, and the licences of others' code, into `directory`."""
-    shutil.copyfile(HERE / ICON, directory / ICON)
+    """Write every stylesheet and script, the icon, the page of missing addresses, and the licences of others' code."""
+    for name in (ICON, MISSING):
+        shutil.copyfile(HERE / name, directory / name)
     for name in STYLESHEETS:
         (directory / name).write_text(_without_space((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name in SCRIPTS:

@@ -316,7 +316,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       return state.method.map((method) => machine.at(state, method)).filter((entry) => entry && (!state.python || entry.columns[state.python])).map((entry) => {
         const line = { ...tensorHistory.lineOf(machine, entry, state.python), ...this.look(entry.method), over };
         line.code = machine.code(entry.method, entry.device);
-        line.address = `${this.root}${entry.suiteFolder}/${entry.page}.html`;
+        line.address = this.root + (entry.at || `${entry.suiteFolder}/${entry.page}.html`);
         return line;
       });
     }

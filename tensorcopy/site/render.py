@@ -1,12 +1,12 @@
-"""The site as files: pages, data files, one stylesheet and one small script."""
+"""The site as files: pages, data files, stylesheet and scripts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
@@ -23,14 +24,18 @@ from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, assets, filters, navigation, pages
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import SHAPES
+from tensorcopy.site.compact import compact
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.page import File, Page
+from tensorcopy.site.processes import Shared, Task, available, run
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 
 ASSETS = assets.NAMES
-PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))  # each has a function `pages(content)`
+PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
+LONGEST = ("case_histories", "comparison_pages", "sizes")  # modules whose pages take longest
+PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
     "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
@@ -48,23 +53,81 @@ def write(
     directory: Path,
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
     web: WebAddresses = NOWHERE,
+    processes: int = 0,
 ) -> None:
-    """Write pages, data files, stylesheet and script into `directory`, which exists.
+    """Write pages, data files, stylesheet and scripts into `directory`, which exists.
+
+    The machines are written one after another, so that the memory of only one is copied.
 
     card : of `accuracy_report`
     docs : Markdown by file name, as in `Content`
+    processes : how many write pages; 0 for as many as there are cores
     """
     assets.write(directory)
+    site = Site(replace(content(results, card, docs, confirmations), web=web), directory)
+    if web.site and site.content.machine:
+        (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
+    site.templates  # noqa: B018 - compiled once, before the processes start
+    count = processes or available()
+    for number, machine in enumerate(site.content.machines):
+        _judge(site, machine, count)
+        of_site = _tasks(None) if machine is site.content.machines[-1] else []
+        run(site, [*_tasks(number), *of_site], count)
+    if not site.content.machines:
+        run(site, _tasks(None), count)
+
+
+class Site(Shared):
+    """The content, and the folder that its pages are written into."""
+
+    def __init__(self, content: Content, directory: Path) -> None:
+        super().__init__(content)
+        self.directory = directory
+
+    @cached_property
+    def templates(self) -> Environment:
+        """The templates, compiled."""
+        return _templates(self.content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
+
+
+def _judge(site: Site, machine: Machine, processes: int) -> None:
+    """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
+    listed = site.content.comparisons.of_machine(machine.name)
+    size = max(1, -(-len(listed) // (PIECES * processes)))
+    tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
+    for judged in run(site, tasks, processes, meanwhile=lambda: machine.history):
+        site.content.comparisons.keep(judged)
+
+
+def _judged(site: Site, listed: Sequence[str]) -> dict[str, Comparison]:
+    return {address: site.content.comparisons[address] for address in listed}
+
+
+def _tasks(number: int | None) -> list[Task]:
+    """Return the tasks that write the pages of a machine, by its number, or those of the site; the longest first."""
+    names = sorted(PAGE_MODULES, key=lambda name: name not in LONGEST)
+    return [(_write_pages, (name, number)) for name in names if number is None or hasattr(_module(name), "machine_pages")]
+
+
+def _write_pages(site: Site, name: str, number: int | None) -> None:
+    """Write the pages of one module: those of a machine, or those of the site."""
+    module, machine = _module(name), None if number is None else site.content.machines[number]
     created: set[Path] = set()
-    shown = replace(content(results, card, docs, confirmations), web=web)
-    if shown.web.site and shown.machine:
-        (directory / social_image.name()).write_bytes(social_image.picture(shown.machine))
-    for address, text in files(shown):
-        path = directory / address
+    for page in module.pages(site.content) if machine is None else module.machine_pages(site.content, machine):
+        path = site.directory / page.address
         if path.parent not in created:
             path.parent.mkdir(parents=True, exist_ok=True)
             created.add(path.parent)
-        path.write_text(text, encoding="utf-8")
+        text = _text(site.templates, page)
+        path.write_text(compact(text) if isinstance(page, Page) else text, encoding="utf-8")
+
+
+def _module(name: str) -> Any:
+    """Return a module of pages: `pages(content)`, and `machine_pages(content, machine)` if each machine has pages."""
+    return import_module(f"{pages.__name__}.{name}")
 
 
 def content(
@@ -81,11 +144,14 @@ def content(
 def files(content: Content) -> Iterator[tuple[str, str]]:
     """Yield the address and the text of every page and data file."""
     templates = _templates(content)
-    for name in PAGE_MODULES:
-        make_pages: Callable[[Content], Iterator[Page | File]] = import_module(f"{pages.__name__}.{name}").pages
-        for page in make_pages(content):
-            text = page.text if isinstance(page, File) else _page(templates, page)
-            yield page.address, CONTROL.sub(REPLACEMENT, text)
+    for module in map(_module, PAGE_MODULES):
+        for machine in content.machines if hasattr(module, "machine_pages") else ():
+            yield from ((page.address, _text(templates, page)) for page in module.machine_pages(content, machine))
+        yield from ((page.address, _text(templates, page)) for page in module.pages(content))
+
+
+def _text(templates: Environment, page: Page | File) -> str:
+    return CONTROL.sub(REPLACEMENT, page.text if isinstance(page, File) else _page(templates, page))
 
 
 def _page(templates: Environment, page: Page) -> str:

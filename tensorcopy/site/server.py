@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
+MISSING = "404.html"  # in the site's root
 
 
 def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
@@ -32,5 +34,18 @@ def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a missing address with the site's own page, as GitHub Pages does."""
+        page = Path(self.directory) / MISSING
+        if code != HTTPStatus.NOT_FOUND or not page.exists():
+            return super().send_error(code, message, explain)
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(page.stat().st_size))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page.read_bytes())
+        return None
+
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: requests would mix with the command's own output."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import exp
 from statistics import median
 
@@ -68,6 +69,61 @@ class DriftModel:
 AS_MEASURED = DriftModel()
 
 
+@dataclass(frozen=True)
+class DriftFit:
+    """The drift of every pass of some results; each case's exponent is fitted once.
+
+    A series is fitted once for all of its comparisons.
+
+    results : all of one machine or kind
+    """
+
+    results: tuple[Result, ...]
+    _exponents: dict[Case, float | None] = field(default_factory=dict, compare=False)
+    _logs: dict[int, tuple[Timing, tuple[float, ...]]] = field(default_factory=dict, compare=False)  # by the timing's id
+
+    @cached_property
+    def drifts(self) -> dict[str, float]:
+        """The drift by pass, as in `DriftModel`."""
+        baselines = {case for result in self.results for case in result.timings if case.suite.startswith(BASELINES)}
+        return _drifts(_times(self.results, baseline) for baseline in baselines)
+
+    def exponent(self, case: Case) -> float | None:
+        """Return the exponent to which a case follows the drift; None where unknown."""
+        if case not in self._exponents:
+            timings = [result.timings[case] for result in self.results if case in result.timings] if case.device == "cpu" else []
+            self._exponents[case] = _exponent([_deviations(timing, self.drifts) for timing in timings])
+        return self._exponents[case]
+
+    def model(self, cases: Iterable[Case]) -> DriftModel:
+        """Return the drift of every pass, and how `cases` follow it."""
+        exponents = {case: self.exponent(case) for case in cases}
+        return DriftModel(self.drifts, {case: exponent for case, exponent in exponents.items() if exponent is not None})
+
+    def noise(self, results: Sequence[Result], cases: Iterable[Case]) -> dict[Case, list[tuple[float, ...]]]:
+        """Return the same as `model(cases).noise(results, cases)`, from logs that are computed once."""
+        timings = [result.timings for result in results]
+        return {case: [self._logs_of(case, timed[case]) for timed in timings if case in timed] for case in cases}
+
+    def _logs_of(self, case: Case, timing: Timing) -> tuple[float, ...]:
+        if id(timing) not in self._logs:
+            self._logs[id(timing)] = timing, self.model([case]).logs(case, timing)
+        return self._logs[id(timing)][1]
+
+
+def fit(results: Iterable[Result]) -> DriftFit:
+    """Return the drift of every pass of results of one machine or kind.
+
+    It does not depend on their order, and is kept for the last few sets of results.
+    """
+    return _fit(tuple(sorted(results, key=lambda result: result.path)))
+
+
+@lru_cache(maxsize=8)  # sets of results: a machine has a few series at a time
+def _fit(results: tuple[Result, ...]) -> DriftFit:
+    return DriftFit(results)
+
+
 def same_machine(first: Result, second: Result) -> bool:
     """Return whether two results share machine, Python and numpy.
 
@@ -86,18 +142,12 @@ def same_kind(first: Result, second: Result) -> bool:
     return equal and (first.python, first.build) == (second.python, second.build)
 
 
-def fit_drift(results: Sequence[Result], cases: Iterable[Case]) -> DriftModel:
+def fit_drift(results: Iterable[Result], cases: Iterable[Case]) -> DriftModel:
     """Return the drift of every pass, and how `cases` follow it.
 
     results : all of one machine or kind
     """
-    baselines = {case for result in results for case in result.timings if case.suite.startswith(BASELINES)}
-    drifts = _drifts(_times(results, baseline) for baseline in baselines)
-    exponents = {}
-    for case in cases:
-        if case.device == "cpu":
-            exponents[case] = _exponent([_deviations(result.timings[case], drifts) for result in results if case in result.timings])
-    return DriftModel(drifts, {case: exponent for case, exponent in exponents.items() if exponent is not None})
+    return fit(results).model(cases)
 
 
 def _times(results: Iterable[Result], baseline: Case) -> dict[str, float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from statistics import median
 
 import numpy as np
@@ -45,8 +46,13 @@ def between(drift: DriftModel, before: Result, after: Result) -> DriftModel:
 
 def _passes(drift: DriftModel, result: Result) -> list[str]:
     """Return the passes of a result whose drift is known."""
-    names = dict.fromkeys(pass_samples.name for timing in result.timings.values() for pass_samples in timing.by_pass)
-    return [name for name in names if name in drift.drifts]
+    return [name for name in _names(result) if name in drift.drifts]
+
+
+@lru_cache(maxsize=64)  # results: more than a machine has
+def _names(result: Result) -> tuple[str, ...]:
+    """Return the passes of a result, in order."""
+    return tuple(dict.fromkeys([pass_samples.name for timing in result.timings.values() for pass_samples in timing.by_pass]))
 
 
 def _centre(drift: DriftModel, result: Result) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum, inf, sqrt
 from statistics import median
 
@@ -41,6 +42,7 @@ class Spread:
 class Group:
     """The passes of one case in one result: deviations, variance, degrees of freedom.
 
+    deviations : scaled and absolute, ascending
     variance : the square of the mean deviation, which one odd pass moves less than the standard deviation
     """
 
@@ -77,11 +79,11 @@ def deviations(sides: tuple[Sequence[float], Sequence[float]], others: Iterable[
 
     sides, others : groups of log seconds, each the passes of one result; each side has at least two
     """
-    around = tuple(_group(logs) for logs in others if len(logs) > 1)
+    around = tuple(_known_group(tuple(logs)) for logs in others if len(logs) > 1)
     usual = None
     if around:
-        largest = LARGEST**2 * median(group.variance for group in around)
-        usual = fsum(group.degrees * min(group.variance, largest) for group in around) / sum(group.degrees for group in around)
+        largest = LARGEST**2 * median([group.variance for group in around])
+        usual = fsum([group.degrees * min(group.variance, largest) for group in around]) / sum([group.degrees for group in around])
     return Deviations((_group(sides[0]), _group(sides[1])), around, usual)
 
 
@@ -147,16 +149,23 @@ def _moderated(side: Group, other: Group, usual: float, history: int) -> _Modera
         return _Moderated(side.variance, side.degrees, 0)
     nearby = min(other.variance, CONTRADICTS * usual if shared else inf)  # a side that varies more must not widen the other
     prior = (beside * nearby + shared * usual) / (beside + shared)
-    weight = float(beside + shared)
+    return _Moderated(*_filled_up(side, float(beside + shared), prior), shared)
+
+
+def _filled_up(side: Group, weight: float, prior: float) -> tuple[float, float]:
+    """Return a side's variance and degrees of freedom with those of the prior."""
     if side.variance > CONTRADICTS * prior:
         weight *= CONTRADICTS * prior / side.variance
     degrees = side.degrees + weight
-    return _Moderated((side.degrees * side.variance + weight * prior) / degrees, degrees, shared)
+    return (side.degrees * side.variance + weight * prior) / degrees, degrees
 
 
 def _group(logs: Sequence[float]) -> Group:
     scaled, degrees = scaled_deviations([logs])
-    return Group(tuple(scaled), (fsum(scaled) / len(scaled)) ** 2, degrees)
+    return Group(tuple(sorted(scaled)), (fsum(scaled) / len(scaled)) ** 2, degrees)
+
+
+_known_group = lru_cache(maxsize=2**15)(_group)  # of other results, which are the same for every pair of a series
 
 
 def _pool(groups: tuple[Group, ...]) -> tuple[float, ...]:
@@ -167,12 +176,12 @@ def _pool(groups: tuple[Group, ...]) -> tuple[float, ...]:
     is the median, and a fifth of zeros would give five passes longer tails than they have.
     """
     degrees = sum(group.degrees for group in groups)
-    largest = LARGEST**2 * median(group.variance for group in groups)
-    usual = fsum(group.degrees * min(group.variance, largest) for group in groups) / degrees
-    everywhere = Group((), usual, degrees)
+    largest = LARGEST**2 * median([group.variance for group in groups])
+    usual = fsum([group.degrees * min(group.variance, largest) for group in groups]) / degrees
     pool: list[float] = []
     for group in groups:
-        spread = sqrt(_moderated(group, everywhere, usual, 0).variance)
-        pool += [deviation / spread if spread else 0.0 for deviation in sorted(group.deviations)[1:]]
+        beside = min(degrees, max(0, ENOUGH - group.degrees))
+        spread = sqrt(_filled_up(group, float(beside), beside * usual / beside)[0] if beside else group.variance)
+        pool += [deviation / spread for deviation in group.deviations[1:]] if spread else [0.0] * (len(group.deviations) - 1)
     mean = fsum(pool) / len(pool)
-    return tuple(sorted(round(deviation / mean if mean else 0.0, DIGITS) for deviation in pool))
+    return tuple(sorted([round(deviation / mean, DIGITS) for deviation in pool] if mean else [0.0] * len(pool)))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
+from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, machines
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
@@ -62,21 +62,14 @@ class Content:
         return [series for machine in self.machines for series in machine.series]
 
     @cached_property
-    def comparisons(self) -> dict[str, Comparison]:
+    def comparisons(self) -> ComparisonTable:
         """The judged comparison of every pair of results that has a page, by address."""
-        return {
-            addresses.of_comparison(before, after): series.compared(before, after)
-            for series, before, after in result_series.pairs(self.series)
-        }
-
-    @cached_property
-    def _comparison_addresses(self) -> frozenset[str]:
-        return frozenset(addresses.of_comparison(before, after) for _, before, after in result_series.pairs(self.series))
+        return ComparisonTable(result_series.pairs(self.series))
 
     def comparison_address(self, before: Result, after: Result) -> str:
         """Return the address of the comparison of two results; "" when they have no page."""
         address = addresses.of_comparison(before, after)
-        return address if address in self._comparison_addresses else ""
+        return address if address in self.comparisons else ""
 
     @cached_property
     def methods(self) -> dict[str, Any]:

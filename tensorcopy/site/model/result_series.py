@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
 from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case, Result
 
-MAX_PAIRS = 2_000  # pages that compare two results; a page has some 50 kB
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 
 Pair = tuple["Series", Result, Result]  # the series whose noise applies, before, after
@@ -119,38 +119,51 @@ def of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[S
 def pairs(all_series: Sequence[Series]) -> list[Pair]:
     """Return the pairs of results that have a comparison page, the earlier first.
 
-    In each series every release with the one before it and with the newest; the same release in two environments of a machine, and on
-    two machines; then all other pairs of a series, series by series, up to `MAX_PAIRS` in all.
+    In each series every release with the one before it and with the newest, and the last release of each minor version with that of the
+    minor version before; the same release in two environments of a machine, and on two machines. Each result is in a fixed number of
+    pairs as the later side or beside the newest, so the pages grow in proportion to the results. The explorer compares any others.
     """
     selected = {}
     for series, before, after in (*_neighbours(all_series), *_across(all_series)):
         selected[before.path, after.path] = (series, before, after)
-    for series in all_series:
-        for before, after in combinations(series.results, 2):
-            if len(selected) < MAX_PAIRS:
-                selected.setdefault((before.path, after.path), (series, before, after))
     return list(selected.values())
 
 
 def _neighbours(all_series: Sequence[Series]) -> Iterator[Pair]:
     for series in all_series:
+        last_of_minor = {release_table.minor(release.version): result for release, result in zip(series.releases, series.results)}
         yield from ((series, before, after) for before, after in pairwise(series.results))
         yield from ((series, before, series.newest) for before in series.results[:-2])
+        yield from ((series, before, after) for before, after in pairwise(last_of_minor.values()))
 
 
 def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
     """Pair releases that two environments of a machine, or two machines, share.
 
-    Two environments are paired for all shared releases, two neighbouring machines for the newest one.
+    An environment is paired with the next older one, the next of its build and the next of its Python, for all releases that both have;
+    two neighbouring machines for the newest release that both have.
     """
     by_machine: dict[str, list[Series]] = {}
     for series in all_series:
         by_machine.setdefault(series.machine, []).append(series)
     for machine_series in by_machine.values():
-        for newer, older in combinations(machine_series, 2):
-            yield from ((older, before, after) for after, before in _shared(newer, older))
+        by_release: dict[str, list[tuple[Series, Result]]] = {}
+        for series in machine_series:
+            for result in series.results:
+                by_release.setdefault(result.sha, []).append((series, result))
+        for measured in by_release.values():
+            yield from _environments(measured)
     for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
         yield from ((first, before, after) for before, after in _shared(first, second)[-1:])
+
+
+def _environments(measured: Sequence[tuple[Series, Result]]) -> Iterator[Pair]:
+    """Pair the results of one release on one machine, the newest Python first."""
+    for index, (_, after) in enumerate(measured):
+        older = measured[index + 1 :]
+        same_build = [pair for pair in older if pair[1].build == after.build]
+        same_python = [pair for pair in older if pair[1].python == after.python]
+        yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
 
 
 def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:

@@ -55,12 +55,16 @@ class ReleaseRow:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each case; one whose count is on the page of a time has none."""
-    for machine in content.machines:
-        places = Places.of_machine(machine)
-        for case in machine.cases:
-            if case not in machine.timed_by_count:
-                yield from _case_page(content, places, case)
+    """Yield nothing: every history belongs to a machine."""
+    yield from ()
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each case of a machine; one whose count is on the page of a time has none."""
+    places = Places.of_machine(machine)
+    for case in machine.cases:
+        if case not in machine.timed_by_count:
+            yield from _case_page(content, places, case)
 
 
 def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | File]:

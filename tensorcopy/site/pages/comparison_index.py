@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.analysis.verdict import Verdict
@@ -13,6 +14,8 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.page import Page
+
+Across = dict[Path, list[Comparison]]  # by the path of a result, its comparisons with other environments and machines
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,10 @@ class PairRow:
 
 def pages(content: Content) -> Iterator[Page]:
     """Yield the index of the first machine at the address of all, and one for each machine."""
-    across = [comparison for comparison in content.comparisons.values() if not _same_environment(comparison)]
+    across: Across = {}
+    for comparison in content.comparisons.values():
+        for result in () if _same_environment(comparison) else (comparison.before, comparison.after):
+            across.setdefault(result.path, []).append(comparison)
     for machine in content.machines:
         yield _index(content, machine, addresses.of_comparisons(machine.name), across)
     if content.machine:
@@ -51,7 +57,7 @@ def pages(content: Content) -> Iterator[Page]:
         yield Page(addresses.COMPARISONS, "comparisons.html", "Compare two releases", {"machine": None, "machines": (), "environments": []})
 
 
-def _index(content: Content, machine: Machine, address: str, across: Sequence[Comparison]) -> Page:
+def _index(content: Content, machine: Machine, address: str, across: Across) -> Page:
     values = {
         "machine": machine,
         "machines": content.machines,
@@ -65,7 +71,7 @@ def _same_environment(comparison: Comparison) -> bool:
     return (before.machine, before.environment) == (after.machine, after.environment)
 
 
-def _rows(content: Content, series: Series, across: Sequence[Comparison]) -> list[PairRow]:
+def _rows(content: Content, series: Series, across: Across) -> list[PairRow]:
     """Return a row for each release, the newest first."""
     rows = []
     for index, result in enumerate(series.results):
@@ -76,13 +82,13 @@ def _rows(content: Content, series: Series, across: Sequence[Comparison]) -> lis
                 release=series.releases[index].version,
                 earlier=[link for link in earlier if link] if result is not series.newest else [link for link in earlier[:1] if link],
                 newest=[newest] if newest else [],
-                across=[_across(content, comparison, result) for comparison in across if result in (comparison.before, comparison.after)],
+                across=[_across(comparison, result) for comparison in across.get(result.path, ())],
             )
         )
     return rows[::-1]
 
 
-def _across(content: Content, comparison: Comparison, result: Result) -> PairLink:
+def _across(comparison: Comparison, result: Result) -> PairLink:
     """Return the link to a comparison of one release in two environments, named by the other one."""
     after = comparison.after if comparison.before is result else comparison.before
     machine = f"{after.machine}, " if after.machine != result.machine else ""

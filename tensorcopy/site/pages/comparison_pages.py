@@ -18,7 +18,7 @@ from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
-from tensorcopy.site.model import explorer, result_series
+from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import sections
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
@@ -50,7 +50,6 @@ class UnchangedGroup:
     suite: str
     method: str
     code: str
-    explorer: str
     rows: list[CaseRow]
 
 
@@ -68,9 +67,15 @@ class Section:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each pair."""
-    series_of = {result.path: series for series in content.series for result in series.results}
-    for address, comparison in content.comparisons.items():
+    """Yield nothing: every comparison belongs to a machine."""
+    yield from ()
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each pair whose later side is of a machine."""
+    series_of = {result.path: series for series in machine.series for result in series.results}
+    for address in content.comparisons.of_machine(machine.name):
+        comparison = content.comparisons[address]
         yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
 
 
@@ -81,7 +86,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
     by_section = sections.of_cases(machine, changes)
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _rows(comparison, plotted)
-    shown = [_section(machine, comparison, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
+    shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
     values = {
         "comparison": comparison,
         "machine": machine,
@@ -116,13 +121,13 @@ def _rows(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict
     return {case: CaseRow(case, change, f"c{number}", change.reason in BY_COUNT) for number, (case, change) in enumerate(changes, 1)}
 
 
-def _section(machine: Machine, comparison: Comparison, name: str, rows: Sequence[CaseRow]) -> Section:
+def _section(machine: Machine, name: str, rows: Sequence[CaseRow]) -> Section:
     verdicts = [row.change.verdict for row in rows]
     return Section(
         name=name,
         counts=[verdicts.count(verdict) for verdict in VERDICTS],
         changed=sorted((row for row in rows if row.change.verdict in CHANGED), key=_significance),
-        unchanged=_unchanged(machine, comparison, [row for row in rows if row.change.verdict not in CHANGED]),
+        unchanged=_unchanged(machine, [row for row in rows if row.change.verdict not in CHANGED]),
     )
 
 
@@ -139,17 +144,13 @@ def _argument(content: Content, result: Result) -> str:
     return "@".join(parts)
 
 
-def _unchanged(machine: Machine, comparison: Comparison, rows: Sequence[CaseRow]) -> list[UnchangedGroup]:
+def _unchanged(machine: Machine, rows: Sequence[CaseRow]) -> list[UnchangedGroup]:
     """Group unchanged and inconclusive cases by suite and method."""
     groups: dict[tuple[str, str, str], list[CaseRow]] = {}
     for row in rows:
         method = dict(row.case.parameters).get("method", row.case.suite)
         groups.setdefault((row.case.suite.rpartition(".")[0], method, machine.code(method, row.case.device)), []).append(row)
-    pair = {"base": version(comparison.before), "with": version(comparison.after)}
-    return [
-        UnchangedGroup(suite, method, code, explorer.link(machine, members[0].case, **pair), members)
-        for (suite, method, code), members in groups.items()
-    ]
+    return [UnchangedGroup(suite, method, code, members) for (suite, method, code), members in groups.items()]
 
 
 def _csv(comparison: Comparison) -> str:

@@ -12,22 +12,26 @@ from tensorcopy.site.data_files.feed import feed
 from tensorcopy.site.data_files.machine_json import machine_json
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
 DATA_SCHEMA = Path(__file__).parents[1] / "data.schema.json"
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the data files and the page that lists them."""
+    """Yield the data files of the site, and the page that lists all of them."""
     badge_text = message(content)
     yield File(addresses.FEED, feed(content))
     yield File(addresses.BADGE, badge(badge_text))
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
     yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
-    for machine in content.machines:
-        yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine))
-        yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[File]:
+    """Yield the data files of a machine."""
+    yield File(addresses.of_machine_data(machine.name, "csv"), times_csv(machine))
+    yield File(addresses.of_machine_data(machine.name, "json"), machine_json(machine.results))
 
 
 def _listed(content: Content) -> list[tuple[str, str]]:

@@ -18,10 +18,14 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the index, and a page and a CSV for each result."""
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index."""
     yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": content.machines})
-    for series in content.series:
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each result of a machine."""
+    for series in machine.series:
         for index in range(len(series.results)):
             yield from _result_page(content, series, index)
 

@@ -1,0 +1,147 @@
+"""Divide work on the site's content among processes.
+
+On Linux a process is forked, and reads the content where it is; elsewhere it is started afresh and gets a copy. It ends with its work, so
+that the memory which it has touched is free again. What is computed does not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cached_property
+from io import BytesIO
+from multiprocessing import get_context
+from traceback import format_exception
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.load import Case, Result
+from tensorcopy.site.model.content import Content
+
+VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
+MOST = 8  # unless it says otherwise: each takes some 100 MB
+MANY = 256
+START = "fork" if sys.platform == "linux" else "spawn"
+
+Task = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and its arguments after what is shared
+
+
+class Shared:
+    """What every task works on.
+
+    Results and cases, which every process has, are sent between processes by their number.
+    """
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """Every result."""
+        return tuple(result for machine in self.content.machines for result in machine.results)
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Every case of any result."""
+        return tuple(dict.fromkeys(case for result in self.results for cases in (result.timings, result.counts) for case in cases))
+
+    @cached_property
+    def numbers(self) -> dict[Any, int]:
+        """The number of each result, by its path, and of each case."""
+        paths = {result.path: number for number, result in enumerate(self.results)}
+        return {**paths, **{case: number for number, case in enumerate(self.cases)}}
+
+
+def available() -> int:
+    """Return how many processes can run at a time, at most `MOST`; or as many as the environment says.
+
+    Raises TensorcopyError for a number of processes that is none.
+    """
+    wanted = os.environ.get(VARIABLE)
+    if wanted is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, MOST)
+    if not (wanted.isascii() and wanted.isdecimal() and 0 < int(wanted) <= MANY):
+        raise TensorcopyError(
+            f"{VARIABLE} is no number of processes", got=repr(wanted), allowed=f"1 to {MANY}", next=f"{VARIABLE}=1 asv publish"
+        )
+    return int(wanted)
+
+
+def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
+    """Return what each task's function returns for `shared` and its arguments, in order.
+
+    meanwhile : what this process does while it waits
+    An error of a task is raised here, with its traceback.
+    """
+    if min(processes, len(tasks)) < 2 or (START == "fork" and threading.active_count() > 1):  # a fork would copy locks that threads hold
+        meanwhile()
+        return [function(shared, *arguments) for function, arguments in tasks]
+    shared.numbers  # noqa: B018 - computed once, before the fork
+    executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (shared,))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
+            answers = [executor.submit(_answer, task) for task in tasks]
+        meanwhile()
+        return [_Unpickler(BytesIO(answer.result()), shared).load() for answer in answers]
+    except BrokenProcessPool as error:
+        raise TensorcopyError(
+            "a process that wrote pages was ended from outside",
+            got="no answer from it",
+            allowed=f"memory for {processes} processes",
+            next=f"{VARIABLE}=1 asv publish, which needs less memory",
+        ) from error
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+_shared: Shared | None = None  # in a process that runs tasks
+
+
+def _start(shared: Shared) -> None:
+    global _shared
+    _shared = shared
+
+
+def _answer(task: Task) -> bytes:
+    """Run a task and return what it returned, pickled."""
+    function, arguments = task
+    assert _shared is not None
+    answer = BytesIO()
+    try:
+        _Pickler(answer, _shared).dump(function(_shared, *arguments))
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        except Exception:
+            raise RuntimeError("".join(format_exception(error))) from None
+        raise
+    return answer.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BytesIO, shared: Shared) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.numbers = shared.numbers
+
+    def persistent_id(self, value: object) -> tuple[str, int] | None:
+        if isinstance(value, Result):
+            return "result", self.numbers[value.path]
+        return ("case", self.numbers[value]) if isinstance(value, Case) and value in self.numbers else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BytesIO, shared: Shared) -> None:
+        super().__init__(file)
+        self.known: dict[str, Sequence[Any]] = {"result": shared.results, "case": shared.cases}
+
+    def persistent_load(self, name: tuple[str, int]) -> Any:
+        kind, number = name
+        return self.known[kind][number]

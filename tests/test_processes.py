@@ -1,0 +1,120 @@
+"""Several processes write the same site as one, and an error in one of them is shown as it was there."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.site import processes
+from tensorcopy.worker.registry.method import UnknownMethod
+from tests.conftest import ROOT
+
+WRITE = """
+import sys
+from pathlib import Path
+from tensorcopy.releases.release_table import load as releases
+from tensorcopy.site import processes, render
+from tests.conftest import measured
+
+TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "tensor")) for numel in (16, 1024)}
+
+if __name__ == "__main__":
+    start, count, directory = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    directory.mkdir()
+    processes.START = start
+    pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
+    series = [(machine, python) for machine in pythons for python in pythons[machine]]
+    results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-4:]]
+    render.write(results, None, {}, directory, processes=count)
+"""
+
+
+def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own: this one has threads, and so does not fork."""
+    command = [sys.executable, "-W", "error", script, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A script that writes a site of two machines."""
+    path = tmp_path / "write.py"
+    path.write_text(WRITE)
+    return path
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
+    """Whether processes are forked, as on Linux, or started afresh."""
+    sites = []
+    for start, count in (("fork", 1), ("fork", 3), ("spawn", 2)):
+        done = run(script, start, count, tmp_path / f"{start}-{count}")
+        assert (done.returncode, done.stderr) == (0, "")
+        sites.append(files(tmp_path / f"{start}-{count}"))
+    assert len(sites[0]) > 50
+    assert sites[0] == sites[1] == sites[2]
+
+
+FAIL = """
+import os, sys
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.site import processes, render
+
+class Unpicklable(Exception):
+    def __init__(self, one, two):
+        super().__init__("not to be pickled")
+
+def fail(shared, how):
+    if how == "exit":
+        os._exit(1)
+    raise {"usual": ValueError("on purpose"), "own": TensorcopyError("w", got="g", allowed="a", next="n"), "odd": Unpicklable(1, 2)}[how]
+
+if __name__ == "__main__":
+    shared = processes.Shared(render.content(()))
+    processes.run(shared, [(fail, (sys.argv[1],)), (fail, (sys.argv[1],))], 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "last"),
+    [
+        ("usual", "ValueError: on purpose"),
+        ("own", "tensorcopy.errors.TensorcopyError: w: got g; allowed: a; next: n"),
+        ("odd", "Unpicklable: not to be pickled"),
+        ("exit", "tensorcopy.errors.TensorcopyError: a process that wrote pages was ended from outside"),
+    ],
+)
+def test_an_error_in_a_process_is_shown_with_its_traceback(tmp_path, how, last):
+    """Also one that cannot be sent to another process, and a process that ends without a word."""
+    path = tmp_path / "fail.py"
+    path.write_text(FAIL)
+    done = run(path, how)
+    assert done.returncode == 1
+    assert last in done.stderr
+    assert how == "exit" or "in fail" in done.stderr
+
+
+def test_an_error_of_tensorcopy_is_the_same_in_another_process():
+    """With its four parts."""
+    error = UnknownMethod("w", got="g", allowed="a", next="n")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.document()) == (UnknownMethod, error.document())
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "257"])
+def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
+    """With what is allowed."""
+    monkeypatch.setenv(processes.VARIABLE, text)
+    with pytest.raises(TensorcopyError, match="allowed: 1 to 256"):
+        processes.available()
+    monkeypatch.setenv(processes.VARIABLE, "3")
+    assert processes.available() == 3

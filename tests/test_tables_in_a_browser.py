@@ -1,0 +1,176 @@
+"""Tables in Chromium: they are searched and sorted, plots are read, and two releases are chosen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.results import confirmations, counts
+from tensorcopy.site import assets, render
+from tensorcopy.site.model.comparison_table import ComparisonTable
+from tests.conftest import ROOT, require
+from tests.test_case_changes import disagreements
+
+pytestmark = pytest.mark.slow
+
+NEWEST = ("2.13.0", "2.14.1", "2.15.0")
+CASE = "history/xeon-2core/copies.BySize/detach_clone-16384.html"
+COMPARISON = "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results):
+    """Return the shipped history, with the comparisons of its newest releases only."""
+    stored = confirmations.load(ROOT / "results")
+    content = render.content(shipped_results.results, confirmations=confirmations.latest(stored.confirmations))
+    series = content.series[0]
+    results = {release.version: result for release, result in zip(series.releases, series.results) if release.version in NEWEST}
+    pairs = [(results["2.13.0"], results["2.14.1"]), (results["2.14.1"], results["2.15.0"]), (results["2.13.0"], results["2.15.0"])]
+    content.__dict__["comparisons"] = ComparisonTable([(series, *pair) for pair in pairs])
+    return content
+
+
+@pytest.fixture(scope="module")
+def site(content) -> dict[str, str]:
+    return dict(render.files(content))
+
+
+@pytest.fixture(scope="module")
+def published(site, tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("site")
+    assets.write(directory)
+    for address, text in site.items():
+        path = directory / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api as playwright
+
+    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page whose console stays empty."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    yield page
+    context.close()
+    assert messages == []
+
+
+def test_every_page_shows_the_changes_of_its_case(site, content):
+    """All pages of cases, where the fast tests take a sample."""
+    shown = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
+    assert all(content.machine.case_address(case) in site for case in shown)
+    assert disagreements(site, content.machine) == []
+
+
+def visible(page) -> list[str]:
+    """Return the text of each row that is left, without headings of sections."""
+    return page.locator("table[data-filter] tbody tr:not(.section):visible").all_inner_texts()
+
+
+def test_a_size_is_found_however_it_is_written(page, published):
+    """As a power, a number or in binary thousands; a number is not found inside another."""
+    page.goto((published / "history/index.html").as_uri())
+    search = page.get_by_role("searchbox")
+    lists = []
+    for query in ("2^14", "2**14", "2¹⁴", "16384", "16k"):
+        search.fill(query)
+        lists.append(visible(page))
+    assert all(rows == lists[0] for rows in lists)
+    assert lists[0]
+    assert all("2¹⁴ elements" in row for row in lists[0])
+    search.fill("16")
+    assert all("2⁴ elements" in row for row in visible(page))
+
+
+def test_words_are_found_in_their_order_and_by_meaning(page, published):
+    """`detach().clone()` is not `clone().detach()`; a regression is a case that became slower."""
+    page.goto((published / "history/index.html").as_uri())
+    search = page.get_by_role("searchbox")
+    search.fill("detach().clone() 2^10 requires grad")
+    rows = visible(page)
+    assert rows
+    assert all("detach().clone()" in row and "clone().detach()" not in row and "requires grad" in row for row in rows)
+    search.fill("regression")
+    assert visible(page)
+    assert all("slower" in row for row in visible(page))
+    status = page.get_by_role("status")
+    assert status.inner_text() == ""
+    search.fill("cuda")
+    assert visible(page) == []
+    assert status.inner_text() == "No row matches “cuda”."
+    search.fill("")
+    assert status.inner_text() == ""
+
+
+def test_a_column_is_sorted_by_its_numbers(page, published, content):
+    """Nanoseconds before milliseconds, cases without a value last; rows stay in their section."""
+    page.goto((published / "history/index.html").as_uri())
+    header = page.locator("table[data-sort] th", has_text="time")
+    times = {
+        content.machine.case_address(case): counts.measured(content.machine.series[0].newest, case)
+        for case in content.machine.cases
+        if counts.unit_of(case) == counts.SECONDS
+    }
+    for direction, sign in (("ascending", 1), ("descending", -1)):
+        header.get_by_role("button").click()
+        assert header.get_attribute("aria-sort") == direction
+        for body in page.locator("table[data-sort] tbody").all():
+            links = body.locator("th a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+            medians = [timing.median for link in links if (timing := times[f"history/{link}"])]
+            shown = [float(f"{median:.2e}") * sign for median in medians]  # as many figures as the page shows
+            assert shown == sorted(shown)
+    page.locator("table[data-sort] th", has_text="last change").get_by_role("button").press("Enter")
+    assert header.get_attribute("aria-sort") is None
+    cells = page.locator("table[data-sort] tbody").first.locator("tr:not(.section) td:nth-child(5)").all_inner_texts()
+    assert [bool(cell.strip()) for cell in cells] == sorted((bool(cell.strip()) for cell in cells), reverse=True)
+
+
+def test_a_plot_shows_the_row_under_the_pointer(page, published):
+    """A history shows its release; a comparison its case; a click leads to the row."""
+    page.goto((published / CASE).as_uri())
+    plot = page.locator(".plot.case").first
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
+    assert page.locator(".tip:visible").inner_text().startswith("2.15.0, Python 3.11: ")
+    page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
+    page.wait_for_url("**#2.15.0")
+    page.goto((published / COMPARISON).as_uri())
+    box = page.locator(".plot.changes").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 55 / 960, box["y"] + box["height"] / 2)
+    page.wait_for_url("**#c1")
+    assert page.locator("#c1").count() == 1
+
+
+def test_two_releases_are_chosen(page, published):
+    """A pair with a page opens it, in the order of releases; another one opens the explorer with both marked."""
+    page.goto((published / "compare/index.html").as_uri() + "#from=2.15.0&to=2.13.0&on=xeon-2core/py3.11-cuda")
+    form = page.locator("form[data-pairs]")
+    assert [form.locator(f"select[name={name}]").input_value() for name in ("from", "to")] == ["2.15.0", "2.13.0"]
+    form.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/compare/xeon-2core/py3.11-cuda/2.13.0..2.15.0.html")
+    page.go_back()
+    form.locator("select[name=from]").select_option("2.0.1")
+    form.locator("select[name=to]").select_option("2.6.0")
+    assert "no page of its own" in form.get_by_role("status").inner_text()
+    assert page.url.endswith("#from=2.0.1&to=2.6.0&on=xeon-2core/py3.11-cuda")
+    form.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/history/xeon-2core/index.html#*")
+    assert {"base=2.0.1", "with=2.6.0"} <= set(page.url.partition("#")[2].split("&"))
