@@ -14,11 +14,12 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.units import duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses, assets, render
+from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.output import assets
 from tensorcopy.site.pages import explorer as explorer_page
 from tests.conftest import measured
 

@@ -15,9 +15,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.units import duration
-from tensorcopy.site import assets, render
+from tensorcopy.site import render
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.output import assets
 from tests.conftest import require
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,9 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import confirmations
-from tensorcopy.site import assets, render
+from tensorcopy.site import render
 from tensorcopy.site.model.content import Content
+from tensorcopy.site.output import assets
 from tests.conftest import ROOT, require
 
 pytestmark = pytest.mark.slow

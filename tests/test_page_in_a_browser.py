@@ -17,8 +17,9 @@ from axe_playwright_python.sync_playwright import Axe
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.report import accuracy_report
 from tensorcopy.results import load
-from tensorcopy.site import addresses, assets, render
+from tensorcopy.site import addresses, render
 from tensorcopy.site import publisher as pages_publisher
+from tensorcopy.site.output import assets
 from tests.conftest import ROOT, require
 from tests.test_site import follow_all_links
 

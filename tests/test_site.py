@@ -22,8 +22,9 @@ from tensorcopy.report import accuracy_report
 from tensorcopy.report.i18n import LANGUAGES, texts
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses, assets, navigation, publisher, render
-from tensorcopy.site.compact import OPTIONAL, compact
+from tensorcopy.site import addresses, navigation, publisher, render
+from tensorcopy.site.output import assets
+from tensorcopy.site.output.compact import OPTIONAL, compact
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {

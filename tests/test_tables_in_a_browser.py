@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.results import confirmations, counts
-from tensorcopy.site import assets, render
+from tensorcopy.site import render
 from tensorcopy.site.model.comparison_table import ComparisonTable
+from tensorcopy.site.output import assets
 from tests.conftest import ROOT, require
 from tests.test_case_changes import disagreements
 

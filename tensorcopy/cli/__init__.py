@@ -28,8 +28,10 @@ DASHBOARD = (
     "mdit_py_plugins",
     "psutil",
     "pynvml",
+    "rjsmin",
     "scipy",
     "tomlkit",
+    "uplot-python",  # read, never imported
     "uv",
 )
 INSTALL = {

@@ -21,14 +21,15 @@ from tensorcopy.report.comparison.wording import SIGNS, count_text
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
-from tensorcopy.site import addresses, assets, filters, navigation, pages
+from tensorcopy.site import addresses, filters, navigation, pages
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import SHAPES
-from tensorcopy.site.compact import compact
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
+from tensorcopy.site.output import assets
+from tensorcopy.site.output.compact import compact
+from tensorcopy.site.output.processes import Shared, Task, available, run
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.processes import Shared, Task, available, run
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 

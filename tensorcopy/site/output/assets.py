@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rjsmin import jsmin
 
-HERE = Path(__file__).parent
+STATIC = Path(__file__).parents[1]  # the folder of the files
 STYLESHEETS = ("tensorcopy.css",)
 ICON, MISSING = "icon.svg", "404.html"
 SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-controls.js", "history-chart.js", "not-found.js")
@@ -24,11 +24,11 @@ PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 def write(directory: Path) -> None:
     """Write every stylesheet and script, the icon, the page of missing addresses, and the licences of others' code."""
     for name in (ICON, MISSING):
-        shutil.copyfile(HERE / name, directory / name)
+        shutil.copyfile(STATIC / name, directory / name)
     for name in STYLESHEETS:
-        (directory / name).write_text(_without_space((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
+        (directory / name).write_text(_without_space((STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name in SCRIPTS:
-        (directory / name).write_text(jsmin((HERE / name).read_text(encoding="utf-8")), encoding="utf-8")
+        (directory / name).write_text(jsmin((STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
     package = distribution("uplot-python")
     source = _text(package, "uplot/static/uPlot.iife.js")
     banner, code = source.split("*/", 1)

@@ -1,0 +1,1 @@
+"""Write pages: stylesheets and scripts, smaller markup, and several processes."""
