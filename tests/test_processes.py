@@ -19,7 +19,8 @@ WRITE = """
 import sys
 from pathlib import Path
 from tensorcopy.releases.release_table import load as releases
-from tensorcopy.site.output import processes, render
+from tensorcopy.site import render
+from tensorcopy.site.output import processes
 from tests.conftest import measured
 
 TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "tensor")) for numel in (16, 1024)}
@@ -67,7 +68,8 @@ def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
 FAIL = """
 import os, sys
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.site.output import processes, render
+from tensorcopy.site import render
+from tensorcopy.site.output import processes
 
 class Unpicklable(Exception):
     def __init__(self, one, two):
