@@ -55,7 +55,7 @@ def test_a_change_that_no_case_shows_is_found_in_the_group():
     assert change.as_group is not None
     assert change.ratio == pytest.approx(0.92, abs=0.02)
     assert len(change.cases) <= 3
-    assert case_history.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, -")
+    assert case_history.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, −")
 
 
 def test_a_change_of_one_case_is_not_attributed_to_its_group():

@@ -208,14 +208,12 @@ def test_publishing_takes_less_than_a_minute(published):
 
 
 def test_the_site_is_small(published):
-    """The landing page has at most 100 kB with its assets, any page 400 kB, the whole site 50 MB."""
+    """The landing page has at most 100 kB with its assets, any page 400 kB, the whole site 20 MB."""
     sizes = {path: path.stat().st_size for path in published.rglob("*") if path.is_file()}
     needed = sizes[published / "index.html"] + sum(sizes[published / name] for name in ("tensorcopy.css", "tensorcopy.js"))
     assert needed <= 100_000
     assert max(size for path, size in sizes.items() if path.suffix == ".html") <= 400_000
-    assert (
-        sum(sizes.values()) + 2_000_000 <= 50_000_000
-    )  # asv's own graphs are 1.3 MB; 660 cases have a history, and 177 pairs of releases a comparison
+    assert sum(sizes.values()) + 1_300_000 <= 20_000_000  # asv's own graphs are 1.3 MB; 435 cases have a page, and 50 pairs of releases
 
 
 def test_every_page_is_valid_html(published):
