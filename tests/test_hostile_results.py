@@ -37,7 +37,9 @@ def load_changed(folder, change, **provenance):
         if address.endswith(".html"):
             page = Tags(text)
             assert page.open == [], address
-            sources = {attributes["src"].rpartition("/")[2] for tag, attributes in page.tags if tag == "script" and "type" not in attributes}
+            sources = {
+                attributes["src"].rpartition("/")[2] for tag, attributes in page.tags if tag == "script" and "type" not in attributes
+            }
             assert sources <= SCRIPTS, address
             assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")], address
     return loaded.problems, site

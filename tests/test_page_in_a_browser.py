@@ -198,7 +198,11 @@ def test_pages_can_be_used_by_keyboard(watched, published):
 def test_no_link_of_the_shipped_history_is_dead(published):
     """All pages are checked."""
     files = {str(path.relative_to(published)): path for path in published.rglob("*") if path.is_file()}
-    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name not in (addresses.EXPLORER, assets.MISSING)}
+    site = {
+        name: path.read_text()
+        for name, path in files.items()
+        if name.endswith(".html") and name not in (addresses.EXPLORER, assets.MISSING)
+    }
     follow_all_links(site, set(files))
 
 

@@ -82,10 +82,7 @@ def _link_tables(machine: Machine) -> list[LinkTable]:
 
 def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTable:
     methods = [dict(case.parameters).get("method", suite) for case in cases]
-    cells = {
-        (method, circumstances(case)): (_newest(machine, case), machine.case_address(case))
-        for method, case in zip(methods, cases)
-    }
+    cells = {(method, circumstances(case)): (_newest(machine, case), machine.case_address(case)) for method, case in zip(methods, cases)}
     return LinkTable(
         suite=suite.rpartition(".")[0] if counts.unit_of(cases[0]) == counts.SECONDS else suite,
         unit=counts.unit_of(cases[0]),
