@@ -58,9 +58,9 @@ const tensorHistory = (() => {
     return `${+number.toPrecision(4)} GiB`;
   }
 
-  /** Format a ratio as a change: "+12.3 %", "−4.0 %", "+139 %". */
+  /** Format a ratio as a change: "+12.3 %", "−4.0 %", "+139.0 %". */
   function percent(ratio) {
-    const text = (100 * (ratio - 1)).toFixed(ratio < 2 ? 1 : 0);
+    const text = (100 * (ratio - 1)).toFixed(1);
     return `${Number(text) < 0 ? "−" : "+"}${text.replace("-", "")}${NARROW}%`;
   }
 

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.case_history import step_text
 from tensorcopy.report.units import duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
@@ -186,7 +185,7 @@ def _case(
         **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
         "values": _by_python(all_series, case, position, bounds=True),
         **({"joints": _joints(history, position)} if history.joints else {}),
-        **({"steps": _steps(machine, case, position)} if history.steps else {}),
+        **({"steps": _steps(machine, case, position)} if machine.case_changes[case] else {}),
     }
 
 
@@ -198,17 +197,17 @@ def _joints(history: CaseSeries, position: Mapping[str, int]) -> list[list[Any]]
 
 def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[list[Any]]:
     """Return release, ratio, text, sentence, status and Python of each change of a case."""
-    history = machine.history[case]
+    pythons = {series.environment: series.newest.python for series in machine.series}
     return [
         [
-            position[history.releases[step.index]],
-            float(f"{step.ratio:.4g}"),
-            percent(step.ratio),
-            step_text(step, history.releases) if history.unit == counts.SECONDS else "",
-            STATUSES[machine.status(case, step)],
-            history.sides(step)[1].python,
+            position[change.release],
+            float(f"{change.step.ratio:.4g}"),
+            percent(change.step.ratio),
+            ", ".join(filter(None, (change.words, change.where))) if change.unit == counts.SECONDS else change.where,
+            STATUSES[change.status],
+            pythons[change.environment],
         ]
-        for step in history.steps
+        for change in machine.case_changes[case]
     ]
 
 
