@@ -104,6 +104,7 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     assert (advice.code, advice.measured, advice.numel) == ("x.detach().numpy().copy()", "shipped", 2**17)
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of np.array(x), which may be among the fastest
 @pytest.mark.parametrize(
     ("to", "independent", "requires_grad", "keep_graph"),
     [

@@ -180,7 +180,7 @@ def test_scripts_lose_their_comments_and_keep_their_texts(tmp_path):
     assets.write(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(assets.NAMES)
     for name in assets.SCRIPTS:
-        source = (assets.HERE / name).read_text(encoding="utf-8")
+        source = (assets.STATIC / name).read_text(encoding="utf-8")
         assert nested_templates(source) == [], name
         assert len((tmp_path / name).read_text(encoding="utf-8")) < 0.95 * len(source)
     assert "(MIT Licensed)" in (tmp_path / assets.UPLOT).read_text(encoding="utf-8")[:300]
@@ -208,7 +208,7 @@ def nested_templates(source: str) -> list[int]:
 
 
 def test_the_chart_has_the_same_words_in_both_languages():
-    source = (assets.HERE / "history-controls.js").read_text(encoding="utf-8")
+    source = (assets.STATIC / "history-controls.js").read_text(encoding="utf-8")
     english, japanese = (source.split(f"const {name} = {{")[1].split("\n  };")[0] for name in ("ENGLISH", "JAPANESE"))
     assert words_of(english) == words_of(japanese)
 
