@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
+from tensorcopy.site import render
 from tensorcopy.site.output import processes
 from tensorcopy.worker.registry.method import UnknownMethod
-from tests.conftest import ROOT
+from tests.conftest import ROOT, measured
 
 WRITE = """
 import sys
@@ -120,3 +122,11 @@ def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
         processes.available()
     monkeypatch.setenv(processes.VARIABLE, "3")
     assert processes.available() == 3
+
+
+def test_the_files_written_are_those_of_the_content(tmp_path):
+    """Tests that look at pages look at what is published."""
+    results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
+    render.write(results, None, {}, tmp_path, processes=1)
+    written = {address: text.decode() for address, text in files(tmp_path).items() if address not in render.ASSETS}
+    assert written == dict(render.files(render.content(results)))

@@ -1,13 +1,15 @@
-"""The time to render the site grows in proportion to the number of results."""
+"""The time and the memory to write the site grow in proportion to the number of results."""
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 
 from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import render
+from tests import scale
 from tests.conftest import measured
 
 pytestmark = pytest.mark.slow
@@ -30,3 +32,19 @@ def test_four_times_the_results_take_four_times_as_long():
     seconds(5)  # compiles the templates
     few, many = zip(*((seconds(25), seconds(100)) for _ in range(2)))
     assert min(many) < 1.6 * 4 * max(few)
+
+
+MACHINES, FILES = 3, 13  # of the 20 machines and 26 files for which docs/publishing.md gives the figures
+MEMORY = 75e6  # bytes for another machine: 20 of twice as many files then take 1.5 GB
+
+
+@pytest.mark.timed
+def test_publishing_takes_time_space_and_memory_in_proportion_to_the_machines(tmp_path, capsys):
+    """`asv publish` of results made from the shipped ones with noise; the figures are printed."""
+    one, several = (scale.measure(tmp_path / str(machines), machines, FILES) for machines in (1, MACHINES))
+    with capsys.disabled():
+        sys.stdout.write(f"\n{one}\n{several}\n")
+    assert several.files == MACHINES * one.files == MACHINES * FILES
+    assert several.written < 1.05 * MACHINES * one.written
+    assert several.processor < 1.25 * MACHINES * one.processor
+    assert several.memory < one.memory + (MACHINES - 1) * MEMORY

@@ -34,6 +34,7 @@ SAME_MACHINE = (
 )
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 WITHOUT_TORCH = ("floors.",)  # suites that measure the machine, not torch
+ARTICLE_GRID = "article."  # suites that few releases have: compared only where a pattern asks for them
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def cases_of(before: Result, after: Result, pattern: str = "", device: str = "")
     device : only cases on it; "" for any
     """
     regex = re.compile(pattern)
-    return [case for case in _cases(before, after) if regex.search(case_name(case)) and device in ("", case.device)]
+    cases = _cases(before, after, article=bool(pattern))
+    return [case for case in cases if regex.search(case_name(case)) and device in ("", case.device)]
 
 
 def between(
@@ -86,7 +88,7 @@ def between(
 ) -> Comparison:
     """Compare two results.
 
-    cases : the cases to judge together; by default all that torch can change
+    cases : the cases to judge together; by default all that torch can change, without the article's grid
     """
     judged = list(cases) if cases is not None else _cases(before, after)
     neighbours = {result.path: result for result in others if _same_environment(result, before)}
@@ -142,9 +144,13 @@ def version(result: Result) -> str:
     return versions.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
-def _cases(before: Result, after: Result) -> list[Case]:
-    """Return the cases of either side that torch can change, in the first's order."""
-    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(WITHOUT_TORCH)]
+def _cases(before: Result, after: Result, *, article: bool = False) -> list[Case]:
+    """Return the cases of either side that torch can change, in the first's order.
+
+    article : with the article's grid
+    """
+    omitted = WITHOUT_TORCH if article else (*WITHOUT_TORCH, ARTICLE_GRID)
+    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(omitted)]
 
 
 @lru_cache(maxsize=8)  # two sides, with numpy and without

@@ -70,12 +70,12 @@ def write(
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
     site.templates  # noqa: B018 - compiled once, before the processes start
     count = processes or available()
-    for number, machine in enumerate(site.content.machines):
+    machines = site.content.machines
+    for number, machine in enumerate(machines):
         _judge(site, machine, count)
-        of_site = _tasks(None) if machine is site.content.machines[-1] else []
-        run(site, [*_tasks(number), *of_site], count)
-    if not site.content.machines:
-        run(site, _tasks(None), count)
+        run(site, [*_tasks(number), *(_tasks(None) if len(machines) == 1 else ())], count)
+    if len(machines) != 1:
+        run(site, _tasks(None), 1)  # they read all machines, whose memory another process would copy
 
 
 class Site(Shared):

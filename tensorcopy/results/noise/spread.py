@@ -165,7 +165,7 @@ def _group(logs: Sequence[float]) -> Group:
     return Group(tuple(sorted(scaled)), (fsum(scaled) / len(scaled)) ** 2, degrees)
 
 
-_known_group = lru_cache(maxsize=2**15)(_group)  # of other results, which are the same for every pair of a series
+_known_group = lru_cache(maxsize=2**14)(_group)  # of other results, which are the same for every pair of a series
 
 
 def _pool(groups: tuple[Group, ...]) -> tuple[float, ...]:

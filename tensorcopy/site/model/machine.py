@@ -26,7 +26,6 @@ from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
 
-ARTICLE_GRID = "article."  # its suites' names begin so
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
 SHOW_COUNTS = (".BySize.", ".ByGrad.")  # suites whose pages show a count that other suites have too
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
@@ -84,7 +83,7 @@ class Machine:
         """
         build = self.series[0].newest.build
         joined = case_series.joined([series.results for series in self.series if series.newest.build == build])
-        listed = {case: series for case, series in joined.items() if not case.suite.startswith(ARTICLE_GRID)}
+        listed = {case: series for case, series in joined.items() if not case.suite.startswith(comparisons.ARTICLE_GRID)}
         return confirmation.without_rejected(listed, self.confirmations)
 
     @cached_property
@@ -125,7 +124,7 @@ class Machine:
     def case_address(self, case: Case) -> str:
         """Return the address of a case's history; a count may be on the page of a time."""
         if case not in self.history:
-            return addresses.ARTICLE if case.suite.startswith(ARTICLE_GRID) else addresses.HISTORIES
+            return addresses.ARTICLE if case.suite.startswith(comparisons.ARTICLE_GRID) else addresses.HISTORIES
         timed = self.timed_by_count.get(case)
         return f"{addresses.of_case(self.name, timed)}#{counts.INSTRUCTIONS_UNIT}" if timed else addresses.of_case(self.name, case)
 

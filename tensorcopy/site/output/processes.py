@@ -6,6 +6,7 @@ that the memory which it has touched is free again. What is computed does not de
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import sys
@@ -84,6 +85,7 @@ def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callab
         meanwhile()
         return [function(shared, *arguments) for function, arguments in tasks]
     shared.numbers  # noqa: B018 - computed once, before the fork
+    gc.freeze()  # the collector of a process would else write to all memory that it shares, and so copy it
     executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (shared,))
     try:
         with warnings.catch_warnings():
@@ -100,6 +102,7 @@ def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callab
         ) from error
     finally:
         executor.shutdown(cancel_futures=True)
+        gc.unfreeze()
 
 
 _shared: Shared | None = None  # in a process that runs tasks
