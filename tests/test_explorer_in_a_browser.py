@@ -216,7 +216,7 @@ def test_a_flag_leads_to_the_evidence(opened):
     flag = page.locator(".hc-flag").last
     assert re.match(r"2\.\d+: [+−]\d+\u202f%", flag.inner_text())
     assert "confirmed by an exact count" in flag.get_attribute("title")
-    assert flag.get_attribute("href") == "../../history/xeon-2core/instructions.BySize/clone_detach-16-False.html"
+    assert flag.get_attribute("href") == "../../history/xeon-2core/copies.BySize/clone_detach-16.html#instructions"
     page.locator(".hc-reader").focus()
     page.keyboard.press("Tab")
     assert "hc-flag" in page.evaluate("document.activeElement.className")

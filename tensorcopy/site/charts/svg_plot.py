@@ -31,6 +31,7 @@ SHAPES = (
     "M0-3.6l3.6 6.4h-7.2z",
     "M-3.2-3.2l6.4 6.4m-6.4 0l6.4-6.4",
 )  # relative to their first point
+CIRCLE = 0  # of SHAPES; in a plot it is a point with round ends, which takes a sixth of the text
 FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
 T = TypeVar("T")
 SLANT = radians(-55)  # of names
@@ -148,11 +149,14 @@ def _marks(plot: Plot, line: Line) -> str:
             else:
                 plain += shape
     marks += [f'<path d="{plain}"/>'] if plain else []
-    return f'<g class="mark s{line.colour}{_kind(line.kind)}">{"".join(marks)}</g>' if marks else ""
+    kind = " dots" if line.shape % len(SHAPES) == CIRCLE else ""
+    return f'<g class="mark s{line.colour}{kind}{_kind(line.kind)}">{"".join(marks)}</g>' if marks else ""
 
 
 def _shape(number: int, x: float, y: float) -> str:
     """Return the path of a mark at a point."""
+    if number % len(SHAPES) == CIRCLE:
+        return f"M{round(x)} {round(y)}h0"
     shape = SHAPES[number % len(SHAPES)]
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
