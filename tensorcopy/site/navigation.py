@@ -37,14 +37,13 @@ GROUPS = (
         "group_using",
         (
             ("run_it", addresses.RUN_IT),
-            ("commands", addresses.of_doc("commands")),
             ("api", addresses.of_doc("api")),
             ("glossary", addresses.GLOSSARY),
             ("docs_all", addresses.DOCS),
         ),
     ),
 )
-FROM_DOCS = ("guide", "reading", "methodology", "run-it", "commands", "api")  # shown only where docs/ has them
+FROM_DOCS = ("guide", "reading", "methodology", "run-it", "api")  # shown only where docs/ has them
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE)  # and pages of docs/
 
 Link = tuple[str, str]  # the name of a text, and an address

@@ -93,20 +93,15 @@ def of_group(history: History, codes: Mapping[str, str]) -> str:
     return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines).svg()
 
 
-def of_sizes(table: CostTable, codes: Mapping[str, str], *, linear: bool) -> str:
+def of_sizes(table: CostTable, *, linear: bool) -> str:
     """Plot a group's methods and the memcpy baseline over sizes.
 
     The axes are logarithmic, or linear up to the article's size.
     """
     numels = [numel for numel in table.numels if not linear or numel <= ARTICLE_NUMEL] or list(table.numels)
     lines = []
-    for index, (method, row) in enumerate(zip(table.methods, table.costs)):
-        points = [
-            PlotPoint(numel, cost.timing.median, f"{codes[method]}, {count(numel)}: {duration(cost.timing.median)}")
-            if cost.timing
-            else None
-            for numel, cost in zip(numels, row)
-        ]
+    for index, row in enumerate(table.costs):
+        points = [PlotPoint(numel, cost.timing.median) if cost.timing else None for numel, cost in zip(numels, row)]
         lines.append(Line(points, 1 + index % COLOURS, index))
     baselines = [PlotPoint(numel, timing.median) if timing else None for numel, timing in zip(numels, table.baselines)]
     lines.append(Line(baselines, 1, -1, "baseline"))

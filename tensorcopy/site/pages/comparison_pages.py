@@ -153,6 +153,10 @@ def _unchanged(machine: Machine, rows: Sequence[CaseRow]) -> list[UnchangedGroup
     return [UnchangedGroup(suite, method, code, members) for (suite, method, code), members in groups.items()]
 
 
+def _four(number: float | None) -> str:
+    return "" if number is None else f"{number:.4g}"
+
+
 def _csv(comparison: Comparison) -> str:
     """Return a row for each case; times in seconds; an empty field is unknown.
 
@@ -160,8 +164,9 @@ def _csv(comparison: Comparison) -> str:
     """
     rows = []
     for case, change in ordered(comparison.changes.items()):
-        numbers = (change.ratio, *(change.interval or (None, None)), change.p, change.before, change.after)
-        rows.append([case_name(case), change.verdict.value, *("" if number is None else f"{number:.4g}" for number in numbers)])
+        p = "" if change.p is None else f"{change.p:.2g}"
+        ratios, times = (change.ratio, *(change.interval or (None, None))), (change.before, change.after)
+        rows.append([case_name(case), change.verdict.value, *map(_four, ratios), p, *map(_four, times)])
     return csv_text(COLUMNS, rows)
 
 

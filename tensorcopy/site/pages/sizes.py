@@ -41,7 +41,7 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
         "release": release,
         "tables": tables,
         "codes": lambda table: list(_codes(machine, table).values()),
-        "plot": lambda table, linear: Markup(charts.of_sizes(table, _codes(machine, table), linear=linear)),  # noqa: S704 - our own SVG
+        "plot": lambda table, linear: Markup(charts.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
         "neighbours": [
             (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
             for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
