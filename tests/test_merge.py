@@ -109,7 +109,7 @@ documents_of_one_history = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)  # other programs may use the processor
+@settings(deadline=None, max_examples=150)  # other programs may use the processor
 @given(documents_of_one_history, documents_of_one_history, documents_of_one_history)
 def test_merging_is_associative_commutative_and_idempotent(first, second, third):
     """The order of merging does not change the file."""

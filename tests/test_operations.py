@@ -69,6 +69,7 @@ def here(worker_here, tmp_path, monkeypatch, capsys):
     forget()
 
 
+@pytest.mark.slow
 def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
     """`check` compares it with its promise, `plot` draws it, and `advise` times it."""
     example(tmp_path)

@@ -57,6 +57,7 @@ def files(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
     """Whether processes are forked, as on Linux, or started afresh."""
     sites = []

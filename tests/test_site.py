@@ -28,11 +28,12 @@ from tensorcopy.site.output.compact import OPTIONAL, compact
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {
-    "py3.9-cuda": ("1.9.0", "1.9.1", "1.10.2", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
+    "py3.9-cuda": ("1.9.0", "1.9.1", "1.11.0", "1.12.1", "1.13.1", "2.8.0"),
     "py3.11-cuda": ("2.6.0", "2.7.1", "2.8.0", "2.14.1", "2.15.0"),
 }
 
 
+SAMPLE = 5  # one page in so many, where each is parsed twice
 SCRIPTS = {*assets.SCRIPTS, assets.UPLOT, "times.js"}
 
 
@@ -95,7 +96,7 @@ def test_every_page_is_well_formed(shipped):
 
 def test_a_page_is_the_same_without_optional_end_tags(shipped):
     """Its tags and its text are, but for the namespace of pictures; as written, with them, every tag is closed in order."""
-    for address, page in html(shipped).items():
+    for address, page in list(html(shipped).items())[::SAMPLE]:
         compacted = compact(shipped[address])
         assert not re.search(r"</(?:td|li|tr)>", compacted), address
         short = Tags(compacted)
