@@ -7,11 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,6 +24,9 @@ from tensorcopy.results import load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
 from tests import worker_in_process
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -116,6 +120,26 @@ def require(condition: object, what: str) -> None:
     """
     if not condition:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser, None, None]:
+    """A running Chromium."""
+    from playwright import sync_api as playwright
+
+    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:
+    """Write texts by their address below `directory`."""
+    for address, text in files:
+        (directory / address).parent.mkdir(parents=True, exist_ok=True)
+        (directory / address).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
-import shutil
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,7 +17,7 @@ from tensorcopy.site import render
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.output import assets
-from tests.conftest import require
+from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow
 
@@ -50,22 +48,8 @@ def published(tmp_path_factory, content) -> Path:
     assets.write(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["explorer"])
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
+        write_files(directory, render.files(content))
     return directory
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from tensorcopy.results import confirmations
 from tensorcopy.site import render
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.output import assets
-from tests.conftest import ROOT, require
+from tests.conftest import ROOT, write_files
 
 pytestmark = pytest.mark.slow
 
@@ -40,21 +38,7 @@ def write(directory: Path, content: Content) -> None:
     assets.write(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["explorer", "landing"])
-        for address, text in render.files(content):
-            (directory / address).parent.mkdir(parents=True, exist_ok=True)
-            (directory / address).write_text(text, encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+        write_files(directory, render.files(content))
 
 
 @pytest.fixture

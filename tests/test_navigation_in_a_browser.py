@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from tensorcopy.asv_plugin import publisher
 from tensorcopy.site import publisher as pages_publisher
 from tensorcopy.site import render
 from tensorcopy.site.web_addresses import WebAddresses
-from tests.conftest import ROOT, require
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -36,18 +34,6 @@ def published(shipped_results, tmp_path_factory) -> Path:
     publisher.replace_explorer(directory)
     render.write(results, None, pages_publisher.documentation(ROOT), directory, web=web)
     return directory
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 from http.client import HTTPConnection
@@ -11,7 +10,6 @@ from http.server import ThreadingHTTPServer
 import pytest
 
 from tensorcopy.site import render, server
-from tests.conftest import require
 
 OLD_COMPARISON = "compare/box/py3.11-cuda/2.3.1..2.9.1.html"
 
@@ -43,18 +41,6 @@ def test_the_server_answers_a_missing_address_with_the_sites_page(site):
     assert "No such page" in text
     assert answer(site, "/project/nowhere", "HEAD") == (404, kind, "")
     assert answer(site, "/project/index.html")[0] == 200
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def links(page) -> list[str]:

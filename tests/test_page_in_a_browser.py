@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -68,18 +67,6 @@ def published(tmp_path_factory) -> Path:
     render.write(load.load_results(ROOT / "results").results, card, pages_publisher.documentation(ROOT), directory)
     (directory / "seconds").write_text(str(time.process_time() - begin))
     return directory
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from tensorcopy.results import confirmations, counts
 from tensorcopy.site import render
 from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.output import assets
-from tests.conftest import ROOT, require
+from tests.conftest import ROOT, write_files
 from tests.test_case_changes import disagreements
 
 pytestmark = pytest.mark.slow
@@ -43,23 +41,8 @@ def site(content) -> dict[str, str]:
 def published(site, tmp_path_factory) -> Path:
     directory = tmp_path_factory.mktemp("site")
     assets.write(directory)
-    for address, text in site.items():
-        path = directory / address
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_files(directory, site.items())
     return directory
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright import sync_api as playwright
-
-    executable = os.environ.get("PLAYWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    require(executable, "no Chromium: apt install chromium, or set PLAYWRIGHT_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
