@@ -85,7 +85,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 # files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end
-LONGEST = ("test_true_numbers", "test_pull_request", "test_page_in_a_browser", "test_the_whole_way", "test_site", "test_measure")
+LONGEST = (
+    *("test_true_numbers", "test_pull_request", "test_curves", "test_methods", "test_scale"),  # with tests that need the machine alone
+    *("test_page_in_a_browser", "test_the_whole_way", "test_site", "test_measure"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
