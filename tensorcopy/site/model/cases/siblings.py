@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any
 
 from tensorcopy.report.units import count
@@ -15,6 +16,7 @@ from tensorcopy.site.model.machine import Machine
 NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
 OMITTED = ("group",)  # its methods differ
 OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines
+MOST = 40  # values of an axis that a page links to, those next to its own: no page grows with the number of cases
 ANY_SUITE = "BySize"  # of two cases in one place, the one that is linked from other suites
 GRAD = {"no": "no grad", "yes": "requires grad"}
 
@@ -38,7 +40,7 @@ class Places:
 
     machine: Machine
     cases: Mapping[Place, Sequence[Case]]
-    values: Mapping[str, Sequence[Any]]  # of each axis, in order
+    values: Mapping[str, Mapping[Any, int]]  # of each axis, in order, with their numbers
 
     @classmethod
     def of_machine(cls, machine: Machine) -> Places:
@@ -49,7 +51,8 @@ class Places:
                 cases.setdefault(place, []).append(case)
         axes = [field.name for field in fields(Place) if field.name not in OMITTED]
         values = {axis: list(dict.fromkeys(getattr(place, axis) for place in cases)) for axis in axes}
-        return cls(machine, cases, {**values, "numel": sorted(values["numel"])})
+        ordered = {**values, "numel": sorted(values["numel"])}
+        return cls(machine, cases, {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()})
 
     def siblings(self, case: Case) -> list[tuple[str, list[Sibling]]]:
         """Return the siblings of a case by axis, with the case itself; axes with one value are omitted."""
@@ -60,7 +63,9 @@ class Places:
     def _along(self, case: Case, place: Place, axis: str) -> list[Sibling]:
         """Return the cases that differ from a case in one axis."""
         row: dict[str, Sibling] = {}
-        for value in self.values[axis]:
+        numbers = self.values[axis]
+        start = max(0, min(numbers[getattr(place, axis)] - MOST // 2, len(numbers) - MOST))
+        for value in islice(numbers, start, start + MOST):
             cases = self.cases.get(replace(place, **{axis: value}), ())
             if cases:
                 nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, f".{ANY_SUITE}." not in other.suite))

@@ -26,6 +26,7 @@ MAX_NUMEL = 2**14  # of the article's largest tensor
 ARTICLE_TORCH = "1.9"
 THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
 TWO = ("new_tensor", "tensor")  # and slower than these three
+METHODS = {"copy": (*THREE, *TWO), "conversion": ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy")}
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,8 @@ def of_machine(machine: Machine, group: str) -> list[Sweep]:
 
 def _sweep(result: Result, group: str, series: Sequence[Result]) -> Sweep | None:
     for suite in (GRID[group], recommend.suite_of(group, "cpu")):
-        cases = {
-            (case["method"], int(case["numel"])): case for case in result.timings if case.suite == suite and int(case["numel"]) <= MAX_NUMEL
-        }
+        of_suite = [case for case in result.timings if case.suite == suite and case["method"] in METHODS[group]]
+        cases = {(case["method"], int(case["numel"])): case for case in of_suite if int(case["numel"]) <= MAX_NUMEL}
         if cases:
             return Sweep(group, result, suite == GRID[group], cases, tuple(series))
     return None
