@@ -34,13 +34,14 @@ class BehaviourChange:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page of semantics, from the machine that measured last."""
+    """Yield the page of semantics, from the machine with the longest history; methods that it lacks, from others."""
     machine = content.machine
     values: dict[str, Any] = {"machine": machine}
     if machine:
+        rows = {**machine.methods, **{name: row for name, row in content.methods.items() if name not in machine.methods}}
         values |= {
             "devices": recommend.devices(machine.result),
-            "observations": lambda device, kind: _observations(machine, device, kind),
+            "observations": lambda device, kind: _observations(rows, device, kind),
             "code": recommend.code,
             "changes": _changes(machine),
         }
@@ -63,9 +64,9 @@ def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
     return outcomes[kind] if outcomes else None
 
 
-def _observations(machine: Machine, device: str, kind: str) -> list[tuple[str, Any, Any]]:
+def _observations(rows: Mapping[str, Any], device: str, kind: str) -> list[tuple[str, Any, Any]]:
     """Return each method's name, row and outcome on a device."""
-    return [(name, row, row["observed"][device][kind]) for name, row in machine.methods.items() if device in (row.get("observed") or {})]
+    return [(name, row, row["observed"][device][kind]) for name, row in rows.items() if device in (row.get("observed") or {})]
 
 
 def _changes(machine: Machine) -> list[BehaviourChange]:
