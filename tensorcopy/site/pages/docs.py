@@ -8,6 +8,7 @@ has no page for them.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
@@ -160,7 +161,9 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
     parser.add_render_rule("code_inline", lambda renderer, tokens, index, options, environment: _code(tokens[index].content))
     parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _image(tokens[index], drawings))
     html = parser.renderer.render(tokens, parser.options, {})
-    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="words">')
+    numbers = itertools.count(1)  # a page's regions have names of their own
+    region = '<div class="scroll" tabindex="0" role="region" aria-label="table {}"><table class="words">'
+    html = re.sub("<table>", lambda _: region.format(next(numbers)), html)
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
     return Markup(html)  # noqa: S704 - the parser escapes HTML, and the text is our own
 
