@@ -123,7 +123,7 @@ def test_a_page_describes_itself_to_other_sites(site):
 
 
 def test_an_unpublished_checkout_names_no_address(monkeypatch):
-    """There is neither a canonical address nor a link to a repository that nobody named."""
+    """There is neither a canonical address nor a link to a repository that is not configured."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
     page = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page

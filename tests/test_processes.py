@@ -40,7 +40,7 @@ if __name__ == "__main__":
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a script in a process of its own: this one has threads, and so does not fork."""
+    """Run a script in a separate process: this one has threads, and so does not fork."""
     command = [sys.executable, "-W", "error", script, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
 
