@@ -339,9 +339,9 @@ class Checkout:
         return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy of this checkout in which no release is installed; tests/test_the_whole_way.py begins with it."""
+    """A copy of this checkout for the tests of one module; no release is installed in it."""
     return copied(tmp_path_factory)
 
 
