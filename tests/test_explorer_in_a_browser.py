@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.units import duration
@@ -144,7 +145,7 @@ def test_the_address_restores_the_state(opened):
         ["percent"],
         ["linear"],
     ]
-    assert page.locator(".hc-title").inner_text().startswith("copies, 2¹⁴ float32, requires_grad change from torch 2.5.1")
+    expect(page.locator(".hc-title")).to_contain_text("copies, 2¹⁴ float32, requires_grad change from torch 2.5.1")
     assert page.locator(".hc-comparison tbody tr").count() == 2
     assert page.locator(".hc-table tbody tr").count() == 6
     assert page.evaluate("location.hash") == fragment
@@ -164,7 +165,7 @@ def test_what_was_not_measured_names_the_nearest(opened):
     assert button.get_attribute("title") == "not measured with these settings; shows 2¹⁷"
     button.click()
     assert fragment_of(page) == {"group": "copies", "numel": "131072", "dtype": "float16"}
-    assert page.locator(".hc-note").inner_text() == "float16 was not measured with these settings. Shown: 2¹⁷."
+    expect(page.locator(".hc-note")).to_have_text("float16 was not measured with these settings. Shown: 2¹⁷.")
     assert page.locator(".hc-device input[value=cuda]").is_disabled()
 
 
@@ -218,7 +219,7 @@ def test_the_pointer_reads_zooms_and_compares(opened):
         return box["x"] + box["width"] * (release + 0.5) / 10
 
     page.mouse.move(x(1), middle)
-    assert page.locator(".hc-readout caption strong").inner_text() == "torch 1.11.0"
+    expect(page.locator(".hc-readout caption strong")).to_have_text("torch 1.11.0")
     page.mouse.click(x(8), middle)
     page.mouse.click(x(9), middle)
     assert page.locator(".hc-comparison a", has_text="Comparison of all cases").get_attribute("href") == (
@@ -251,7 +252,7 @@ def test_counts_and_another_machine_are_loaded_when_they_are_chosen(opened):
     page.locator(".hc-machine select").select_option(OTHER)
     page.wait_for_url("**/history/my-laptop/index.html*")
     page.locator(".hc-reader[aria-valuetext]").wait_for(state="attached")
-    assert page.locator(".hc-readout caption strong").inner_text() == "torch 2.15.0"
+    expect(page.locator(".hc-readout caption strong")).to_have_text("torch 2.15.0")
 
 
 def test_a_change_is_drawn_in_a_tenth_of_a_second(opened):

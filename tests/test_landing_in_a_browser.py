@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import confirmations
@@ -81,10 +82,12 @@ def test_a_button_copies_the_code_of_the_answer(landing):
     page = landing(permissions=["clipboard-read", "clipboard-write"])
     button = page.get_by_role("button", name="Copy: x.detach().clone()")
     button.click()
-    assert button.inner_text() == "Copied"
+    expect(button).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "x.detach().clone()"
     page.get_by_role("radio", name="cuda", exact=True).check()
-    page.get_by_role("button", name="Copy: git clone").click()
+    commands = page.get_by_role("button", name="Copy: git clone")
+    commands.click()
+    expect(commands).to_have_text("Copied")
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert [line.split()[0] for line in lines] == ["git", "pip", "uv"]
 
@@ -94,13 +97,13 @@ def test_a_tab_shows_what_to_do_on_its_device(landing, with_scripts):
     """By pointer and by arrow keys, without scripts too; a device that was not measured has the commands."""
     page = landing(java_script_enabled=with_scripts)
     shown = page.locator(".device:visible")
-    assert "x.detach().clone()" in shown.inner_text()
+    expect(shown).to_contain_text("x.detach().clone()")
     page.get_by_role("radio", name="cpu", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    assert "Not measured on cuda yet" in shown.inner_text()
+    expect(shown).to_contain_text("Not measured on cuda yet")
     page.get_by_role("radio", name="mps", exact=True).check()
-    assert "Not measured on mps yet" in shown.inner_text()
-    assert "uv run tensorcopy dashboard" in shown.inner_text()
+    expect(shown).to_contain_text("Not measured on mps yet")
+    expect(shown).to_contain_text("uv run tensorcopy dashboard")
     assert shown.count() == 1
 
 
@@ -131,7 +134,7 @@ def test_the_page_is_complete_without_scripts(landing):
     """A drawing of the history, the sentence of an upgrade, every other upgrade, and a link to every history."""
     page = landing(java_script_enabled=False)
     assert page.locator(".chart svg.plot").is_visible()
-    assert "slower" in page.locator(".upgrade .counts").inner_text()
+    expect(page.locator(".upgrade .counts")).to_contain_text("slower")
     page.get_by_text("From every release to 2.15.0").click()
     assert page.locator(".upgrade tbody tr:visible").count() == len(RELEASES) - 1
     assert page.locator(".grid td a:visible").count() == (5 + 3) * 8
@@ -147,7 +150,7 @@ def test_the_history_with_grad_is_two_clicks_away(landing):
     assert "2¹⁴ float32, requires_grad" in title
     readings = page.locator(".hc-readout tbody tr")
     assert readings.count() == 5
-    assert "x.detach().clone()" in readings.last.inner_text()
+    expect(readings.last).to_contain_text("x.detach().clone()")
     assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
     assert page.messages == []
 
@@ -155,8 +158,8 @@ def test_the_history_with_grad_is_two_clicks_away(landing):
 def test_the_own_machine_is_beside_the_shipped_history(landing):
     """Its points are in the chart, and its values in the reading of a release, under its label."""
     page = landing(site="own")
-    assert "Your machine (laptop): the fastest copy of 2¹⁴ elements is" in page.locator(".own").inner_text()
-    assert "× 1.00 of the shown machine xeon-2core" in page.locator(".own").inner_text()
+    expect(page.locator(".own")).to_contain_text("Your machine (laptop): the fastest copy of 2¹⁴ elements is")
+    expect(page.locator(".own")).to_contain_text("× 1.00 of the shown machine xeon-2core")
     readings = page.locator(".hc-over").all_inner_texts()
     assert len(readings) == 5
     assert all(text.strip().startswith("Your machine") for text in readings)

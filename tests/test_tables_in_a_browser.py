@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, counts
 from tensorcopy.site import render
@@ -96,12 +97,12 @@ def test_words_are_found_in_their_order_and_by_meaning(page, published):
     assert visible(page)
     assert all("slower" in row for row in visible(page))
     status = page.get_by_role("status")
-    assert status.inner_text() == ""
+    expect(status).to_have_text("")
     search.fill("cuda")
     assert visible(page) == []
-    assert status.inner_text() == "No row matches “cuda”."
+    expect(status).to_have_text("No row matches “cuda”.")
     search.fill("")
-    assert status.inner_text() == ""
+    expect(status).to_have_text("")
 
 
 def test_a_column_is_sorted_by_its_numbers(page, published, content):
@@ -133,7 +134,7 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published):
     plot = page.locator(".plot.case").first
     box = plot.bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
-    assert page.locator(".tip:visible").inner_text().startswith("2.15.0, Python 3.11: ")
+    expect(page.locator(".tip:visible")).to_contain_text("2.15.0, Python 3.11: ")
     page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     page.wait_for_url("**#2.15.0")
     page.goto((published / COMPARISON).as_uri())
@@ -153,7 +154,7 @@ def test_two_releases_are_chosen(page, published):
     page.go_back()
     form.locator("select[name=from]").select_option("2.0.1")
     form.locator("select[name=to]").select_option("2.6.0")
-    assert "no page of its own" in form.get_by_role("status").inner_text()
+    expect(form.get_by_role("status")).to_contain_text("no page of its own")
     assert page.url.endswith("#from=2.0.1&to=2.6.0&on=xeon-2core/py3.11-cuda")
     form.get_by_role("button", name="Compare").click()
     page.wait_for_url("**/history/xeon-2core/index.html#*")
