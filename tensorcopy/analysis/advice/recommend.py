@@ -108,7 +108,7 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
 
 def _usual_first(options: Sequence[Option]) -> tuple[Option, ...]:
     """Return the options with the usual form first, unless the first one is clearly faster."""
-    usual = next((option for option in options if option.usual and option.timing), None)
+    usual = next((option for option in options if option.usual), None)
     if usual is None or clearly_slower(usual, options[0]):
         return tuple(options)
     return usual, *(option for option in options if option is not usual)
@@ -147,7 +147,7 @@ def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[s
     if not options:
         return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
     if options[0].timing is None:
-        return "reason_unmeasured", {}
+        return ("reason_usual_unmeasured" if options[0].usual and measured else "reason_unmeasured"), {}
     if len(options) == 1:
         return "reason_only", {}
     if options[0].change is None:
