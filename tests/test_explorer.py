@@ -180,7 +180,7 @@ def test_scripts_lose_their_comments_and_keep_their_texts(tmp_path):
     assets.write(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(assets.NAMES)
     for name in assets.SCRIPTS:
-        source = (assets.STATIC / name).read_text(encoding="utf-8")
+        source = assets.source(name)
         assert nested_templates(source) == [], name
         assert len((tmp_path / name).read_text(encoding="utf-8")) < 0.95 * len(source)
     assert "(MIT Licensed)" in (tmp_path / assets.UPLOT).read_text(encoding="utf-8")[:300]

@@ -235,11 +235,7 @@ def test_the_landing_page_is_small(shipped, tmp_path):
         data = re.search(rb'<script type="application/json" id="history">(.*?)</script>', page)[1]
         own = len(page) + sum(sizes[name] for name in ("tensorcopy.css", "tensorcopy.js", "landing.js"))
         assert own - len(data) <= 100_000
-        assert (
-            own
-            + sum(sizes[name] for name in (assets.UPLOT, assets.UPLOT_CSS, "history-data.js", "history-controls.js", "history-chart.js"))
-            <= 300_000
-        )
+        assert own + sum(sizes[name] for name in (assets.UPLOT, assets.UPLOT_CSS, *assets.CHART_SCRIPTS)) <= 300_000
     assert max(len(text.encode()) for address, text in shipped.items() if address.endswith(".html")) <= 400_000
 
 

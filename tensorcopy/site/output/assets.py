@@ -15,7 +15,10 @@ from rjsmin import jsmin
 STATIC = Path(__file__).parents[1]  # the folder of the files
 STYLESHEETS = ("tensorcopy.css",)
 ICON, MISSING = "icon.svg", "404.html"
-SCRIPTS = ("tensorcopy.js", "landing.js", "history-data.js", "history-controls.js", "history-chart.js", "not-found.js")
+CHART_SCRIPTS = ("history-data.js", "history-chart.js")
+SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "not-found.js")
+CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
+PARTS = {"history-chart.js": tuple(f"history-{part}.js" for part in CHART)}  # the files that become one script
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 NAMES = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
@@ -28,10 +31,9 @@ def write(directory: Path) -> None:
     for name in STYLESHEETS:
         (directory / name).write_text(_without_space((STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name in SCRIPTS:
-        (directory / name).write_text(jsmin((STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
+        (directory / name).write_text(jsmin(source(name)), encoding="utf-8")
     package = distribution("uplot-python")
-    source = _text(package, "uplot/static/uPlot.iife.js")
-    banner, code = source.split("*/", 1)
+    banner, code = _text(package, "uplot/static/uPlot.iife.js").split("*/", 1)
     (directory / UPLOT).write_text(f"{banner}*/\n{jsmin(code)}\n", encoding="utf-8")
     (directory / UPLOT_CSS).write_text(_text(package, "uplot/static/uPlot.min.css"), encoding="utf-8")
     (directory / LICENSES).write_text(_uplot_license(banner), encoding="utf-8")
@@ -53,6 +55,11 @@ def _uplot_license(banner: str) -> str:
     terms = str(distribution("tensorcopy").read_text("licenses/LICENSE")).partition(PERMISSION)
     name = f"uPlot {version[1] if version else ''}, https://github.com/leeoniya/uPlot\nMIT License"
     return f"{name}\n\n{copyright_line[0] if copyright_line else ''}\n\n{terms[1]}{terms[2]}"
+
+
+def source(name: str) -> str:
+    """Return the source of a script, whose parts are joined."""
+    return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))
 
 
 def _text(package: Distribution, name: str) -> str:

@@ -1,0 +1,249 @@
+/* What the history chart draws on its canvas: bands, lines, marks and arrows. Methods of HistoryChart (history-chart.js). */
+"use strict";
+
+const historyDrawing = (() => {
+  const { text: format } = tensorHistory;
+  const { drawing, element, wordOf, words } = historyControls;
+  const { robustRange, shortNames, tickText, ticks, withAlpha } = historyAxes;
+  const FONT = 12, TALL = 420, LOW = 340;
+
+  return {
+    /* -- drawing -- */
+
+    render() {
+      const { state } = this;
+      this.drawn = this.lines();
+      const base = this.baseIndex();
+      for (const line of this.drawn) {
+        line.y = tensorHistory.valuesIn(line, state.unit, base);
+      }
+      this.first = Math.max(0, this.axis.indexOf(state.from));
+      this.last = state.to ? this.axis.indexOf(state.to) : this.axis.length - 1;
+      if (this.last <= this.first) [this.first, this.last] = [0, this.axis.length - 1];
+      this.names = shortNames(this.axis);
+      if (this.read === undefined || this.read > this.last || this.read < this.first) this.read = this.newestRead();
+      this.controls.update();
+      this.title.replaceChildren(...this.heading());
+      this.dashed.textContent = this.drawn.some((line) => line.joints.length) ? words.dashed : "";
+      this.reset.hidden = this.first === 0 && this.last === this.axis.length - 1;
+      this.draw();
+      this.showComparison();
+      if (this.mode === "explorer") { this.showStrip(); this.showTable(); }
+    },
+
+    newestRead() {
+      for (let at = this.last; at > this.first; at--) if (this.drawn.some((line) => line.y[at] !== null)) return at;
+      return this.last;
+    },
+
+    /** Return the release that is 100 %: the marked one, else the first that all lines have. */
+    baseIndex() {
+      const { state } = this;
+      if (state.base) return this.axis.indexOf(state.base);
+      const from = Math.max(0, this.axis.indexOf(state.from));
+      for (let at = from; at < this.axis.length; at++) if (this.drawn.every((line) => line.drawn[at] !== null)) return at;
+      return this.drawn.length ? this.drawn[0].drawn.findIndex((value) => value !== null) : 0;
+    },
+
+    heading() {
+      const { state, machine } = this;
+      const size = format.elements(Number(state.numel)), where = machine.devices[state.device] || state.device;
+      const unit = state.unit === "percent" ? words.against(this.axis[this.baseIndex()]) : state.unit === "time" ? words.perCall : words[state.unit];
+      const facts = [`${size} ${state.dtype}`, state.grad === "yes" ? "requires_grad" : "", state.layout === "contiguous" ? "" : state.layout, state.threads === "1" ? "" : `${state.threads} threads`].filter(Boolean);
+      return [element("strong", {}, `${wordOf(state.group)}, ${facts.join(", ")}`), ` ${unit} · ${where}`];
+    },
+
+    draw() {
+      if (this.uplot) this.uplot.destroy();
+      const { state } = this, width = Math.max(260, this.canvas.clientWidth || 600);
+      const height = this.mode === "explorer" ? Math.max(TALL, Math.min(560, innerHeight * 0.55)) : innerWidth < 640 ? 300 : LOW;
+      this.logarithmic = state.scale === "log";
+      const [low, high] = robustRange(this.drawn, this.first, this.last, this.logarithmic || state.unit === "percent");
+      const to = this.logarithmic ? Math.log10 : (value) => value;
+      this.toScale = (value) => (value === null ? null : to(value));
+      this.range = [low, high];
+      this.arrows = this.outside();
+      const data = [this.axis.map((_, at) => at), ...this.drawn.map((line) => line.y.map(this.toScale))];
+      this.uplot = new uPlot(this.options(width, height), data, this.canvas);
+      this.over = this.uplot.over || this.canvas.querySelector(".u-over");
+      this.over.addEventListener("pointerdown", (event) => (this.pressed = event.clientX));
+      this.over.addEventListener("click", (event) => this.click(event));
+      this.over.addEventListener("pointerleave", () => this.readAgain());
+    },
+
+    /** Place what lies above the drawing, when the drawing has its scales. */
+    placed(plot) {
+      this.placeReader();
+      this.showFlags();
+      this.drawLeaders(plot, devicePixelRatio);
+      this.showRead();
+    },
+
+    options(width, height) {
+      const { colours, state } = this, font = `${FONT}px system-ui, sans-serif`;
+      const [low, high] = this.range, most = Math.max(3, Math.round(height / 70));
+      const values = ticks(low, high, this.logarithmic, most, state.unit === "percent" ? 1 : 0);
+      const texts = values.map((value) => tickText(value, state.unit));
+      const plotted = width - this.gutter(texts) - 12;
+      const stride = Math.max(1, Math.ceil(((this.last - this.first + 1) * (6 * Math.max(...this.names.map((name) => name.length)) + 4)) / plotted));
+      const shown = this.axis.map((_, at) => at).filter((at) => at >= this.first && at <= this.last && (this.last - at) % stride === 0);
+      return {
+        width, height, legend: { show: false }, padding: [22, 12, 0, 0],
+        scales: { x: { time: false, range: () => [this.first - 0.5, this.last + 0.5] }, y: { range: () => [low, high].map(this.toScale) } },
+        axes: [
+          { splits: () => shown, values: (_, at) => at.map((index) => this.names[index]), stroke: colours.quiet, grid: { show: false }, ticks: { stroke: colours.rule, width: 1, size: 5 }, font, size: 32, gap: 5 },
+          { splits: () => values.map(this.toScale), values: () => texts, stroke: colours.quiet, grid: { stroke: colours.rule, width: 1 }, ticks: { show: false }, font, size: this.gutter(texts), gap: 6 },
+        ],
+        series: [{}, ...this.drawn.map((line) => ({ paths: () => null, points: { show: false }, stroke: colours.lines[line.colour - 1] }))],
+        cursor: {
+          y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 10 },
+          bind: { dblclick: () => () => { this.zoom(0, this.axis.length - 1); return null; } },
+          move: (plot, left, top) => (left < 0 ? [left, top] : [plot.valToPos(Math.round(plot.posToVal(left, "x")), "x"), top]),
+        },
+        hooks: {
+          drawAxes: [(plot) => this.drawBehind(plot)], draw: [(plot) => this.drawLines(plot)],
+          ready: [(plot) => this.placed(plot)], setCursor: [(plot) => this.pointed(plot)], setSelect: [(plot) => this.selected(plot)],
+        },
+      };
+    },
+
+    gutter(texts) {
+      return Math.round(16 + Math.max(24, ...texts.map((text) => text.length * 6.6)));
+    },
+
+    /** Draw marked releases, changes of the machine and the ranges of the passes, under the lines. */
+    drawBehind(plot) {
+      const { ctx } = plot, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(left, top, width, height);
+      ctx.clip();
+      for (const version of [this.state.base, this.state.with].filter(Boolean)) {
+        const x = plot.valToPos(this.axis.indexOf(version), "x", true), half = Math.abs(plot.valToPos(0.4, "x", true) - plot.valToPos(0, "x", true));
+        ctx.fillStyle = withAlpha(this.colours.accent, 0.14);
+        ctx.fillRect(x - half, top, 2 * half, height);
+      }
+      if (this.state.unit === "percent") {
+        const y = plot.valToPos(this.toScale(1), "y", true);
+        ctx.fillStyle = this.colours.quiet;
+        ctx.fillRect(left, Math.round(y), width, ratio);
+      }
+      for (const release of Object.keys(this.machine.machineChanges)) {
+        const x = plot.valToPos(this.axis.indexOf(this.machine.releases[release]) - 0.5, "x", true);
+        ctx.strokeStyle = this.colours.quiet;
+        ctx.setLineDash([2 * ratio, 4 * ratio]);
+        ctx.strokeRect(x, top, 0, height);
+      }
+      for (const line of this.drawn) if (!line.over) this.drawBand(plot, line);
+      ctx.restore();
+    },
+
+    drawBand(plot, line) {
+      const { ctx } = plot, runs = [];
+      let run = null;
+      line.y.forEach((value, at) => {
+        if (value === null) { run = null; return; }
+        if (!run) runs.push((run = []));
+        run.push(at);
+      });
+      ctx.fillStyle = withAlpha(this.colours.lines[line.colour - 1], 0.11);
+      const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
+      for (const points of runs.filter((points) => points.length > 1)) {
+        ctx.beginPath();
+        points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.high[at])));
+        [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.low[at])));
+        ctx.fill();
+      }
+    },
+
+    drawLines(plot) {
+      const { ctx } = plot, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(left, top, width, height);
+      ctx.clip();
+      for (const line of this.drawn) this.drawLine(plot, line, ratio);
+      ctx.restore();
+      for (const arrow of this.arrows) this.drawArrow(plot, arrow, ratio);
+    },
+
+    /** Draw a line: dashed where an older Python was scaled, faint where releases between are missing. */
+    drawLine(plot, line, ratio) {
+      const { ctx } = plot, colour = this.colours.lines[line.colour - 1];
+      const newest = line.python.findLast((name) => name !== null);
+      ctx.strokeStyle = colour;
+      ctx.lineJoin = "round";
+      let before = -1;
+      line.y.forEach((value, at) => {
+        if (value === null) return;
+        const point = [plot.valToPos(at, "x", true), plot.valToPos(this.toScale(value), "y", true)];
+        if (before >= 0) {
+          const older = line.python[before] !== newest;
+          ctx.lineWidth = (line.over ? 1.2 : 1.9) * ratio;
+          ctx.globalAlpha = at - before > 1 && line.over ? 0.45 : 1;
+          ctx.setLineDash(line.over ? [2 * ratio, 3 * ratio] : older ? [5 * ratio, 3 * ratio] : line.again ? [9 * ratio, 2 * ratio] : []);
+          ctx.beginPath();
+          ctx.moveTo(plot.valToPos(before, "x", true), plot.valToPos(this.toScale(line.y[before]), "y", true));
+          ctx.lineTo(...point);
+          ctx.stroke();
+        }
+        before = at;
+      });
+      ctx.globalAlpha = 1;
+      ctx.setLineDash([]);
+      line.y.forEach((value, at) => value !== null && this.drawMark(plot, line, at, ratio, line.python[at] !== newest || Boolean(line.over)));
+    },
+
+    drawMark(plot, line, at, ratio, hollow) {
+      const { ctx } = plot, step = line.steps.some((step) => step.release === at);
+      const alone = line.y.filter((value) => value !== null).length === 1;
+      ctx.save();
+      ctx.translate(plot.valToPos(at, "x", true), plot.valToPos(this.toScale(line.y[at]), "y", true));
+      ctx.scale(ratio * (alone ? 2 : step ? 1.25 : 0.9), ratio * (alone ? 2 : step ? 1.25 : 0.9));
+      const path = new Path2D(line.shape);
+      ctx.strokeStyle = this.colours.lines[line.colour - 1];
+      ctx.fillStyle = hollow ? this.colours.paper : ctx.strokeStyle;
+      ctx.lineWidth = 1.3;
+      if (hollow) ctx.fill(path);
+      ctx.stroke(path);
+      if (!hollow) ctx.fill(path);
+      ctx.restore();
+    },
+
+    /** Return the values outside the range, which are drawn as arrows at the edge. */
+    outside() {
+      const arrows = [];
+      for (const line of this.drawn) {
+        for (let at = this.first; at <= this.last; at++) {
+          const value = line.y[at];
+          if (value !== null && (value > this.range[1] || value < this.range[0])) arrows.push({ line, at, up: value > this.range[1] });
+        }
+      }
+      return arrows;
+    },
+
+    drawArrow(plot, { line, at, up }, ratio) {
+      const { ctx } = plot, { top, height } = plot.bbox;
+      const x = plot.valToPos(at, "x", true), size = 5 * ratio, y = up ? top + 2 * ratio : top + height - 2 * ratio;
+      ctx.fillStyle = this.colours.lines[line.colour - 1];
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      ctx.lineTo(x - size, y + 1.6 * (up ? size : -size));
+      ctx.lineTo(x + size, y + 1.6 * (up ? size : -size));
+      ctx.fill();
+    },
+
+    /** Draw a thin line from each flag to its point. */
+    drawLeaders(plot, ratio) {
+      const { ctx } = plot, { left, top } = plot.bbox;
+      ctx.strokeStyle = this.colours.quiet;
+      ctx.lineWidth = ratio;
+      for (const { x, y, to } of this.leaders) {
+        ctx.beginPath();
+        ctx.moveTo(left + x * ratio, top + y * ratio);
+        ctx.lineTo(left + to[0] * ratio, top + to[1] * ratio);
+        ctx.stroke();
+      }
+    },
+  };
+})();

@@ -1,0 +1,190 @@
+/* Reading, zooming and comparing in the history chart. Methods of HistoryChart (history-chart.js). */
+"use strict";
+
+const historyReading = (() => {
+  const { TIME_UNITS, text: format } = tensorHistory;
+  const { element, swatch, wordOf, words } = historyControls;
+  const { breakable, rangeText } = historyAxes;
+
+  return {
+    /* -- reading -- */
+
+    placeReader() {
+      const place = this.over.getBoundingClientRect(), home = this.plot.getBoundingClientRect();
+      Object.assign(this.reader.style, { left: `${place.left - home.left}px`, top: `${place.top - home.top}px`, width: `${place.width}px`, height: `${place.height}px` });
+      if (!this.cross) this.cross = element("div", { class: "hc-cross" });
+      this.reader.append(this.cross);
+    },
+
+    pointed(plot) {
+      if (!this.uplot || plot.cursor.left < 0 || plot.cursor.left === undefined) return;
+      const at = Math.round(plot.posToVal(plot.cursor.left, "x"));
+      if (at >= this.first && at <= this.last && at !== this.read) { this.read = at; this.showRead(); }
+    },
+
+    readAt(at) {
+      this.read = Math.min(Math.max(at, this.first), this.last);
+      this.showRead();
+    },
+
+    readAgain() {
+      if (document.activeElement !== this.reader) this.readAt(this.newestRead());
+    },
+
+    key(event) {
+      const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -5, PageUp: 5 };
+      if (event.key in moves) this.readAt(this.read + moves[event.key]);
+      else if (event.key === "Home") this.readAt(this.first);
+      else if (event.key === "End") this.readAt(this.last);
+      else if (event.key === "Enter" || event.key === " ") this.mark(this.read);
+      else if (event.key === "Escape") this.clear();
+      else if (event.key === "+" || event.key === "=") this.zoomBy(0.5);
+      else if (event.key === "-") this.zoomBy(2);
+      else if (event.key === "0") this.zoom(0, this.axis.length - 1);
+      else return;
+      event.preventDefault();
+    },
+
+    /** Read with a finger: sliding along the chart reads, and does not zoom. */
+    touch() {
+      const read = (event) => {
+        const { left } = this.over.getBoundingClientRect();
+        this.readAt(Math.round(this.uplot.posToVal(event.touches[0].clientX - left, "x")));
+      };
+      this.canvas.addEventListener("touchstart", read, { passive: true });
+      this.canvas.addEventListener("touchmove", read, { passive: true });
+    },
+
+    showRead() {
+      const { read, reader, axis } = this;
+      const x = this.uplot.valToPos(read, "x");
+      this.cross.style.left = `${x}px`;
+      reader.setAttribute("aria-valuemin", this.first);
+      reader.setAttribute("aria-valuemax", this.last);
+      reader.setAttribute("aria-valuenow", read);
+      const values = this.drawn.filter((line) => !line.over || line.y[read]).map((line) => `${line.code} ${line.over} ${this.valueText(line, read)}`);
+      reader.setAttribute("aria-valuetext", `torch ${axis[read]}: ${values.join("; ")}`);
+      const date = this.machine.dates[this.machine.releases.indexOf(axis[read])] || "";
+      const changed = this.machine.machineChanges[this.machine.releases.indexOf(axis[read])];
+      const head = element("caption", {}, element("strong", {}, `torch ${axis[read]}`), ` ${date}`, changed ? ` · ${words.machineChanged}: ${changed.join("; ")}` : "");
+      const columns = [words.line, wordOf(this.state.unit), words.previous].map((word) => element("th", { scope: "col" }, word));
+      const rows = this.drawn.filter((line) => !line.over).map((line) => this.readRow(line, read));
+      this.readout.replaceChildren(element("table", {}, head, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)));
+    },
+
+    valueText(line, at) {
+      const { unit } = this.state;
+      if (line.y[at] === null || line.y[at] === undefined) return words.notMeasured;
+      return format.quantity(TIME_UNITS.includes(unit) && unit !== "time" ? line.y[at] : line.measured[at], unit);
+    },
+
+    readRow(line, at) {
+      const { unit } = this.state, before = tensorHistory.previous(line, at), timed = TIME_UNITS.includes(unit);
+      const known = line.measured[at] !== null && line.measured[at] !== undefined;
+      const step = line.steps.find((step) => step.release === at);
+      const details = [];
+      if (known && (line.low[at] !== 1 || line.high[at] !== 1)) {
+        const ends = [line.low[at], line.high[at]].map((end) => (timed ? format.duration(line.measured[at] * end) : format.quantity(line.measured[at] * end, unit)));
+        details.push(rangeText(...ends));
+      }
+      if (known && unit === "percent") details.push(format.duration(line.measured[at]));
+      if (known && timed && unit !== "memcpy" && line.memcpy[at]) details.push(`${format.times(line.measured[at] / line.memcpy[at])} memcpy`);
+      if (known && unit === "memcpy") details.push(format.duration(line.measured[at]));
+      const factor = known ? line.drawn[at] / line.measured[at] : 1;
+      if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
+      const name = element("a", { href: line.address }, breakable(line.code));
+      const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
+      const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}${step.status ? "" : " ?"}`) : null;
+      const small = element("small", {}, details.join(" · "));
+      const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
+      return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small, ...others), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
+    },
+
+    /** Return a line's value of an overlay, as a share of the line below it. */
+    readOver(other, line, at) {
+      const share = line.measured[at] ? ` (${format.percent(other.measured[at] / line.measured[at])})` : "";
+      return element("small", { class: "hc-over" }, swatch(other), element("a", { href: other.address }, other.over), ` ${this.valueText(other, at)}${share}`);
+    },
+
+    /* -- zooming and comparing -- */
+
+    selected(plot) {
+      const { left, width } = plot.select;
+      if (width < 10) return;
+      const first = Math.ceil(plot.posToVal(left, "x") - 0.25), last = Math.floor(plot.posToVal(left + width, "x") + 0.25);
+      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      this.zoomed = true;
+      if (last > first) this.zoom(first, last);
+    },
+
+    zoom(first, last) {
+      const all = first <= 0 && last >= this.axis.length - 1;
+      this.show({ ...this.state, from: all ? "" : this.axis[Math.max(0, first)], to: all ? "" : this.axis[Math.min(last, this.axis.length - 1)] });
+    },
+
+    zoomBy(factor) {
+      const half = Math.max(1, ((this.last - this.first) * factor) / 2);
+      this.zoom(Math.round(this.read - half), Math.round(this.read + half));
+    },
+
+    click(event) {
+      const dragged = Math.abs(event.clientX - (this.pressed ?? event.clientX)) > 5;
+      if (dragged || event.pointerType === "touch") return;
+      this.mark(this.read);
+    },
+
+    /** Mark a release: the first is the base, the second is compared with it, a third starts anew. */
+    mark(at) {
+      const { state } = this, version = this.axis[at];
+      if (!state.base || state.with) this.show({ ...state, base: version, with: "" });
+      else if (state.base === version) this.clear();
+      else this.show({ ...state, with: version });
+    },
+
+    clear() {
+      this.show({ ...this.state, base: "", with: "" });
+    },
+
+    showComparison() {
+      const { state } = this;
+      const choice = (name, word) => {
+        const select = element("select", { "aria-label": `${word} torch`, onchange: () => this.show({ ...this.state, [name]: select.value }) }, element("option", { value: "" }, "–"), ...[...this.axis].reverse().map((version) => element("option", { value: version }, version)));
+        select.value = state[name];
+        select.dataset.name = name;
+        return select;
+      };
+      const focused = this.comparison.contains(document.activeElement) && document.activeElement.dataset.name;
+      const head = element("p", { class: "hc-choice" }, `${words.compare} `, choice("base", words.compare), ` ${words.with} `, choice("with", words.with));
+      if (state.base || state.with) head.append(" ", element("button", { type: "button", onclick: () => this.clear() }, words.clear));
+      this.comparison.replaceChildren(head);
+      if (state.base && state.with) this.comparison.append(...this.comparisonTable());
+      if (focused) this.comparison.querySelector(`[data-name="${focused}"]`).focus();
+    },
+
+    comparisonTable() {
+      const { state } = this, [before, after] = [state.base, state.with].map((version) => this.axis.indexOf(version)).sort((a, b) => a - b);
+      let overlaps = false;
+      const rows = this.drawn.filter((line) => line.y[before] || line.y[after]).map((line) => {
+        const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
+        const joint = ratio !== null && line.y[after] * line.low[after] <= line.y[before] * line.high[before] && line.y[before] * line.low[before] <= line.y[after] * line.high[after];
+        const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
+        const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
+        overlaps ||= joint;
+        const unit = state.unit === "percent" ? "time" : state.unit;
+        const value = (at) => (line.y[at] === null ? "–" : format.quantity(unit === "memcpy" ? line.y[at] : line.measured[at], unit));
+        return element("tr", {}, element("th", { scope: "row" }, swatch(line), breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null), element("td", {}, value(before)), element("td", {}, value(after)), result);
+      });
+      const heads = [words.line, this.axis[before], this.axis[after], words.ratio].map((word) => element("th", { scope: "col" }, word));
+      const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+      const address = this.pairAddress(before, after);
+      const note = overlaps ? [element("p", { class: "hc-help" }, words.overlap)] : [];
+      return [table, ...note, ...(address ? [element("p", { class: "hc-page" }, element("a", { href: address }, words.page))] : [])];
+    },
+
+    pairAddress(before, after) {
+      const index = (at) => this.machine.releases.indexOf(this.axis[at]);
+      const pythons = this.state.python ? [this.state.python] : this.machine.pythons;
+      return this.addressOf(pythons.map((python) => this.machine.comparison(python, index(before), index(after))).find(Boolean));
+    },
+  };
+})();
