@@ -46,7 +46,7 @@ class _Server(ThreadingHTTPServer):
         """Print one line for a request that failed; nothing for a client that has gone."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError)):
-            print(f"tensorcopy: a request failed: {type(error).__name__}: {ascii(str(error))[:200]}", file=sys.stderr)
+            sys.stderr.write(f"tensorcopy: a request failed: {type(error).__name__}: {ascii(str(error))[:200]}\n")
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
