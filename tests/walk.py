@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -325,6 +326,7 @@ def process(arguments: Sequence[str], surrounding: Surrounding, folder: Path, an
 
 def main() -> None:
     """Try everything, and print how many tries failed, and how."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a file without an end must not take the machine
     with tempfile.TemporaryDirectory() as temporary:
         folders = [checkout(Path(temporary) / name, name == "evil") for name in ("plain", "evil")]
         lines = [line for command in commands() for line in bad_lines(command)]

@@ -264,9 +264,11 @@ def _measure_injected_slowdowns(passes: int) -> None:
 
 
 def _json(path: Path) -> Any:
+    from tensorcopy.report import case_history
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return json.loads(case_history.input_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise TensorcopyError("the file cannot be read", got=f"{path}: {error}", allowed="a JSON file", next="check the path") from error
 
 

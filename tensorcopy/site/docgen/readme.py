@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison.markdown import code, escaped
 from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import count, duration
@@ -38,6 +39,8 @@ def readme_parts(machine: Machine) -> dict[str, str]:
 def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
     """Return a page's text with its generated parts replaced.
 
+    A marker within a part is made harmless: it would end the part, and the next run would keep what follows it.
+
     Raises TensorcopyError when a marker is missing.
     """
     for name, content in parts.items():
@@ -47,7 +50,7 @@ def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") 
                 f"{page} has no markers for the part {name}", got="no marker", allowed=f"{begin} … {END}", next=f"git checkout {page}"
             )
         before, rest = text.split(begin, 1)
-        text = f"{before}{begin}\n{content}\n{END}{rest.split(END, 1)[1]}"
+        text = f"{before}{begin}\n{content.replace('<!--', '<! --')}\n{END}{rest.split(END, 1)[1]}"
     return text
 
 
@@ -59,16 +62,18 @@ def history_svg(machine: Machine) -> str:
 
 def _answer(machine: Machine) -> str:
     uses = [
-        f"`{machine.code(table.methods[row])}` for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
+        f"{code(machine.code(table.methods[row]))} for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
         for table, row in machine.winners()
     ]
-    return f"With torch {machine.newest.version} on {machine.provenance['cpu']}, use {' and '.join(uses)}. One thread, {_day(machine)}."
+    cpu = escaped(machine.provenance["cpu"])
+    return f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. One thread, {_day(machine)}."
 
 
 def _methods(machine: Machine) -> str:
     header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
     rows = [row for table in machine.costs if table.device == "cpu" for row in _rows(machine, table)]
-    note = f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}, float32, one thread, {_day(machine)}."
+    on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
+    note = f"{on}, float32, one thread, {_day(machine)}."
     return "\n".join([markdown_table(header, rows, "ll" + "r" * len(HISTORY_NUMELS)), "", note])
 
 
@@ -77,10 +82,10 @@ def _rows(machine: Machine, table: CostTable) -> list[list[str]]:
     rows = []
     for method, costs in zip(table.methods, table.costs, strict=True):
         timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
-        semantics = outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"])
-        rows.append([f"`{machine.code(method)}`", semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
+        semantics = escaped(outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
+        rows.append([code(machine.code(method)), semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
     return rows
 
 
 def _day(machine: Machine) -> str:
-    return str(machine.provenance["started"])[:10]
+    return escaped(str(machine.provenance["started"])[:10])
