@@ -1,6 +1,7 @@
 """Every command with bad input and in odd surroundings, derived from the parser: a new command is walked too.
 
-`python -m tests.walk` tries everything, in minutes, and prints the failures; tests/test_no_traceback.py tries a part of it.
+`python -m tests.walk input surroundings signals` tries everything, in a quarter of an hour, and prints what failed;
+tests/test_no_traceback.py tries a part of it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from unittest import mock
+
+import psutil
 
 from tensorcopy import cli
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED
 
 EXIT_CODES = (0, 1, 2, 3)
 SECONDS = 20  # that a command may take here
+SUITES = ("copies.BySize", "floors.")
 EVIL = "\x1b[31m\x07\x9b2J\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # colours, bells, markup, and what ends it
 BAD = (
     *(
@@ -165,6 +171,9 @@ def checkout(folder: Path, evil: bool = False) -> Path:
     for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
         for path in SHIPPED.glob(f"{start}*.json"):
             document = json.loads(path.read_text(encoding="utf-8"))
+            for rows in [document.get("results", {}), *(record["suites"] for record in document.get("passes", []))]:
+                for suite in [name for name in rows if not name.startswith(SUITES)]:
+                    del rows[suite]  # the walk is about input, not about how many cases there are
             (machine / path.name).write_text(json.dumps(poisoned(document) if evil else document))
     return folder
 
@@ -305,6 +314,9 @@ SURROUNDINGS = {
 }
 
 
+COLOURED = ("FORCE_COLOR", "terminal")
+
+
 def process(arguments: Sequence[str], surrounding: Surrounding, folder: Path, ansi: bool = False) -> str:
     """Run a command in a process of its own and return what is wrong with its end, or ""."""
     variables = surroundings(folder)
@@ -324,29 +336,6 @@ def process(arguments: Sequence[str], surrounding: Surrounding, folder: Path, an
     return complaint(1 if code == 2 and not err else code, out, err)
 
 
-def main() -> None:
-    """Try everything, and print how many tries failed, and how."""
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a file without an end must not take the machine
-    with tempfile.TemporaryDirectory() as temporary:
-        folders = [checkout(Path(temporary) / name, name == "evil") for name in ("plain", "evil")]
-        lines = [line for command in commands() for line in bad_lines(command)]
-        failures = {}
-        if "surroundings" not in sys.argv:
-            failures = walk(folders[0], lines)
-            read = [line for command in commands() for line in good_lines(command)]
-            failures |= walk(folders[1], read)
-            report("bad input, in one process", len(lines) + len(read), failures)
-        if "input" not in sys.argv:
-            failures, tries = {}, 0
-            for name, surrounding in SURROUNDINGS.items():
-                for command in commands():
-                    tries += 1
-                    problem = process(command.line(), surrounding, folders[0], name in ("FORCE_COLOR", "terminal"))
-                    if problem:
-                        failures[(name, *command.line())] = problem
-            report("surroundings", tries, failures)
-
-
 def good_lines(command: Command) -> Iterator[list[str]]:
     """Yield a command line for each choice of each argument, and for each flag."""
     yield command.line()
@@ -357,6 +346,93 @@ def good_lines(command: Command) -> Iterator[list[str]]:
             yield from (command.line(format=name) for name in ("text", "markdown", "json", "csv"))
         elif action.choices:
             yield from (command.line(**{action.dest: str(choice)}) for choice in action.choices)
+
+
+# --- signals
+
+WAIT = 30  # seconds until a process handles signals, or ends
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A signal that is sent `delay` seconds after a process has begun to handle signals.
+
+    group : whether its whole group gets it, as from a terminal, or it alone
+    """
+
+    number: int
+    delay: float
+    group: bool
+
+    def send(self, arguments: Sequence[str], folder: Path) -> str:
+        """Start a command, send it the signal, and return what is wrong with its end, or ""."""
+        command = [sys.executable, "-m", "tensorcopy", *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        with subprocess.Popen(command, cwd=folder, env=surroundings(folder), start_new_session=True, **pipes) as started:
+            end = time.monotonic() + WAIT
+            while started.poll() is None and not _handles(started.pid, self.number) and time.monotonic() < end:
+                time.sleep(0.001)
+            time.sleep(self.delay)
+            if started.poll() is None:
+                (os.killpg if self.group else os.kill)(started.pid, self.number)
+            try:
+                out, err = (text.decode("utf-8", "replace") for text in started.communicate(timeout=WAIT))
+            except subprocess.TimeoutExpired:
+                os.killpg(started.pid, signal.SIGKILL)
+                return f"did not end within {WAIT} s"
+        left = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"]) if _session(process.pid) == started.pid]
+        if left:
+            return f"leaves {left}"
+        if started.returncode in EXIT_CODES:  # it had ended by itself
+            return complaint(started.returncode, out, err)
+        verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[self.number]
+        if started.returncode != 128 + self.number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
+            return f"exit code {started.returncode}: {err[-300:]}"
+        return complaint(0, out, err)
+
+
+def _handles(process: int, number: int) -> bool:
+    """Return whether a process has installed a handler of a signal."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True  # it has ended
+    caught = re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+    return bool(caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1 and int(caught[1], 16) >> (number - 1) & 1)
+
+
+def _session(process: int) -> int:
+    try:
+        return os.getsid(process)
+    except OSError:
+        return 0
+
+
+def signals(seed: int) -> Iterator[Signal]:
+    """Yield signals without end, most of them early."""
+    random = Random(seed)
+    while True:
+        yield Signal(random.choice([signal.SIGINT, signal.SIGTERM]), random.expovariate(4), random.random() < 0.5)
+
+
+def main() -> None:
+    """Try everything, and print how many tries failed, and how."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a file without an end must not take the machine
+    with tempfile.TemporaryDirectory() as temporary:
+        folders = [checkout(Path(temporary) / name, name == "evil") for name in ("plain", "evil")]
+        everything = list(commands())
+        if "input" in sys.argv:
+            lines = [line for command in everything for line in bad_lines(command)]
+            read = [line for command in everything for line in good_lines(command)]
+            report("bad input", len(lines) + len(read), walk(folders[0], lines) | walk(folders[1], read))
+        if "surroundings" in sys.argv:
+            tries = [(name, command.line()) for name in SURROUNDINGS for command in everything]
+            problems = {(name, *line): process(line, SURROUNDINGS[name], folders[0], name in COLOURED) for name, line in tries}
+            report("surroundings", len(tries), {line: problem for line, problem in problems.items() if problem})
+        if "signals" in sys.argv:
+            sent = list(zip(signals(1), everything * 8))
+            problems = {(str(each), *command.line()): each.send(command.line(), folders[0]) for each, command in sent}
+            report("signals", len(sent), {line: problem for line, problem in problems.items() if problem})
 
 
 def report(what: str, tries: int, failures: dict[tuple[str, ...], str]) -> None:
