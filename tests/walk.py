@@ -370,7 +370,9 @@ class Signal:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         with subprocess.Popen(command, cwd=folder, env=surroundings(folder), start_new_session=True, **pipes) as started:
             end = time.monotonic() + WAIT
-            while started.poll() is None and not _handles(started.pid, self.number) and time.monotonic() < end:
+            handled = False
+            while started.poll() is None and not handled and time.monotonic() < end:
+                handled = _handles(started.pid)
                 time.sleep(0.001)
             time.sleep(self.delay)
             if started.poll() is None:
@@ -384,21 +386,21 @@ class Signal:
         if left:
             return f"leaves {left}"
         if started.returncode in EXIT_CODES:  # it had ended by itself
-            return complaint(started.returncode, out, err)
+            return complaint(started.returncode, out, err) if handled else "has never handled a signal"
         verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[self.number]
         if started.returncode != 128 + self.number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
             return f"exit code {started.returncode}: {err[-300:]}"
         return complaint(0, out, err)
 
 
-def _handles(process: int, number: int) -> bool:
-    """Return whether a process has installed a handler of a signal."""
+def _handles(process: int) -> bool:
+    """Return whether a process handles or ignores SIGTERM: Python itself does neither."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
-        return True  # it has ended
-    caught = re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
-    return bool(caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1 and int(caught[1], 16) >> (number - 1) & 1)
+        return False  # it has ended
+    masks = re.findall(r"^Sig(?:Cgt|Ign):\s*(\w+)", status, re.MULTILINE)
+    return any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
 
 
 def _session(process: int) -> int:

@@ -25,7 +25,8 @@ LONGEST = 300  # characters of an exception's text
 PASSES_KEPT = "finished passes are kept, and the same command continues with the rest"
 NOTHING_KEPT = "nothing was written"
 KEPT = {
-    **dict.fromkeys(("dashboard", "measure", "confirm-history", "accuracy"), PASSES_KEPT),
+    **dict.fromkeys(("measure", "confirm-history", "accuracy"), PASSES_KEPT),
+    "dashboard": "finished passes and the pages are kept, and the same command continues",
     "merge": "every file of results is whole, and the same command merges the rest",
     "releases": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
