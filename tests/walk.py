@@ -174,7 +174,10 @@ def checkout(folder: Path, evil: bool = False) -> Path:
             for rows in [document.get("results", {}), *(record["suites"] for record in document.get("passes", []))]:
                 for suite in [name for name in rows if not name.startswith(SUITES)]:
                     del rows[suite]  # the walk is about input, not about how many cases there are
-            (machine / path.name).write_text(json.dumps(poisoned(document) if evil else document))
+            text = json.dumps(poisoned(document) if evil else document)
+            if evil:  # a case's name, wherever it is
+                text = text.replace("clone_detach", f"clone_detach{json.dumps(EVIL)[1:-1]}")
+            (machine / path.name).write_text(text)
     return folder
 
 
