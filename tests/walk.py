@@ -354,6 +354,7 @@ def good_lines(command: Command) -> Iterator[list[str]]:
 # --- signals
 
 WAIT = 30  # seconds until a process handles signals, or ends
+GRACE = 3  # seconds in which what a killed program has started may notice it
 
 
 @dataclass(frozen=True)
@@ -385,7 +386,9 @@ class Signal:
             except subprocess.TimeoutExpired:
                 os.killpg(started.pid, signal.SIGKILL)
                 return f"did not end within {WAIT} s"
-        left = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"]) if _session(process.pid) == started.pid]
+        end = time.monotonic() + GRACE
+        while (left := _left(started.pid)) and time.monotonic() < end:
+            time.sleep(0.05)
         if left:
             return f"leaves {left}"
         if started.returncode in EXIT_CODES:  # it had ended by itself
@@ -404,6 +407,12 @@ def _handles(process: int) -> bool:
         return False  # it has ended
     masks = re.findall(r"^Sig(?:Cgt|Ign):\s*(\w+)", status, re.MULTILINE)
     return any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+
+
+def _left(session: int) -> list[list[str]]:
+    """Return the command lines of the processes that run in a session."""
+    processes = [process for process in psutil.process_iter(["cmdline"]) if _session(process.pid) == session]
+    return [process.info["cmdline"] for process in processes if process.info["cmdline"]]  # a process that has ended has none
 
 
 def _session(process: int) -> int:
