@@ -112,6 +112,14 @@ def test_a_progress_bar_ends_at_100_percent(capsys, monkeypatch):
     assert "100 %" in bars[-1]
 
 
+def test_a_refused_option_costs_no_measurement(checkout, monkeypatch, capsys):
+    """`verify --keep` of some cases is refused at once; it used to be after minutes."""
+    monkeypatch.setattr("tensorcopy.cli.verify._crosschecked", lambda *_: pytest.fail("has measured"))
+    monkeypatch.chdir(checkout)
+    assert cli.main(["verify", "--keep", "--bench", "copies"]) == 2
+    assert "not written to docs/agreement.json" in capsys.readouterr().err
+
+
 def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
     """Its traceback is one variable away."""
     monkeypatch.setattr(cli, "parser", lambda: 1 / 0)
