@@ -6,8 +6,9 @@
 Importing this package imports neither torch nor asv; the registry loads torch when one of its names is first used.
 """
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # without `typing`: until the entry point handles signals, Ctrl-C would end in a traceback
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -31,8 +32,10 @@ API = {  # public names, and the module where each lives
 __all__ = ["__version__", *API]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in API:
+        from importlib import import_module
+
         return getattr(import_module(f"{__name__}.{API[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

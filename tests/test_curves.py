@@ -144,7 +144,7 @@ def test_the_function_returns_axes(monkeypatch):
         (["--max", "2**31"], "the number of elements is out of range: got 2147483648; allowed: 1 to 2**30"),
         (["-o", "copies.bmp"], "unknown kind of picture: got copies.bmp; allowed: .svg, .png, .pdf"),
         (["-o", "no/such/folder/copies.svg"], "the picture cannot be written: got no folder no/such/folder"),
-        (["--relative-to", "nothing", "--max", "1"], "no such method was measured: got 'nothing'; allowed: new_tensor, clone_detach"),
+        (["--relative-to", "nothing", "--max", "2**30"], "no such method is measured: got 'nothing'; allowed: new_tensor, clone_detach"),
     ],
 )
 def test_an_impossible_request_is_an_error_in_one_line(worker_here, arguments, message, capsys):

@@ -120,6 +120,18 @@ def test_one_comment_is_updated_in_place(forge, tmp_path, capsys):
     assert "](https://x/runs/1)" in ours["body"]
 
 
+def test_a_comment_that_cannot_be_made_marks_the_old_one_as_outdated(forge, tmp_path, capsys, monkeypatch):
+    """The result of an earlier commit must not pass for this one's; the run itself fails."""
+    first = artifact(tmp_path / "out", document(pair_result(None, head=["first"])))
+    assert main(["ci", "comment", str(first), "--post"]) == 0
+    monkeypatch.setattr(pr_comment, "_section", lambda *_: 1 / 0)
+    assert main(["ci", "comment", str(first), "--post"]) == 2
+    body = forge.state["comments"][-1]["body"]
+    assert "first" not in body
+    assert "What was here is outdated: it was of another commit. [Workflow run](https://x/runs/1)" in body
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
 def test_an_artifact_cannot_choose_its_pull_request(forge, tmp_path):
     """If it tries, it is not shown, and GitHub's event still decides."""
     artifact(tmp_path / "out", {**document(pair_result(None)), "pull_request": 6})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -203,7 +204,95 @@ def test_a_large_file_is_not_read(comparison, tmp_path):
 def test_a_symbolic_link_is_not_followed(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "comparison.json").symlink_to(ROOT / "asv.conf.json")
-    assert "The file comparison.json is not a regular file" in comment(tmp_path / "out")
+    assert "The file comparison.json is not a regular file in a regular folder" in comment(tmp_path / "out")
+
+
+def test_a_linked_folder_is_not_followed(comparison, tmp_path):
+    """An artifact could else show a file of the machine that comments."""
+    elsewhere = artifact(tmp_path / "elsewhere", document(pair_result(comparison)))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "comparison-cpu").symlink_to(elsewhere)
+    assert "The file comparison.json is not a regular file in a regular folder" in comment(tmp_path / "out")
+
+
+# what GitHub decodes, and then takes for a mention, a reference or a link
+ENTITIES = (
+    "&commat;name",
+    "&#64;name",
+    "&#x40;name",
+    "&num;1",
+    "&#35;1",
+    "GH&#45;1",
+    "https&colon;//evil.example",
+    "&lt;b&gt;",
+    "&lbrack;a](b)",
+)
+
+
+@pytest.mark.parametrize("text", ENTITIES)
+def test_a_character_reference_stays_as_it_is_written(text):
+    """Its text is shown, not the character that it stands for."""
+    (token,) = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown.escaped(text))[1].children or [None]
+    assert token.content.replace("\u200b", "") == text
+
+
+NUMBERS = ("5e-324", "-5e-324", "1e-300", "1e308", "1e999", "-1", "0", "-0.0", "0.5", "1e9", "9" * 400, "9" * 5000)
+OTHERS = ("true", "null", '"1"', "[]", "{}")
+TEXTS = (EVIL, *ENTITIES, "", "x" * 100_000, "\ud800", "\0", "<!-- /tensorcopy: cpu -->", "```", "| --- |", "www.a.b", "http://a.b")
+PLACE = "a place for a number"
+
+
+def places(value, path=()):
+    """Yield the path of each value in a document, containers too."""
+    yield path
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(part, (*path, key))
+
+
+def changed(whole, path, value):
+    """Return the text of a document with another value at one place."""
+    copy = json.loads(json.dumps(whole))
+    target = copy
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return json.dumps(copy)
+
+
+def artifacts(whole):
+    """Yield a document with each hostile value at each place."""
+    for path in filter(None, places(whole)):
+        yield from (changed(whole, path, PLACE).replace(f'"{PLACE}"', number) for number in (*NUMBERS, *OTHERS))
+        yield from (changed(whole, path, text) for text in TEXTS)
+        yield changed(whole, path, [[[[{"a": [EVIL]}]]]])
+
+
+def assert_harmless(text):
+    """No fault, and nothing that GitHub would make a link, a mention, a reference, HTML or the end of a part of."""
+    assert text.startswith(f"{pr_comment.MARKER}\n\n<!-- tensorcopy: cpu -->\n### ")
+    assert text.count("<!--") == 3
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert len(text) < 65_536
+    assert not re.search(r"\b(inf|nan)\b", text)
+    tokens = [inner for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text) for inner in (token, *(token.children or ()))]
+    assert {token.attrGet("href") for token in tokens if token.type == "link_open"} <= {RUN}
+    assert not [token for token in tokens if token.type == "image"]
+    plain = " ".join(token.content for token in tokens if token.type == "text")
+    assert not re.search(r"@\w|#\d|\bGH-\d|https?://|www\.\w", plain), plain
+
+
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(slice(0, None, 37), id="some"), pytest.param(slice(None), id="all", marks=pytest.mark.slow)],
+)
+def test_no_value_of_an_artifact_breaks_the_comment(comparison, tmp_path, part):
+    """Each number, text and container at each place of a file."""
+    two_cases = replace(comparison, changes=dict(list(comparison.changes.items())[-2:]))
+    whole = document(pair_result(two_cases, kind="release", head=["a line"]))
+    texts = list(artifacts(whole))[part]
+    assert len(texts) > (3065 if part == slice(None) else 50)
+    for number, text in enumerate(texts):
+        assert_harmless(comment(artifact(tmp_path / str(number % 2), text)))
 
 
 def test_a_missing_artifact_is_reported():

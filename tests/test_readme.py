@@ -7,7 +7,7 @@ import re
 import shlex
 
 from tensorcopy import cli
-from tensorcopy.site.docgen import build
+from tensorcopy.site.docgen import build, readme
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,6 +19,14 @@ def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
     monkeypatch.chdir(ROOT)
     documents = build.documents(shipped_results.results, cli.parser())
     assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
+
+
+def test_data_cannot_end_a_generated_part():
+    """A marker in the code of an operation would leave the rest of the part in the page for ever."""
+    page = "before\n" + readme.BEGIN.format("a") + "\nold\n<!-- end -->\nafter\n"
+    first = readme.replace_parts(page, {"a": "`x <!-- end --> y`"})
+    assert first.count("<!--") == 2
+    assert readme.replace_parts(first, {"a": "old"}) == page
 
 
 def test_the_readme_is_short_before_its_details():

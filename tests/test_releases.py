@@ -46,7 +46,7 @@ def test_one_numpy_wherever_possible():
     assert release_table.numpy_for(newest, "3.13") == "2.1.3"
 
 
-@pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
+@pytest.mark.parametrize("name", ["2.5.1", "v2.5.1", "2.5", "v2.5", "a8d6afb", "a8d6afb511a69687bbb2b7e88a3cf67917e1697e"])
 def test_a_release_is_found_by_version_tag_and_sha(name):
     """asv and users name releases in these ways."""
     assert release_table.find(name).version == "2.5.1"

@@ -18,6 +18,7 @@ from threading import Thread
 from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import child_process
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
@@ -117,11 +118,9 @@ def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str,
     with tempfile.TemporaryDirectory() as folder:
         error_file = Path(folder) / "error.json"
         variables = {**variables, ERROR_FILE: str(error_file), "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
-        with subprocess.Popen(
+        with child_process.started(
             [sys.executable, "-m", "asv", *arguments],
-            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             encoding="utf-8",
             env={**os.environ, **variables},
         ) as process:

@@ -1,18 +1,53 @@
 """The command line: arguments, output and exit codes.
 
-Exit code 0: done; 1: a check failed; 2: an error, printed in one line. Modules here import what a command needs only when it runs.
+Exit code 0: done; 1: a check failed; 2: an error, printed in one line; 130 and 143: ended by SIGINT or SIGTERM; 141: nobody reads on.
+Modules here import what a command needs only when it runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, verify
+from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, output, verify
 from tensorcopy.errors import TensorcopyError
+
+TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
+LONGEST = 300  # characters of an exception's text
+
+# what an interrupted command keeps, by its name; the others write nothing, or nothing before their end
+PASSES_KEPT = "finished passes are kept, and the same command continues with the rest"
+NOTHING_KEPT = "nothing was written"
+KEPT = {
+    **dict.fromkeys(("measure", "confirm-history", "accuracy"), PASSES_KEPT),
+    "dashboard": "finished passes and the pages are kept, and the same command continues",
+    "merge": "every file of results is whole, and the same command merges the rest",
+    "releases": "releases that were added are kept",
+    "ci": "what is finished is kept, and the same command continues with the rest",
+    "readme": "every file is whole, and the same command writes the rest",
+}
+
+# commands by what they are for, as the help lists them
+GROUPS = {
+    "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
+    "Read the results": ("compare", "explain", "history", "times", "methods", "releases"),
+    "Measure": ("dashboard", "measure", "confirm-history", "machine", "merge"),
+    "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
+}
+OTHERS = "More"
+EXAMPLES = """examples:
+  tensorcopy advise --to numpy --requires-grad     the code to type, measured here
+  tensorcopy compare 2.14 2.15                     what changed between two releases
+  tensorcopy history detach_clone                  a method over all releases
+  tensorcopy dashboard                             measure the newest torch, and see the pages
+
+tensorcopy COMMAND --help explains a command."""
 
 # the packages of the extra, by import name: a missing package has no metadata that could be read instead
 DASHBOARD = (
@@ -41,32 +76,68 @@ INSTALL = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
-    options = parser().parse_args(arguments)
-    gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    try:
-        from rich.console import Console
+def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], object] = lambda outcome: None) -> int:
+    """Run one command and return its exit code.
 
-        return int(options.command(options, Console(highlight=False)))
-    except TensorcopyError as error:
-        print(f"tensorcopy: {error}", file=sys.stderr)
-    except ModuleNotFoundError as error:
-        print(f"tensorcopy: {missing(error)}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("tensorcopy: interrupted; finished work is kept, and the same command continues with the rest", file=sys.stderr)
-    return 2
+    report_start : called before the command runs, with what it keeps when it is interrupted; `tensorcopy.__main__` handles signals
+    """
+    with output.clean_streams():
+        try:
+            return _run(arguments, report_start)
+        except BrokenPipeError:
+            output.discard(sys.stdout)  # `| head` has read enough
+            return 141
+        except TensorcopyError as error:
+            output.print_line(str(error))
+        except OSError as error:
+            output.print_line(str(output.refused(error)))
+        except ModuleNotFoundError as error:
+            output.print_line(str(missing(error)))
+        except Exception as error:
+            if os.environ.get(TRACEBACK):
+                raise
+            output.print_line(str(fault(error)))
+        return 2
+
+
+def _run(arguments: Sequence[str] | None, report_start: Callable[[str], object]) -> int:
+    try:
+        options = parser().parse_args(arguments)
+    except SystemExit:
+        output.flush()  # of the help
+        raise
+    report_start(KEPT.get(options.verb, NOTHING_KEPT))
+    gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
+    if options.verb is None:
+        sys.stdout.write(parser().format_help())
+        code = 0
+    else:
+        code = int(options.command(options, output.console()))
+    output.flush()
+    return code
+
+
+def fault(error: Exception) -> TensorcopyError:
+    """Return the error to print for an exception that no command expects."""
+    frames = extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return TensorcopyError(
+        "a fault of tensorcopy",
+        got=f"{type(error).__name__}: {str(error)[:LONGEST]}{where}",
+        allowed="no input at all ends so",
+        next=f"{TRACEBACK}=1 shows where it arose; please report it",
+    )
 
 
 def missing(error: ModuleNotFoundError) -> TensorcopyError:
     """Return the error to print for a package that is not installed.
 
-    Re-raises `error` if the missing module belongs to tensorcopy or to Python.
+    A missing module of tensorcopy or of Python is a fault: no package would help.
     """
     module = error.name or ""
     package = module.partition(".")[0]
     if package in ("", "tensorcopy", *sys.stdlib_module_names):
-        raise error  # a fault of the program or of this Python: no package would help
+        return fault(error)
     return TensorcopyError(
         "this command needs a package that is not installed",
         got=f"no {module}",
@@ -77,9 +148,27 @@ def missing(error: ModuleNotFoundError) -> TensorcopyError:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
+    program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    commands = program.add_subparsers(required=True, metavar="COMMAND")
+    commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for module in (measure, confirm, verify, compare, info, local, ci, docs):
         module.add(commands)
     return program
+
+
+class _Program(argparse.ArgumentParser):
+    """A parser whose help lists the commands by what they are for."""
+
+    def format_help(self) -> str:
+        """Return the usage, the commands in groups, and examples."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        (commands,) = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        left = {action.dest: action for action in commands._get_subactions()}
+        groups = {title: [left.pop(name) for name in names if name in left] for title, names in GROUPS.items()}
+        for title, actions in {**groups, OTHERS: list(left.values())}.items():
+            formatter.start_section(title)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        return f"{formatter.format_help()}\n{EXAMPLES}\n"

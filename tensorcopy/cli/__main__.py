@@ -1,7 +1,7 @@
-"""Run the command line as python -m tensorcopy.cli."""
+"""Run the command line as python -m tensorcopy.cli, which is python -m tensorcopy."""
 
 import sys
 
-from tensorcopy.cli import main
+from tensorcopy.__main__ import main
 
 sys.exit(main())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tensorcopy.cli import output
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress]
     console : stderr by default
     """
     from rich import progress as bars
-    from rich.console import Console
 
-    console = console or Console(stderr=True, highlight=False)
+    console = console or output.console(stderr=True)
 
-    columns = bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
+    description = bars.TextColumn("{task.description}", markup=False)
+    columns = description, bars.BarColumn(), bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
     with bars.Progress(*columns, console=console) as bar:
         task = bar.add_task("starting", total=1.0, left="")
         printed = set()
@@ -47,6 +47,7 @@ def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress]
                 console.print(f"{step} ({left})" if left else step)
 
         yield report_progress
+        bar.update(task, completed=1.0, left="")
 
 
 @contextmanager
@@ -74,13 +75,13 @@ def _time_left(seconds: float) -> str:
 def print_errors(errors: Sequence[TensorcopyError]) -> None:
     """Print each error to stderr, one per line."""
     for error in errors:
-        print(f"tensorcopy: {error}", file=sys.stderr)
+        output.print_line(str(error))
 
 
 def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
     """Print each warning to stderr, one per line; they do not change the exit code."""
     for warning in warnings:
-        print(f"tensorcopy: warning: {warning}", file=sys.stderr)
+        output.print_line(f"warning: {warning}")
 
 
 def expression(text: str) -> str:

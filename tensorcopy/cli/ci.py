@@ -129,9 +129,15 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.ci import github
 
     run = github.measuring_run()
-    section = pr_comment.section(options.artifact, run.address, options.device)
+    failure: Exception | None = None
+    try:
+        section = pr_comment.section(options.artifact, run.address, options.device)
+    except Exception as error:  # whatever it is, the comment of an earlier commit must not pass for this one's
+        section, failure = pr_comment.outdated(run.address, options.device), error
     sentence = github.comment(run, pr_comment.MARKER, lambda earlier: pr_comment.body(options.device, section, earlier))
     console.print(sentence, soft_wrap=True)
+    if failure:
+        raise failure
     return 0
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import RESULTS, expression, positive, print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import PASSES
@@ -116,6 +117,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if options.format == "text":
         text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
+    elif options.format == "json":
+        output.write_json(formats.as_json(comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if not any(change.interval or change.count for change in comparison.changes.values()):
@@ -261,9 +264,11 @@ def _measure_injected_slowdowns(passes: int) -> None:
 
 
 def _json(path: Path) -> Any:
+    from tensorcopy.report import case_history
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return json.loads(case_history.input_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise TensorcopyError("the file cannot be read", got=f"{path}: {error}", allowed="a JSON file", next="check the path") from error
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import share_bar
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 
     advice = _measured_or_shipped(options)
     if options.json:
-        sys.stdout.write(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
+        output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
         console.print(Text(advice.why), soft_wrap=True)
@@ -155,7 +155,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
     if options.json:
-        sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        output.write_json(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         return 1 if differing else 0
     devices = list(dict.fromkeys(row["device"] for row in rows))
     for device in devices:
@@ -236,13 +236,14 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
             device=options.device,
             most=options.max,
             requires_grad=options.requires_grad,
+            relative_to=options.relative_to,
             interpreter=options.interpreter,
             report_progress=report_share,
         )
     if options.out is not None:
         sweep_plot.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
     if options.json:
-        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        output.write_json(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:

@@ -161,10 +161,7 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console) -> No
         console.print(f"Served at {address} until Ctrl-C", soft_wrap=True)
         if options.open:
             webbrowser.open(address)
-        try:
-            bound.serve_forever()
-        except KeyboardInterrupt:
-            console.print("")
+        bound.serve_forever()
 
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
@@ -234,17 +231,17 @@ def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measureme
 
 
 def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from tensorcopy.measure import host_probe, preflight
     from tensorcopy.measure.preflight import Level
 
     findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
     table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
+    signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:
-        table.add_row(signs[finding.level], escape(finding.subject), escape(finding.observed), escape(finding.advice))
+        table.add_row(signs[finding.level], finding.subject, finding.observed, finding.advice)
     console.print(table, soft_wrap=not console.is_terminal)
     failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
     failures = [finding for finding in findings if finding.level in failing]

@@ -30,18 +30,25 @@ def add(commands: Any) -> None:
 def _verify(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import crosscheck
 
+    if options.keep:
+        _require_for_keeping(not options.bench and options.device == "cpu")  # before minutes of measuring
     agreement = _crosschecked(options, console)
     _print_agreement(agreement, console)
     if options.keep:
-        if options.bench or options.device != "cpu" or not agreement.holds:
-            raise TensorcopyError(
-                "these ratios are not written to docs/agreement.json",
-                got="some of the cases, another device, or a disagreement",
-                allowed="every case on the CPU, in agreement",
-                next="tensorcopy verify --keep on an idle machine",
-            )
+        _require_for_keeping(agreement.holds)
         crosscheck.FILE.write_text(json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n", encoding="utf-8")
     return 0 if agreement.holds else 1
+
+
+def _require_for_keeping(condition: bool) -> None:
+    """Raise TensorcopyError unless `condition` holds."""
+    if not condition:
+        raise TensorcopyError(
+            "these ratios are not written to docs/agreement.json",
+            got="some of the cases, another device, or a disagreement",
+            allowed="every case on the CPU, in agreement",
+            next="tensorcopy verify --keep on an idle machine",
+        )
 
 
 def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:

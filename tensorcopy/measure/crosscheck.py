@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import child_process
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 
@@ -114,9 +114,7 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        subprocess.Popen(
-            probe.command(), stdout=subprocess.PIPE, stderr=errors, text=True, env=environment.variables(), cwd=CHECKOUT
-        ) as process,
+        child_process.started(probe.command(), stderr=errors, env=environment.variables(), cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
         for number, line in enumerate(process.stdout):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import child_process
 from tensorcopy.worker import run_probe as probe_program
 from tensorcopy.worker.registry import operations
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
@@ -57,11 +57,9 @@ def run_probe(
     with (
         _package() as folder,
         tempfile.TemporaryFile("w+") as errors,  # a file, since an unread pipe would fill up and block the process
-        subprocess.Popen(
+        child_process.started(
             command,
-            stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
             env={**inherited, **operations.variables(), "PYTHONPATH": search_path([folder], python)},
             cwd=folder,
         ) as process,

@@ -76,12 +76,13 @@ def load(table: Path = TABLE) -> tuple[Release, ...]:
 
 
 def find(name: str) -> Release:
-    """Return the release of a version, tag, or SHA of at least 7 digits.
+    """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.
 
     Raises TensorcopyError.
     """
+    completed = _completed(name)
     for release in load():
-        if name in (release.version, release.tag) or (len(name) >= 7 and release.sha.startswith(name)):
+        if completed in (release.version, release.tag) or (len(name) >= 7 and release.sha.startswith(name)):
             return release
     raise TensorcopyError(
         "unknown torch release",
@@ -108,9 +109,9 @@ def select(text: str) -> list[Release]:
     A minor release stands for its last patch in the table: "2.10.." starts there. Raises TensorcopyError.
     """
     if ".." not in text:
-        return [find(_completed(text))]
+        return [find(text)]
     first, last = text.split("..", 1)
-    releases = between(_completed(first), _completed(last))
+    releases = between(first, last)
     if not releases:
         raise TensorcopyError("an empty range of releases", got=repr(text), allowed="FIRST..LAST in order of version", next="swap the ends")
     return releases

@@ -26,6 +26,7 @@ def release(version: str) -> Release:
 
     The wheel is installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
+    version = _newest_patch(version)
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
     uploaded = _date(version, entry)
@@ -48,6 +49,16 @@ def release(version: str) -> Release:
         requires=REQUIRES.get(version, ()),
         kind="nightly" if NIGHTLY.search(version) else "release",
     )
+
+
+def _newest_patch(version: str) -> str:
+    """Return "2.16.1" for "2.16"; any other version unchanged."""
+    if not re.fullmatch(r"\d+\.\d+", version):
+        return version
+    try:
+        return uv.resolved(f"torch=={version}.*", environments.this_python(), lowest=False) or version
+    except uv.UvFailed as error:
+        raise _unavailable(version, str(error)) from error
 
 
 def _date(version: str, entry: dict[str, Any]) -> date:

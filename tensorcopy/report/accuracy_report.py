@@ -14,6 +14,7 @@ from rich.text import Text
 from tensorcopy.analysis.accuracy.annotated import Annotated, Score
 from tensorcopy.analysis.accuracy.report import AccuracyReport
 from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.report.comparison.markdown import escaped
 from tensorcopy.report.tables import markdown_table, terminal_table
 
 FILE = Path("docs/accuracy.json")
@@ -78,7 +79,8 @@ def terminal(report: Mapping[str, Any]) -> RenderableType:
 def markdown(report: Mapping[str, Any]) -> str:
     """Return the tables of the report for docs/methodology.md."""
     parts = []
-    for title, (header, *rows) in tables(report):
+    measured_on = {name: escaped(report[name]) for name in ("torch", "cpu")}
+    for title, (header, *rows) in tables({**report, **measured_on}):
         parts += [f"{title}:", markdown_table(header, rows, "l" + "r" * (len(header) - 1))]
     return "\n\n".join(parts)
 

@@ -30,6 +30,7 @@ BAR = 32  # columns: a row fits into 80
 ALIKE = 0.005  # two sizes of a change that differ by less are written once
 NAME = 64  # columns of a case's name
 LARGEST = 3  # changes of a group that are listed
+LARGEST_FILE = 64 << 20  # bytes of a file of values
 NO_CHANGE = "No change detected."
 
 
@@ -125,9 +126,9 @@ def read_values(path: Path) -> tuple[list[float | None], list[float]]:
     Its items are numbers, or arrays of samples; null is a gap.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(input_text(path))
         points = [_point(value) for value in document]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise TensorcopyError(
             "not a series",
             got=f"{path}: {error}",
@@ -135,6 +136,15 @@ def read_values(path: Path) -> tuple[list[float | None], list[float]]:
             next="tensorcopy history --values FILE.json",
         ) from error
     return [value for value, _ in points], [spread for _, spread in points]
+
+
+def input_text(path: Path) -> str:
+    """Return the text of a file that a user names. Raises OSError for one that is not regular, or too large, and ValueError."""
+    if path.exists() and not path.is_file():
+        raise OSError("not a regular file")  # a device or a pipe may never end
+    if path.stat().st_size > LARGEST_FILE:
+        raise OSError(f"more than {LARGEST_FILE >> 20} MiB")
+    return path.read_text(encoding="utf-8")
 
 
 def _point(value: Any) -> tuple[float | None, float]:

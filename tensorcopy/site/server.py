@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
 MISSING = "404.html"  # in the site's root
+# names that a browser on this machine uses; any other is a foreign page's, which has let its name point here to read the site as its own
+HOSTS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
+PATIENCE = 30.0  # seconds that a client may be silent: it would else keep a thread for ever
 
 
 def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
@@ -22,7 +28,7 @@ def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
     handler = partial(_QuietHandler, directory=str(directory))
     for candidate in PORTS if port is None else (port,):
         try:
-            return ThreadingHTTPServer(("127.0.0.1", candidate), handler)
+            return _Server(("127.0.0.1", candidate), handler)
         except (OSError, OverflowError):
             continue
     raise TensorcopyError(
@@ -33,7 +39,50 @@ def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
     )
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True  # a client that holds its connection does not hold the program
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print one line for a request that failed; nothing for a client that has gone."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            sys.stderr.write(f"tensorcopy: a request failed: {type(error).__name__}: {ascii(str(error))[:200]}\n")
+
+
 class _QuietHandler(SimpleHTTPRequestHandler):
+    timeout = PATIENCE
+
+    def parse_request(self) -> bool:
+        """Read the request, and refuse one that names another host."""
+        if not super().parse_request():
+            return False
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) > 1 or not all(HOSTS.fullmatch(host.strip()) for host in hosts):
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "Another host's page asked")
+            return False
+        return True
+
+    def send_head(self) -> Any:
+        """Answer an address that no file system takes like any missing one."""
+        try:
+            return super().send_head()
+        except (OSError, ValueError) as error:  # such as a NUL, or a name that is too long
+            if isinstance(error, (ConnectionError, TimeoutError)):
+                raise
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+
+    def translate_path(self, path: str) -> str:
+        """Return the file of an address. Raises OSError for one that a link leads out of the site."""
+        translated = super().translate_path(path)
+        if not Path(translated).resolve().is_relative_to(Path(self.directory).resolve()):
+            raise FileNotFoundError(translated)
+        return translated
+
+    def list_directory(self, path: Any) -> None:
+        """Answer a folder without a page as a missing address."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a missing address with the site's own page, as GitHub Pages does."""
         page = Path(self.directory) / MISSING

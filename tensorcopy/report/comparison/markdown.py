@@ -79,7 +79,7 @@ ZERO_WIDTH_SPACE = "&#8203;"
 ESCAPES = str.maketrans(
     {
         **{character: "\\" + character for character in "\\*_[]|~"},
-        **{character: f"&#{ord(character)};" for character in "<>`"},
+        **{character: f"&#{ord(character)};" for character in "<>`&"},  # `&commat;name` would be a mention, too
         "@": f"@{ZERO_WIDTH_SPACE}",
         "#": f"\\#{ZERO_WIDTH_SPACE}",
     }

@@ -51,12 +51,17 @@ def section(artifact: Path, run: str, device: str) -> str:
     if not paths:
         return f"### ⚠️ Nothing was measured on {device}\n\nThe run ended without a result.{_link(run)}\n"
     try:
-        document = _read(paths[0])
+        document = _read(paths[0], artifact)
         if document["device"] != device:
             raise _Refused(f"is for another device than {device}")
         return markdown.cut(_section(document, run), SECTION)
     except _Refused as refused:
         return f"### ⚠️ The measurement on {device} cannot be shown\n\nThe file {FILE} {refused}.{_link(run)}\n"
+
+
+def outdated(run: str, device: str) -> str:
+    """Return the section of a device whose own could not be made: an earlier one would pass for this commit's."""
+    return f"### ⚠️ The comment on {device} could not be made\n\nWhat was here is outdated: it was of another commit.{_link(run)}\n"
 
 
 def body(device: str, text: str, before: str = "") -> str:
@@ -76,15 +81,17 @@ class _Refused(Exception):
     """The reason why a file is not shown; it continues a sentence after its name."""
 
 
-def _read(path: Path) -> dict[str, Any]:
-    if path.is_symlink() or not path.is_file():
-        raise _Refused("is not a regular file")
+def _read(path: Path, artifact: Path) -> dict[str, Any]:
+    if path.is_symlink() or (path.parent != artifact and path.parent.is_symlink()) or not path.is_file():
+        raise _Refused("is not a regular file in a regular folder")
     if path.stat().st_size > LARGEST:
         raise _Refused(f"has {path.stat().st_size / 2**20:.0f} MiB; the limit is {LARGEST // 2**20} MiB")
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise _Refused("is not JSON") from None
+    except OSError:
+        raise _Refused("cannot be read") from None
     try:
         _validator()(document)
     except JsonSchemaValueException:

@@ -15,6 +15,7 @@ def measure(
     device: str = "cpu",
     most: int = 2**14,
     requires_grad: bool = False,
+    relative_to: str = "",
     interpreter: str = "same",
     report_progress: Callable[[float, str], None] = lambda share, doing: None,
 ) -> dict[str, Any]:
@@ -24,12 +25,13 @@ def measure(
 
     what : "copies" or "conversions"
     most : number of elements of the largest tensor
+    relative_to : a method's name or "baseline", to be shown as the divisor; refused here rather than after the measurement
     interpreter : the Python whose torch is measured; "same" for the running one
     report_progress : called with the finished share (0 to 1) and the current step
 
-    Raises TensorcopyError for an unavailable device, size or interpreter.
+    Raises TensorcopyError for an unavailable device, size, method or interpreter.
     """
-    request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad}
+    request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
     return interpreters.run_probe(
         interpreters.executable(interpreter), "tensorcopy.worker.probes.size_sweep", json.dumps(request), report_progress=report_progress
     )
@@ -60,5 +62,5 @@ def plot(
         from matplotlib import pyplot
 
         axes = pyplot.subplots(figsize=sweep_plot.SIZE, layout="constrained")[1]
-    document = measure(what, device=device, most=most, requires_grad=requires_grad)
+    document = measure(what, device=device, most=most, requires_grad=requires_grad, relative_to=relative_to)
     return sweep_plot.draw(document, axes, logx=logx, logy=logy, relative_to=relative_to)

@@ -7,6 +7,7 @@ from math import log
 from typing import Any
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.tables import terminal_table
@@ -46,12 +47,13 @@ def table(document: Document, relative_to: str = "") -> RenderableType:
     numels = [point["numel"] for point in curves[0]["points"]]
     shown = sorted({round(step * (len(numels) - 1) / (COLUMNS - 1)) for step in range(COLUMNS)})
     fastest = {index: min(row[index] for row in values[:-1]) for index in shown}
-    rows = []
+    rows: list[list[RenderableType]] = []
     for curve, row in zip(curves, values):
         is_baseline = curve is curves[-1]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
         texts = {index: f"{row[index]:.2f}×" if relative_to else duration(row[index]) for index in shown}
-        cells = [f"[bold]{text}[/]" if row[index] == fastest[index] and not is_baseline else text for index, text in texts.items()]
-        rows.append([f"[dim]memcpy baseline: {curve['code']}[/]" if is_baseline else curve["code"], bars, *cells])
+        styles = {index: "bold" if row[index] == fastest[index] and not is_baseline else "" for index in shown}
+        name = Text(f"memcpy baseline: {curve['code']}", "dim") if is_baseline else Text(curve["code"])
+        rows.append([name, bars, *(Text(text, styles[index]) for index, text in texts.items())])
     header = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
     return terminal_table(header, rows, "ll" + "r" * len(shown))

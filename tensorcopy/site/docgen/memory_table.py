@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorcopy.releases.release_table import Release
+from tensorcopy.report.comparison.markdown import code
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import size
 from tensorcopy.results.load import Case, Result
@@ -35,7 +36,7 @@ def memory(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
             names = [releases[result.sha].version for result in group]
             span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
             rows.append([span, *("–" if value is None else size(int(value)) for value in peaks.values), peaks.source])
-        table = markdown_table(["torch", *(f"`{code}`" for code in codes), ""], rows, "l" + "r" * len(codes) + "l")
+        table = markdown_table(["torch", *map(code, codes), ""], rows, "l" + "r" * len(codes) + "l")
         parts.append(f"{title}: peak above the input of {size(NUMEL * 4)}.\n\n{table}")
     return "\n\n".join(parts)
 

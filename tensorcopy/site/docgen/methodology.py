@@ -12,6 +12,7 @@ from typing import Any
 from tensorcopy.analysis.comparisons import WITHOUT_TORCH
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
+from tensorcopy.report.comparison.markdown import code, escaped
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import duration
 from tensorcopy.results import counts
@@ -41,7 +42,7 @@ def agreement(crosschecked: Mapping[str, Any]) -> str:
         [name, str(row["cases"]), f"{row['median']:.3f}", f"{row['min']:.3f}", f"{row['max']:.3f}"]
         for name, row in crosschecked["suites"].items()
     ]
-    source = f"torch {crosschecked['torch']} on {crosschecked['on']}, {crosschecked['day']}"
+    source = escaped(f"torch {crosschecked['torch']} on {crosschecked['on']}, {crosschecked['day']}")
     table = markdown_table(["asv / reference", "cases", "median", "min", "max"], rows, "lrrrr")
     return f"{table}\n\n{source}: the median over all cases is {crosschecked['median']:.3f}."
 
@@ -75,7 +76,7 @@ def _excluded_passes(results: Sequence[Result]) -> list[str]:
         recorded = [record["left_out"] for record in records if record.get("left_out")]
         reasons += recorded
         far += len(excluded(records)) - len(recorded)
-    lines = [f"- {len(reasons)} passes are excluded by their records: {'; '.join(sorted(set(reasons)))}."] if reasons else []
+    lines = [f"- {len(reasons)} passes are excluded by their records: {escaped('; '.join(sorted(set(reasons))))}."] if reasons else []
     return lines + ([f"- {far} passes are excluded because their control is far from that of the others."] if far else [])
 
 
@@ -136,7 +137,7 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     unchanged = [result for result in variants if not injected_slowdowns.VARIANTS.get(result.machine, 1.0)]
     history = [result for result in results if unchanged and machine_drift.same_kind(result, unchanged[0])]
     named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
-    named += [(f"`{result.machine}`", result) for result in unchanged]
+    named += [(code(result.machine), result) for result in unchanged]
     rows = []
     for (before_name, before), (after_name, after) in combinations(named, 2):
         usable = {case for case, timing in after.timings.items() if timing.usable}
@@ -150,7 +151,8 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
         rows.append(row)
     measures = ["difference", "common part", "drift-corrected", "common part"]
     table = markdown_table(["set", "compared with", "passes", "hours apart", "cases", *measures], rows, "llrrrrrrr")
-    return f"{table}\n\ntorch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}."
+    on = escaped(f"torch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}")
+    return f"{table}\n\n{on}."
 
 
 def seen(results: Sequence[Result], releases: Mapping[str, Release]) -> str:

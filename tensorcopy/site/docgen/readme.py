@@ -8,6 +8,7 @@ from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.report.comparison.markdown import code, escaped
 from tensorcopy.report.local import advise
 from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.tables import markdown_table
@@ -46,6 +47,8 @@ def readme_parts(machine: Machine) -> dict[str, str]:
 def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
     """Return a page's text with its generated parts replaced.
 
+    A marker within a part is made harmless: it would end the part, and the next run would keep what follows it.
+
     Raises TensorcopyError when a marker is missing.
     """
     for name, content in parts.items():
@@ -55,7 +58,7 @@ def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") 
                 f"{page} has no markers for the part {name}", got="no marker", allowed=f"{begin} … {END}", next=f"git checkout {page}"
             )
         before, rest = text.split(begin, 1)
-        text = f"{before}{begin}\n{content}\n{END}{rest.split(END, 1)[1]}"
+        text = f"{before}{begin}\n{content.replace('<!--', '<! --')}\n{END}{rest.split(END, 1)[1]}"
     return text
 
 
@@ -71,15 +74,16 @@ def history_svg(machine: Machine) -> str:
 
 def _answer(machine: Machine) -> str:
     uses = [
-        f"`{machine.code(table.methods[row])}` for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
+        f"{code(machine.code(table.methods[row]))} for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
         for table, row in machine.winners()
     ]
-    answer = f"With torch {machine.newest.version} on {machine.provenance['cpu']}, use {' and '.join(uses)}. One thread, {_day(machine)}."
-    rows = [[want, f"`{_code(machine, request)}`"] for want, request in WANTS.items()]
+    cpu = escaped(machine.provenance["cpu"])
+    answer = f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. One thread, {_day(machine)}."
+    rows = [[want, code(_recommended(machine, request))] for want, request in WANTS.items()]
     return "\n".join([markdown_table(["I want", "I type"], rows, "ll"), "", answer])
 
 
-def _code(machine: Machine, request: CopyRequest) -> str:
+def _recommended(machine: Machine, request: CopyRequest) -> str:
     """Return the code that is recommended for a request, at the size that is nearest to `advise`'s."""
     options = recommend.options_by_size(machine.result, request, machine.series[0].results)
     return options[recommend.nearest_size(advise.NUMEL, options)][0].code
@@ -88,7 +92,8 @@ def _code(machine: Machine, request: CopyRequest) -> str:
 def _methods(machine: Machine) -> str:
     header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
     rows = [row for table in machine.costs if table.device == "cpu" for row in _rows(machine, table)]
-    note = f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}, float32, one thread, {_day(machine)}."
+    on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
+    note = f"{on}, float32, one thread, {_day(machine)}."
     return "\n".join([markdown_table(header, rows, "ll" + "r" * len(HISTORY_NUMELS)), "", note])
 
 
@@ -97,10 +102,10 @@ def _rows(machine: Machine, table: CostTable) -> list[list[str]]:
     rows = []
     for method, costs in zip(table.methods, table.costs, strict=True):
         timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
-        semantics = outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"])
-        rows.append([f"`{machine.code(method)}`", semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
+        semantics = escaped(outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
+        rows.append([code(machine.code(method)), semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
     return rows
 
 
 def _day(machine: Machine) -> str:
-    return str(machine.provenance["started"])[:10]
+    return escaped(str(machine.provenance["started"])[:10])

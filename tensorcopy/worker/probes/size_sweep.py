@@ -80,15 +80,16 @@ def measure(
     device: str = "cpu",
     most: int = MOST,
     requires_grad: bool = False,
+    relative_to: str = "",
     report_progress: ReportProgress = ignore_progress,
 ) -> Sweep:
     """Time copies or conversions at numel = 1, 2, 4, … `most`.
 
     what : "copies" or "conversions"; own operations declared to be drawn beside them are included
-    report_progress : called with the share that is done (0 to 1) and the current step
+    relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
 
     Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
-    method whose result is not a copy.
+    method whose result is not a copy, and an unknown `relative_to`.
     """
     if what not in SWEEPS:
         raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")
@@ -97,6 +98,7 @@ def measure(
     numels = [2**power for power in range(most.bit_length())]
     own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what]
     methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
+    _check_divisor(relative_to, [*(method.name for method in methods), BASELINE])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         timer_by_key = _timers(methods, numels, what, device, requires_grad)
@@ -112,6 +114,11 @@ def measure(
         curves=tuple(Curve(method.name, code_on(method, device), _points(times, method.name, numels)) for method in methods),
         baseline=Curve(BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, _points(times, BASELINE, numels)),
     )
+
+
+def _check_divisor(name: str, names: Sequence[str]) -> None:
+    if name and name not in names:
+        raise TensorcopyError("no such method is measured", got=repr(name), allowed=", ".join(names), next="one of these names")
 
 
 def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device: str, requires_grad: bool) -> dict[Key, Timer]:

@@ -1,0 +1,172 @@
+"""Streams and consoles that show text of any result, on any terminal.
+
+Control characters are escaped, characters that the stream's encoding lacks are replaced, and markup in data stays text.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tensorcopy.errors import TensorcopyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
+NARROWEST, WIDEST = 20, 1000  # columns
+PIPED = 1000  # columns of what is no terminal: nothing is folded there, so that code stays in one piece
+
+
+class CleanStream:
+    """A text stream that escapes control characters, and otherwise is the one that it wraps."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(visible(text))
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def visible(text: str) -> str:
+    r"""Return text whose control characters are escaped as in JSON: \u001b. Line ends and tabs are kept."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(json.dumps(character)[1:-1] if _is_control(character) else character for character in text)
+
+
+def one_line(text: str) -> str:
+    r"""Return text in one line: as `visible`, with line ends as \n."""
+    return visible("\\n".join(text.splitlines()).replace("\t", " "))
+
+
+def _is_control(character: str) -> bool:
+    return character not in "\n\t" and unicodedata.category(character) in CONTROLS
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a rich console on stdout or stderr, to which all text is data: neither markup nor emoji."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Clean:
+        """A renderable without control characters other than rich's own."""
+
+        def __init__(self, renderable: Any) -> None:
+            self.renderable = renderable
+
+        def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
+            for segment in console.render(self.renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    class CleanConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # `main` ends the program
+
+        def process_renderables(self, renderables: list[Any]) -> list[Any]:
+            return [Clean(renderable) for renderable in renderables]
+
+    stream = sys.stderr if stderr else sys.stdout
+    stream = stream.stream if isinstance(stream, CleanStream) else stream  # rich's own sequences must arrive
+    created = CleanConsole(file=stream, stderr=stderr, width=_width(stream), highlight=False, markup=False, emoji=False)
+    created.push_render_hook(created)  # type: ignore[arg-type]
+    return created
+
+
+def _width(stream: TextIO) -> int:
+    """Return how many columns a stream has; COLUMNS decides where it is a number above 0."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked[:9]) > 0:
+        return min(max(int(asked[:9]), NARROWEST), WIDEST)
+    if not stream.isatty():
+        return PIPED
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def write_json(text: str) -> None:
+    """Write JSON to stdout; characters that its encoding lacks are escaped, not replaced."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=1) + "\n"
+    sys.stdout.write(text)
+
+
+@contextmanager
+def clean_streams() -> Iterator[None]:
+    """Make stdout and stderr streams that take any text.
+
+    A stream that the caller has closed becomes one that leads nowhere: the next file opened would else take its place.
+    """
+    _open_closed_streams()
+    before = sys.stdout, sys.stderr
+    for stream in before:
+        with suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.stdout, sys.stderr = (stream if isinstance(stream, CleanStream) else CleanStream(stream) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _open_closed_streams() -> None:
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole run
+
+
+def flush() -> None:
+    """Write what is buffered. Raises OSError; nothing is then left for Python to write at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard(sys.stdout)
+        raise
+
+
+def discard(stream: TextIO) -> None:
+    """Lead a stream nowhere from now on: what is buffered, too."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def print_line(text: str) -> None:
+    """Print a line to stderr, whatever `text` has in it. Where stderr cannot be written, it is lost."""
+    try:
+        print(one_line(f"tensorcopy: {text}"), file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def refused(error: OSError) -> TensorcopyError:
+    """Return the error to print for a file, folder or stream that the operating system refuses."""
+    names = " and ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    reason = error.strerror or str(error) or type(error).__name__
+    return TensorcopyError(
+        "the operating system refused a file or a stream",
+        got=f"{reason}: {names}" if names else reason,
+        allowed="a folder and a stream that exist and can be written, on a disk with room",
+        next="df -h ." if error.errno in (errno.ENOSPC, errno.EDQUOT) else "check the path and its permissions",
+    )

@@ -1,0 +1,161 @@
+"""No command ends in a traceback, whatever its input and its surroundings; tests/walk.py has the whole walk."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+
+from tensorcopy import cli
+from tensorcopy.cli import output
+from tests import walk
+from tests.conftest import ROOT
+
+COMMANDS = list(walk.commands())
+SECONDS = ("accuracy", "machine", "readme")  # these take seconds even here; only the whole walk tries all their input
+MEASURES = (["plot", "--max", "2**20"], ["check"], ["advise", "--numel", "2**20"])  # with a process that imports torch
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    return walk.checkout(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def evil_checkout(tmp_path_factory):
+    return walk.checkout(tmp_path_factory.mktemp("evil"), evil=True)
+
+
+def test_every_command_is_walked():
+    """Derived from the parser; the commands of today are among them."""
+    names = {command.name for command in COMMANDS}
+    assert {"measure", "compare", "releases", "releases add", "ci comment", "plot", "readme"} <= names
+    assert len(names) >= 22
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_bad_input_ends_in_one_line(checkout, number):
+    """A part of the whole walk in each run: other lines of each command."""
+    lines = [line for command in COMMANDS for line in list(walk.bad_lines(command))[number::37]]
+    assert walk.walk(checkout, [line for line in lines if line[0] not in SECONDS]) == {}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_control_characters_and_markup_of_results_stay_text(evil_checkout, command):
+    """In tables, CSV, JSON, Markdown and error lines."""
+    assert walk.walk(evil_checkout, list(walk.good_lines(command))[: 1 if command.name in SECONDS else 8]) == {}
+
+
+def run(checkout, *arguments, shell='"$@"', **variables):
+    command = ["/bin/bash", "-c", shell, "bash", sys.executable, "-m", "tensorcopy", *arguments]
+    environment = {**walk.surroundings(checkout), **variables}
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def test_brackets_of_data_are_text(evil_checkout, monkeypatch, capsys):
+    """Neither markup nor an error of it: `x[i]` is no style."""
+    monkeypatch.chdir(evil_checkout)
+    assert cli.main(["times", "--bench", "copies.BySize"]) == 0
+    assert "[bold]a[/]b[/nope] :smile:" in capsys.readouterr().out
+    assert cli.main(["compare", "a[/]b", "x[i]"]) == 2
+    assert "got 'a[/]b'" in capsys.readouterr().err
+
+
+def test_a_bare_command_prints_the_commands_in_groups(capsys):
+    """With examples that parse; it is no error."""
+    assert cli.main([]) == 0
+    shown = capsys.readouterr().out
+    for title in cli.GROUPS:
+        assert f"\n{title}:\n" in shown
+    for example in re.findall(r"^  tensorcopy (.*?)   ", shown, re.MULTILINE):
+        assert cli.parser().parse_args(example.split()).command
+    assert {name for names in cli.GROUPS.values() for name in names} <= {command.words[0] for command in COMMANDS}
+
+
+def test_json_keeps_its_characters_in_any_encoding(checkout):
+    """Escaped; in a table they are replaced."""
+    arguments = ["compare", walk.VALID["before"], walk.VALID["after"], "--format", "json"]
+    plain, ascii_only = (run(checkout, *arguments, PYTHONIOENCODING=encoding).stdout for encoding in ("utf-8", "ascii"))
+    assert ascii_only.isascii()
+    assert json.loads(plain) == json.loads(ascii_only)
+
+
+ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b", "\U000e0001": "\\udb40\\udc01", "µ\n\t": "µ\n\t"}
+
+
+@pytest.mark.parametrize(("before", "after"), ESCAPED.items())
+def test_control_characters_are_escaped_as_in_json(before, after):
+    assert output.visible(before) == after
+
+
+def test_piped_tables_are_not_folded(checkout):
+    """A method's code stays in one piece; COLUMNS still decides."""
+    wide = run(checkout, "methods").stdout.decode()
+    assert "x.clone(memory_format=torch.contiguous_format)" in wide
+    assert max(map(len, run(checkout, "methods", COLUMNS="60").stdout.decode().splitlines()[2:])) <= 60
+
+
+def test_a_progress_bar_ends_at_100_percent(capsys, monkeypatch):
+    """Also where the last report was of the last step's beginning."""
+    from tensorcopy.cli.arguments import share_bar
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with share_bar() as report:
+        report(0.3, "half")
+    bars = [line for line in capsys.readouterr().err.splitlines() if " %" in line]
+    assert "100 %" in bars[-1]
+
+
+def test_a_refused_option_costs_no_measurement(checkout, monkeypatch, capsys):
+    """`verify --keep` of some cases is refused at once; it used to be after minutes."""
+    monkeypatch.setattr("tensorcopy.cli.verify._crosschecked", lambda *_: pytest.fail("has measured"))
+    monkeypatch.chdir(checkout)
+    assert cli.main(["verify", "--keep", "--bench", "copies"]) == 2
+    assert "not written to docs/agreement.json" in capsys.readouterr().err
+
+
+def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
+    """Its traceback is one variable away."""
+    monkeypatch.setattr(cli, "parser", lambda: 1 / 0)
+    assert cli.main([]) == 2
+    assert re.fullmatch(r"tensorcopy: a fault of tensorcopy: got ZeroDivisionError: .*\n", capsys.readouterr().err)
+    monkeypatch.setenv(cli.TRACEBACK, "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.main([])
+
+
+def test_the_parser_is_imported_in_three_tenths_of_a_second():
+    """Counted by what it loads, since another process may take the processor: no package that takes longer."""
+    code = "import sys, tensorcopy.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert not {"numpy", "scipy", "rich", "asv", "torch", "psutil", "packaging", "jinja2"} & set(done.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", walk.SURROUNDINGS)
+def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
+    """Two commands each; the whole walk tries all of them."""
+    first = list(walk.SURROUNDINGS).index(name) * 2
+    for command in (COMMANDS[(first + number) % len(COMMANDS)] for number in range(2)):
+        assert walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED) == "", command.name
+
+
+@pytest.mark.slow
+def test_a_signal_at_any_moment_is_one_line(checkout):
+    """SIGINT and SIGTERM, to the process alone or to its group, from the moment on at which the entry point handles them."""
+    problems = [each.send(command.line(), checkout) for each, command in islice(zip(walk.signals(os.getpid()), COMMANDS), 22)]
+    assert list(filter(None, problems)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("arguments", MEASURES, ids=lambda arguments: arguments[0])
+def test_a_signal_ends_the_processes_of_a_command_too(checkout, arguments, number):
+    """Sent to the command alone; torch is being imported, or measured."""
+    assert walk.Signal(number, 1.5, group=False).send(arguments, checkout) == ""

@@ -1,0 +1,161 @@
+"""The local server answers any client in one piece, and only a browser of this machine."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from tensorcopy.site import server
+
+LINE = b"GET / HTTP/1.1\r\n"
+HOST = b"Host: 127.0.0.1:%d\r\n"
+RESET = struct.pack("ii", 1, 0)  # linger for 0 s: closing sends a reset
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A served site of one page and a link that leads out of it."""
+    parent = tmp_path_factory.mktemp("served")
+    folder = parent / "site"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "index.html").write_text("front")
+    (folder / "large.bin").write_bytes(bytes(8 << 20))
+    (folder / server.MISSING).write_text("No such page")
+    (parent / "secret").write_text("secret")
+    (folder / "out").symlink_to(parent)
+    with server.bound(folder, 0) as bound:
+        threading.Thread(target=bound.serve_forever, daemon=True).start()
+        yield bound
+        bound.shutdown()
+
+
+def answer(bound, request: bytes) -> bytes:
+    """Send bytes and return all that comes back."""
+    with socket.create_connection(("127.0.0.1", bound.server_port), timeout=5) as client:
+        client.sendall(request)
+        client.shutdown(socket.SHUT_WR)
+        parts = []
+        try:
+            while part := client.recv(1 << 20):
+                parts.append(part)
+        except ConnectionError:
+            pass
+        return b"".join(parts)
+
+
+def get(bound, path: bytes, host: bytes | None = None, method: bytes = b"GET") -> bytes:
+    host = HOST % bound.server_port if host is None else host
+    return answer(bound, method + b" " + path + b" HTTP/1.1\r\n" + host + b"Connection: close\r\n\r\n")
+
+
+def status(text: bytes) -> int:
+    return int(text.split(b" ", 2)[1]) if text.startswith(b"HTTP/") else 0
+
+
+MISSING = [
+    b"/%00",
+    b"/a%00.html",
+    b"/" + b"x" * 5000,
+    b"/%ff",
+    b"/%",
+    b"/..%2f..%2fsecret",
+    b"/../secret",
+    b"/out/secret",
+    b"/out",
+    b"/folder/",
+]
+MISSING += [b"/%0d%0aSet-Cookie:a=b", b"/\\secret", b"/%5c", b"/index.html/", b"/~root", b"/con", b"//evil.example", b"/%e2%80%ae"]
+
+
+@pytest.mark.parametrize("path", MISSING, ids=lambda path: repr(path[:30]))
+def test_an_address_without_a_page_is_answered_with_the_sites_page(site, capfd, path):
+    """A NUL, a name that no file system takes, a way out of the site; without a line in the terminal."""
+    text = get(site, path)
+    assert status(text) == 404
+    assert b"secret" not in text.partition(b"\r\n\r\n")[2]
+    assert b"\r\nSet-Cookie" not in text
+    assert status(get(site, path, method=b"HEAD")) == status(text)
+    assert capfd.readouterr() == ("", "")
+
+
+FOREIGN = [
+    b"evil.example",
+    b"evil.example:%d",
+    b"127.0.0.1.evil.example",
+    b"localhost.evil.example:%d",
+    b"0.0.0.0",
+    b"[::]",
+    b"\xff",
+    b"",
+    b"a b",
+]
+
+
+@pytest.mark.parametrize("host", FOREIGN, ids=repr)
+def test_a_page_of_another_host_is_refused(site, capfd, host):
+    """Its name may point to this machine, and its scripts could then read the site."""
+    text = get(site, b"/", b"Host: " + (host % site.server_port if b"%d" in host else host) + b"\r\n")
+    assert status(text) == 421
+    assert b"front" not in text
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("host", [b"localhost", b"LOCALHOST:%d", b"127.0.0.1:%d", b"[::1]:%d"], ids=repr)
+def test_a_browser_of_this_machine_is_answered(site, host):
+    assert b"front" in get(site, b"/", b"Host: " + (host % site.server_port if b"%d" in host else host) + b"\r\n")
+
+
+def test_two_hosts_are_refused(site):
+    """One of them is somebody else's."""
+    assert status(get(site, b"/", HOST % site.server_port + b"Host: evil.example\r\n")) == 421
+
+
+BROKEN = {
+    "nothing": b"",
+    "a NUL": b"\0" * 100,
+    "no protocol": b"GET\r\n\r\n",
+    "a wrong version": b"GET / HTTP/9.9\r\n\r\n",
+    "no version": b"GET / HTTP/x\r\n\r\n",
+    "a long line": b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    "a long header": LINE + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
+    "many headers": LINE + b"".join(b"X%d: 1\r\n" % number for number in range(200)) + b"\r\n",
+    "another method": b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an escape": b"\x1b[31mGET / HTTP/1.1\r\n\r\n",
+    "a broken header": LINE + b": : :\r\nHost localhost\r\n\r\n",
+    "a TLS hello": bytes.fromhex("16030100f4010000f00303") + bytes(200),
+    "a bad date": LINE + b"Host: localhost\r\nIf-Modified-Since: x\r\n\r\n",
+    "a range": LINE + b"Host: localhost\r\nRange: bytes=9-1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_request_prints_nothing_and_the_next_is_answered(site, capfd, request_text):
+    answer(site, request_text)
+    assert b"front" in get(site, b"/")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "request_text", [b"", b"GET", LINE, LINE + b"Host: localhost\r\n\r\n", b"GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+)
+def test_a_client_that_resets_prints_nothing(site, capfd, request_text):
+    """Before, within and after its request, and amid the answer."""
+    for _ in range(3):
+        client = socket.create_connection(("127.0.0.1", site.server_port), timeout=5)
+        client.sendall(request_text)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        client.close()
+    time.sleep(0.1)
+    assert b"front" in get(site, b"/")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fault_of_a_request_is_one_line(site, capfd, monkeypatch):
+    """Without control characters, and the server goes on."""
+    monkeypatch.setattr(server._QuietHandler, "send_head", lambda _: 1 / 0)
+    get(site, b"/")
+    assert capfd.readouterr().err == "tensorcopy: a request failed: ZeroDivisionError: 'division by zero'\n"

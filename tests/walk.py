@@ -1,0 +1,458 @@
+"""Every command with bad input and in odd surroundings, derived from the parser: a new command is walked too.
+
+`python -m tests.walk input surroundings signals` tries everything, in a quarter of an hour, and prints what failed;
+tests/test_no_traceback.py tries a part of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+import psutil
+
+from tensorcopy import cli
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED
+
+EXIT_CODES = (0, 1, 2, 3)
+SECONDS = 20  # that a command may take here
+SUITES = ("copies.BySize", "floors.")
+EVIL = "\x1b[31m\x07\x9b2J\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # colours, bells, markup, and what ends it
+BAD = (
+    *(
+        "",
+        " ",
+        "nope",
+        "0",
+        "-1",
+        "1e400",
+        "9" * 5000,
+        "nan",
+        "(",
+        "[",
+        "*",
+        "\\",
+        "..",
+        "../..",
+        "/",
+        "/dev/null",
+        "/dev/full",
+        ".",
+        "results",
+    ),
+    *(
+        "2.15.0..1.9.0",
+        "2.15.0@3.9@x",
+        "9.9",
+        "2.15.0@",
+        "x" * 5000,
+        "a/b",
+        "a\nb",
+        EVIL,
+        "\udcff",
+        "é×",
+        "v",
+        "..",
+        "0/0",
+        "1/x",
+        "%s",
+        "{0}",
+    ),
+)
+RELEASE, OTHER = NEWEST_SHIPPED.version, OLDEST_SHIPPED.version
+VALID = {  # what a required argument gets
+    "before": f"{OTHER}@3.9",
+    "after": f"{RELEASE}@3.11",
+    "case": "copies.BySize detach_clone 16 float32 cpu",
+    "version": "2.99.0",
+    "folders": "results",
+    "paths": "results",
+    "artifact": "artifact",
+    "branch": "b",
+    "title": "t",
+}
+# Options with which a command ends before it measures anything: the walk is about input and surroundings
+CHEAP = {
+    "accuracy": ["--dataset=nowhere.json"],
+    "advise": ["--shipped"],
+    "check": ["--interpreter=/bin/false"],
+    "plot": ["--interpreter=/bin/false"],
+    "dashboard": ["--no-serve"],
+    "measure": ["--machine=box"],
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the parser, such as ("releases", "add")."""
+
+    words: tuple[str, ...]
+    parser: argparse.ArgumentParser = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def actions(self) -> list[argparse.Action]:
+        hidden = argparse._HelpAction, argparse._SubParsersAction, argparse._VersionAction
+        return [action for action in self.parser._actions if not isinstance(action, hidden)]
+
+    def line(self, **values: str) -> list[str]:
+        """Return a command line in which the arguments named by `values` have these values."""
+        options, positional = [], []
+        for action in self.actions:
+            value = values.get(action.dest)
+            if action.option_strings:
+                needed = VALID.get(action.dest, "x") if action.required else None
+                value = needed if value is None else value
+                if value is not None:
+                    options.append(action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]}={value}")
+            elif value is not None or action.nargs not in ("?", "*"):
+                positional.append(VALID.get(action.dest, "x") if value is None else value)
+        return [*self.words, *CHEAP.get(self.name, []), *options, *(["--", *positional] if positional else [])]
+
+
+def commands(parser: argparse.ArgumentParser | None = None, words: tuple[str, ...] = ()) -> Iterator[Command]:
+    """Yield every command of the parser."""
+    parser = parser or cli.parser()
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if words and not any(action.required for action in below):
+        yield Command(words, parser)
+    for action in below:
+        for name, command in action.choices.items():
+            yield from commands(command, (*words, name))
+
+
+def bad_lines(command: Command) -> Iterator[list[str]]:
+    """Yield command lines: each argument with each bad value, each flag, too many and too few arguments."""
+    yield command.line()
+    yield [*command.words, *CHEAP.get(command.name, [])]
+    yield [*command.words, "--nope"]
+    yield [*command.words, *["x"] * 9]
+    yield [*command.words, EVIL]
+    yield [*command.words, "--", "\udcff", EVIL, "-"]
+    for action in command.actions:
+        if action.option_strings and action.nargs == 0:
+            yield command.line(**{action.dest: ""})
+        else:
+            yield from (command.line(**{action.dest: value}) for value in dict.fromkeys(BAD))
+
+
+def checkout(folder: Path, evil: bool = False) -> Path:
+    """Write a checkout with the results of two releases; no Python of it is installed, so that nothing is measured in it.
+
+    evil : whether names, the processor and outcomes of its results have control characters and markup
+    """
+    machine = folder / "results" / SHIPPED.name
+    machine.mkdir(parents=True)
+    (folder / "artifact").mkdir()
+    shutil.copy(ROOT / "results" / "benchmarks.json", machine.parent)
+    text = (ROOT / "asv.conf.json").read_text().replace('["3.11", "3.9"]', '["3.99"]')
+    assert "3.99" in text
+    (folder / "asv.conf.json").write_text(text)
+    for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
+        for path in SHIPPED.glob(f"{start}*.json"):
+            document = json.loads(path.read_text(encoding="utf-8"))
+            for rows in [document.get("results", {}), *(record["suites"] for record in document.get("passes", []))]:
+                for suite in [name for name in rows if not name.startswith(SUITES)]:
+                    del rows[suite]  # the walk is about input, not about how many cases there are
+            text = json.dumps(poisoned(document) if evil else document)
+            if evil:  # a case's name, wherever it is
+                text = text.replace("clone_detach", f"clone_detach{json.dumps(EVIL)[1:-1]}")
+            (machine / path.name).write_text(text)
+    return folder
+
+
+def poisoned(value: object, key: str = "") -> object:
+    """Return a result file whose texts that a person may choose are hostile."""
+    if key in ("cpu", "os", "libc", "governor", "code", "warns", "raises", "hugepages", "cpu_capability", "numpy"):
+        return f"{value}{EVIL}" if isinstance(value, str) else value
+    if isinstance(value, dict):
+        return {name: poisoned(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [poisoned(part, key if key == "params" else "") for part in value]
+    return value
+
+
+def complaint(code: int, out: str, err: str) -> str:
+    """Return what is wrong with the end of a command, or ""."""
+    for stream, text in (("stdout", out), ("stderr", err)):
+        if "Traceback" in text or "Exception ignored" in text:
+            return f"a traceback on {stream}: {text.strip().splitlines()[-1][:200]}"
+        control = next((character for character in text if unsafe(character)), "")
+        if control:
+            return f"{control!r} on {stream}: {text[max(0, text.index(control) - 40) : text.index(control) + 20]!r}"
+    if "a fault of tensorcopy" in err:
+        return err.strip()[:300]
+    if code not in EXIT_CODES:
+        return f"exit code {code}"
+    if code == 2 and not re.search(r"^tensorcopy[^:\n]*: [^\n]+\Z", err.rstrip("\n"), re.MULTILINE):
+        return f"exit code 2 without an error line at the end: {err[-200:]!r}"
+    return ""
+
+
+def unsafe(character: str) -> bool:
+    """Return whether a character may change what a terminal shows elsewhere."""
+    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """Return the environment variables of a walk: no home, no index, no pull request."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "UV_", "COLUMNS", "PYENV_"))}
+    home, programs = folder / "home", folder / "programs"
+    home.mkdir(exist_ok=True)
+    if not programs.exists():  # without a Python: none is found to make an environment with
+        programs.mkdir()
+        for name in filter(shutil.which, ("git", "bash", "sh", "head", "mktemp", "rmdir", "script")):
+            (programs / name).symlink_to(str(shutil.which(name)))
+    return {
+        **kept,
+        "HOME": str(home),
+        "PATH": str(programs),
+        "UV_OFFLINE": "1",
+        "UV_CACHE_DIR": str(folder / "uv"),
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def in_process(arguments: Sequence[str]) -> str:
+    """Run a command in this process and return what is wrong with its end, or ""."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        signal.signal(signal.SIGALRM, _too_late)
+        signal.alarm(SECONDS)
+        try:
+            code = cli.main(list(arguments))
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except BaseException as error:
+            return f"raises {type(error).__name__}: {str(error)[:200]}"
+        finally:
+            signal.alarm(0)
+    texts = [stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)]
+    return complaint(code, *texts)
+
+
+class TooLate(BaseException):
+    """A command has not ended in time."""
+
+
+def _too_late(*_: object) -> None:
+    raise TooLate(f"did not end in {SECONDS} s")
+
+
+def walk(folder: Path, lines: Sequence[Sequence[str]]) -> dict[tuple[str, ...], str]:
+    """Run command lines in this process in a folder, and return what is wrong with each that does not end well."""
+    failures = {}
+    before = Path.cwd()
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, surroundings(folder), clear=True))
+        stack.callback(os.chdir, before)
+        os.chdir(folder)
+        for line in lines:
+            problem = in_process(line)
+            if problem:
+                failures[tuple(line)] = problem
+    return failures
+
+
+# --- real processes
+
+
+@dataclass(frozen=True)
+class Surrounding:
+    """What a process finds: variables to set (None: to remove), and a shell line around "$@"."""
+
+    variables: dict[str, str | None] = field(default_factory=dict)
+    shell: str = '"$@"'
+
+
+SURROUNDINGS = {
+    "nothing odd": Surrounding(),
+    "| true": Surrounding(shell='"$@" | true; exit 0'),
+    "| head -c 1": Surrounding(shell='"$@" | head -c 1 >/dev/null; exit 0'),
+    "2>&1 | true": Surrounding(shell='"$@" 2>&1 | true; exit 0'),
+    "> /dev/full": Surrounding(shell='"$@" > /dev/full'),
+    "2> /dev/full": Surrounding(shell='"$@" 2> /dev/full; exit 0'),
+    "stdout closed": Surrounding(shell='"$@" >&-'),
+    "stderr closed": Surrounding(shell='"$@" 2>&-; exit 0'),
+    "stdin closed": Surrounding(shell='"$@" <&-'),
+    "all closed": Surrounding(shell='"$@" <&- >&- 2>&-; exit 0'),
+    "ascii": Surrounding({"PYTHONIOENCODING": "ascii"}),
+    "cp1252": Surrounding({"PYTHONIOENCODING": "cp1252"}),
+    "C locale": Surrounding({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LANG": None}),
+    "COLUMNS=0": Surrounding({"COLUMNS": "0"}),
+    "COLUMNS=1": Surrounding({"COLUMNS": "1"}),
+    "COLUMNS=20": Surrounding({"COLUMNS": "20"}),
+    "COLUMNS=x": Surrounding({"COLUMNS": "x", "LINES": "0"}),
+    "NO_COLOR": Surrounding({"NO_COLOR": "1", "TERM": "dumb"}),
+    "FORCE_COLOR": Surrounding({"FORCE_COLOR": "1"}),
+    "no TERM": Surrounding({"TERM": None}),
+    "deleted folder": Surrounding(shell='gone=$(mktemp -d); cd "$gone"; rmdir "$gone"; "$@"'),
+    "no HOME": Surrounding({"HOME": None}),
+    "HOME unwritable": Surrounding({"HOME": "/proc/nowhere"}),
+    "HOME a file": Surrounding({"HOME": "/dev/null"}),
+    "no temporary folder": Surrounding({"TMPDIR": "/proc/nowhere"}),
+    "no PATH": Surrounding({"PATH": "/nowhere"}),
+    "few files": Surrounding(shell='ulimit -n 16; "$@"'),
+    "terminal": Surrounding(shell='exec script -qec "$(printf "%q " "$@")" /dev/null'),
+}
+
+
+COLOURED = ("FORCE_COLOR", "terminal")
+
+
+def process(arguments: Sequence[str], surrounding: Surrounding, folder: Path, ansi: bool = False) -> str:
+    """Run a command in a process of its own and return what is wrong with its end, or ""."""
+    variables = surroundings(folder)
+    for name, value in surrounding.variables.items():
+        variables.pop(name, None)
+        variables |= {name: value} if value is not None else {}
+    command = ["/bin/bash", "-c", surrounding.shell, "bash", sys.executable, "-m", "tensorcopy", *arguments]
+    try:
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return "did not end in 120 s"
+    out, err = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
+    if ansi:  # a terminal's own sequences
+        out, err = (re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text) for text in (out, err))
+        err = err or out
+    code = done.returncode
+    return complaint(1 if code == 2 and not err else code, out, err)
+
+
+def good_lines(command: Command) -> Iterator[list[str]]:
+    """Yield a command line for each choice of each argument, and for each flag."""
+    yield command.line()
+    for action in command.actions:
+        if action.option_strings and action.nargs == 0:
+            yield command.line(**{action.dest: ""})
+        elif action.dest == "format":
+            yield from (command.line(format=name) for name in ("text", "markdown", "json", "csv"))
+        elif action.choices:
+            yield from (command.line(**{action.dest: str(choice)}) for choice in action.choices)
+
+
+# --- signals
+
+WAIT = 30  # seconds until a process handles signals, or ends
+GRACE = 3  # seconds in which what a killed program has started may notice it
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A signal that is sent `delay` seconds after a process has begun to handle signals.
+
+    group : whether its whole group gets it, as from a terminal, or it alone
+    """
+
+    number: int
+    delay: float
+    group: bool
+
+    def send(self, arguments: Sequence[str], folder: Path) -> str:
+        """Start a command, send it the signal, and return what is wrong with its end, or ""."""
+        command = [sys.executable, "-m", "tensorcopy", *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        with subprocess.Popen(command, cwd=folder, env=surroundings(folder), start_new_session=True, **pipes) as started:
+            end = time.monotonic() + WAIT
+            handled = False
+            while started.poll() is None and not handled and time.monotonic() < end:
+                handled = _handles(started.pid)
+                time.sleep(0.001)
+            time.sleep(self.delay)
+            if started.poll() is None:
+                (os.killpg if self.group else os.kill)(started.pid, self.number)
+            try:
+                out, err = (text.decode("utf-8", "replace") for text in started.communicate(timeout=WAIT))
+            except subprocess.TimeoutExpired:
+                os.killpg(started.pid, signal.SIGKILL)
+                return f"did not end within {WAIT} s"
+        end = time.monotonic() + GRACE
+        while (left := _left(started.pid)) and time.monotonic() < end:
+            time.sleep(0.05)
+        if left:
+            return f"leaves {left}"
+        if started.returncode in EXIT_CODES:  # it had ended by itself
+            return complaint(started.returncode, out, err) if handled else "has never handled a signal"
+        verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[self.number]
+        if started.returncode != 128 + self.number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
+            return f"exit code {started.returncode}: {err[-300:]}"
+        return complaint(0, out, err)
+
+
+def _handles(process: int) -> bool:
+    """Return whether a process handles or ignores SIGTERM: Python itself does neither."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False  # it has ended
+    masks = re.findall(r"^Sig(?:Cgt|Ign):\s*(\w+)", status, re.MULTILINE)
+    return any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+
+
+def _left(session: int) -> list[list[str]]:
+    """Return the command lines of the processes that run in a session."""
+    processes = [process for process in psutil.process_iter(["cmdline"]) if _session(process.pid) == session]
+    return [process.info["cmdline"] for process in processes if process.info["cmdline"]]  # a process that has ended has none
+
+
+def _session(process: int) -> int:
+    try:
+        return os.getsid(process)
+    except OSError:
+        return 0
+
+
+def signals(seed: int) -> Iterator[Signal]:
+    """Yield signals without end, most of them early."""
+    random = Random(seed)
+    while True:
+        yield Signal(random.choice([signal.SIGINT, signal.SIGTERM]), random.expovariate(4), random.random() < 0.5)
+
+
+def main() -> None:
+    """Try everything, and print how many tries failed, and how."""
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a file without an end must not take the machine
+    with tempfile.TemporaryDirectory() as temporary:
+        folders = [checkout(Path(temporary) / name, name == "evil") for name in ("plain", "evil")]
+        everything = list(commands())
+        if "input" in sys.argv:
+            lines = [line for command in everything for line in bad_lines(command)]
+            read = [line for command in everything for line in good_lines(command)]
+            report("bad input", len(lines) + len(read), walk(folders[0], lines) | walk(folders[1], read))
+        if "surroundings" in sys.argv:
+            tries = [(name, command.line()) for name in SURROUNDINGS for command in everything]
+            problems = {(name, *line): process(line, SURROUNDINGS[name], folders[0], name in COLOURED) for name, line in tries}
+            report("surroundings", len(tries), {line: problem for line, problem in problems.items() if problem})
+        if "signals" in sys.argv:
+            sent = list(zip(signals(1), everything * 8))
+            problems = {(str(each), *command.line()): each.send(command.line(), folders[0]) for each, command in sent}
+            report("signals", len(sent), {line: problem for line, problem in problems.items() if problem})
+
+
+def report(what: str, tries: int, failures: dict[tuple[str, ...], str]) -> None:
+    lines = [f"   {' '.join(repr(word[:60]) for word in line)} -> {problem}" for line, problem in failures.items()]
+    sys.stdout.write("\n".join([f"{what}: {tries} tries, {len(failures)} failed", *lines, ""]))
+
+
+if __name__ == "__main__":
+    main()
