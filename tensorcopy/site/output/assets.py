@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from rjsmin import jsmin
@@ -50,9 +50,17 @@ def _uplot_license(banner: str) -> str:
     """
     version = re.search(r"\(v([\d.]+)\)", banner)
     copyright_line = re.search(r"Copyright.*", banner)
-    terms = str(distribution("tensorcopy").read_text("licenses/LICENSE")).partition(PERMISSION)
+    terms = _own_license().partition(PERMISSION)
     name = f"uPlot {version[1] if version else ''}, https://github.com/leeoniya/uPlot\nMIT License"
     return f"{name}\n\n{copyright_line[0] if copyright_line else ''}\n\n{terms[1]}{terms[2]}"
+
+
+def _own_license() -> str:
+    """Return the licence of tensorcopy, also in a checkout that is not installed."""
+    try:
+        return str(distribution("tensorcopy").read_text("licenses/LICENSE"))
+    except PackageNotFoundError:
+        return (STATIC.parents[1] / "LICENSE").read_text(encoding="utf-8")
 
 
 def _text(package: Distribution, name: str) -> str:
