@@ -155,7 +155,10 @@ def _program() -> str:
     path = shutil.which("uv")
     if path is None:
         raise TensorcopyError(
-            "the program uv is missing", got="nothing on the PATH", allowed="uv, any recent version", next="pip install uv"
+            "the program uv is missing",
+            got="nothing on the PATH",
+            allowed="uv, any recent version",
+            next="pip install uv, or pipx install uv",
         )
     return path
 
