@@ -353,18 +353,14 @@ def after_the_check(text: str) -> str:
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU")
 def test_a_gpu_run_without_a_gpu_fails_and_takes_its_label_away(stage):
-    """The check of the machine fails, and so does the measurement; the comment reports it, and other labels stay."""
-    git(stage.work, "checkout", "-q", "-b", "change")
-    (stage.work / "benchmarks" / "copies.py").write_text("raise RuntimeError('planted')\n", encoding="utf-8")
-    git(stage.work, "commit", "-q", "--all", "-m", "change")
+    """The check of the machine fails, and so does the comparison: main has this head. The comment reports it, and other labels stay."""
     head = git(stage.work, "rev-parse", "HEAD")
-    git(stage.work, "checkout", "-q", "main")
     event = pull_request_event(stage, head, "o", action="labeled", label={"name": LABEL})
     (job,) = stage.play("pull-request-gpu.yml", event, after_the_check)["cuda"]
     assert job.outcome("tensorcopy machine") == "ignored", explained([job])
     assert "unfit for measuring" in job.printed("tensorcopy machine")
     assert job.exported["UV_CACHE_DIR"] == f"{job.machine.temp}/uv"
-    assert job.outcome("ci pull-request") == "failure", explained([job])
+    assert "there is nothing to compare" in job.printed("ci pull-request")
     played = stage.play("comment.yml", run_event(stage, "pull-request-gpu", job.conclusion, head, "o"))
     assert_success(played["comment"], played["label"])
     assert stage.forge.pulls[0]["labels"] == [{"name": "other"}]
