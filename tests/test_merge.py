@@ -375,3 +375,20 @@ def test_a_folder_without_benchmarks_json_is_not_overwritten(folders, tmp_path):
     with pytest.raises(TensorcopyError, match=r"benchmarks\.json cannot be read"):
         merge.merge(folders[1:], tmp_path / "all", summary)
     assert {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")} == before
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b"]])
+def test_a_folder_of_folders_is_merged_as_the_folders_are(tmp_path, names):
+    """GitHub downloads several artifacts into a folder each."""
+    for name in names:
+        measured_in_passes(tmp_path / "measured" / name, NEW, {"tensor": [1.0]}, machine=name)
+    assert merge.merge([tmp_path / "measured"], tmp_path / "together", summary).new == len(names)
+    assert merge.merge([tmp_path / "measured" / name for name in names], tmp_path / "together", summary).unchanged == len(names)
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    """Before anything is written."""
+    (tmp_path / "measured" / "a").mkdir(parents=True)
+    with pytest.raises(TensorcopyError, match=r"not a folder of results: got .*measured, without benchmarks.json"):
+        merge.merge([tmp_path / "measured"], tmp_path / "together", summary)
+    assert not (tmp_path / "together").exists()

@@ -90,7 +90,13 @@ def measured(repository, workshop):
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head)), *few],
+            [
+                sys.executable,
+                "-c",
+                PROGRAM,
+                *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head).replace('"$PASSES"', "10")),
+                *few,
+            ],
             cwd=repository.folder,
             env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
             capture_output=True,

@@ -11,17 +11,20 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from tensorcopy import cli
 from tensorcopy.ci import runners
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import uv
 from tensorcopy.worker import toml
-from tests.conftest import ROOT, copied
+from tests.conftest import ROOT
 from tests.test_layers import MODULES, named_in, named_in_text
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -56,8 +59,9 @@ def test_actionlint_finds_nothing():
 
 
 def test_zizmor_finds_nothing():
-    """It checks rights, pins and untrusted text, without a network."""
-    command = [program("zizmor"), "--offline", "--no-progress", "--format", "plain", *map(str, WORKFLOWS)]
+    """It checks rights, pins and untrusted text, without a network; as an auditor, who ignores nothing but information."""
+    strict = ["--persona", "auditor", "--min-severity", "low"]
+    command = [program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *map(str, WORKFLOWS)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -87,17 +91,26 @@ def test_every_tensorcopy_command_has_the_options_it_is_called_with(path):
 
 
 VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cuda", "MACHINE": "box", "PASSES": "10", "RELEASES": "NEW", "SHARD": "1/2"}
+VALUES |= {"ENVIRONMENTS": "2", "TIME": "5h"}
 
 
 def steps(path: Path) -> list[tuple[list[str], list[str]]]:
-    """Return each `uv run OPTIONS tensorcopy ARGUMENTS` of a workflow as options and arguments, with values for its variables."""
+    """Return each `uv run OPTIONS tensorcopy ARGUMENTS` of a workflow as options and arguments, with values for its variables.
+
+    Where the locked packages are installed, it is `uv run --no-project python -m tensorcopy.cli ARGUMENTS`.
+    """
     text = re.sub(r"\$(\w+)", lambda name: VALUES.get(name[1], ""), "\n".join(runs(path)))
-    commands = re.findall(r"^(?:.*&& )?uv run (.*?)tensorcopy (.*)$", text, re.MULTILINE)
+    commands = re.findall(r"^uv run (.*?)(?:python -m tensorcopy.cli|tensorcopy) (.*)$", text, re.MULTILINE)
     return [(shlex.split(options), shlex.split(arguments)) for options, arguments in commands]
 
 
 def installed_packages(options: list[str]) -> set[str]:
-    """Return the import names of the packages that `uv run OPTIONS` installs, with all they require."""
+    """Return the import names of the packages that `uv run OPTIONS` installs, with all they require.
+
+    Without the project, they are the locked ones.
+    """
+    if "--no-project" in options:
+        return import_names(locked())
     extras = [options[at + 1] for at, option in enumerate(options) if option == "--extra"]
     groups = [options[at + 1] for at, option in enumerate(options) if option == "--group"]
     if "--no-dev" not in options:
@@ -119,8 +132,13 @@ def installed_packages(options: list[str]) -> set[str]:
         if name not in names and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
             names.add(name)
             waiting += metadata.requires(name) or []
+    return import_names(names)
+
+
+def import_names(names: Collection[str]) -> set[str]:
+    """Return the import names of distributions."""
     by_import = metadata.packages_distributions()
-    return {module for module, packages in by_import.items() if names & {name.lower().replace("_", "-") for name in packages}}
+    return {module for module, packages in by_import.items() if set(names) & {name.lower().replace("_", "-") for name in packages}}
 
 
 def modules_of_command(arguments: list[str]) -> set[str]:
@@ -157,27 +175,90 @@ def test_every_step_installs_what_its_command_imports(path):
 def test_a_step_without_its_packages_is_detected():
     """Without the extra, `tensorcopy readme` has no griffe."""
     assert "griffe" in modules_of_command(["readme"]) - installed_packages(["--no-dev"])
+    assert "torch" not in installed_packages(["--no-project"])
     assert "github" in modules_of_command(["ci", "comment", "artifact"]) - installed_packages(["--no-dev", "--extra", "dashboard"])
 
 
+LOCKED = ROOT / ".github" / "requirements.txt"
+
+
+def locked() -> dict[str, str]:
+    """Return the locked version of each package."""
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", LOCKED.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_what_may_write_installs_only_locked_packages():
+    """By a file with hashes, from wheels; the project itself is not built, and its measuring is in other jobs."""
+    for path in WORKFLOWS:
+        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
+            commands = [step["run"] for step in job["steps"] if "run" in step]
+            if "write" in job["permissions"].values() and commands:
+                assert commands[:2] == ["uv venv --python 3.12", f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}"], (
+                    name
+                )
+                assert all(command.startswith("uv run --no-project ") for command in commands[2:]), name
+                assert not any(re.search(r"cli (measure|machine|ci pull-request|releases)\b", command) for command in commands), name
+            with_token = [step for step in job["steps"] if "GITHUB_TOKEN" in step.get("env", {})]
+            assert not with_token or "write" in job["permissions"].values(), name
+
+
+def test_uv_has_one_version_everywhere_and_no_shared_cache():
+    """GitHub's cache would carry files from a fork's run to a measuring one."""
+    steps = [
+        step for path in WORKFLOWS for job in yaml.safe_load(path.read_text())["jobs"].values() for step in job["steps"] if "uses" in step
+    ]
+    uvs = [step["with"] for step in steps if step["uses"].startswith("astral-sh/setup-uv@")]
+    assert len({step["version"] for step in uvs}) == 1
+    assert {step["enable-cache"] for step in uvs} == {False}
+    assert not any("actions/cache" in step["uses"] for step in steps)
+    assert "pip install uv" not in "".join(path.read_text() for path in WORKFLOWS)  # Ubuntu 24.04 refuses it
+
+
+def test_the_lock_has_every_requirement_with_hashes_and_no_address():
+    """What the extra and the group ask for, by name; a stale file lacks it or has a version that they exclude."""
+    text = LOCKED.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert "index" not in text
+    for entry in re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)):
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
+    project, versions = toml.load(ROOT / "pyproject.toml"), locked()
+    asked = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["dashboard"]]
+    for requirement in map(Requirement, [*asked, *project["dependency-groups"]["github"]]):
+        name = requirement.name.lower().replace("_", "-")
+        if requirement.marker is None or requirement.marker.evaluate({"python_version": "3.12"}):
+            assert requirement.specifier.contains(versions[name]), requirement
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["readme", "ci runners"])
-def test_a_step_runs_in_the_environment_it_makes(command, tmp_path_factory, tmp_path):
-    """`tensorcopy readme` changes nothing there: torch and the tests' packages are not installed."""
-    (step,) = {run.split(" && ")[-1] for path in WORKFLOWS for run in runs(path) if re.search(rf"tensorcopy {command}\b", run)}
-    checkout = copied(tmp_path_factory, results=[""])  # all of them
-    variables = {**checkout.environment, "PYTHONPATH": "", "UV_PROJECT_ENVIRONMENT": str(tmp_path / "environment"), "DEVICE": ""}
-    before = {path: path.read_bytes() for path in checkout.root.glob("docs/**/*") if path.is_file()}
-    done = subprocess.run(["bash", "-c", step], cwd=checkout.root, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [path for path in before if path.read_bytes() != before[path]] == []
-    assert not list((tmp_path / "environment").glob("**/site-packages/torch"))
+def test_the_lock_is_what_its_command_writes(tmp_path):
+    """The command in its first lines keeps every version that still fits; a hash may be added to the index later."""
+    (command,) = re.findall(r"^#    (uv pip compile .*)$", LOCKED.read_text(encoding="utf-8"), re.MULTILINE)
+    assert command in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (tmp_path / ".github").mkdir()
+    shutil.copy(LOCKED, tmp_path / ".github")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    done = subprocess.run([uv._program(), *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / ".github" / LOCKED.name).read_text(encoding="utf-8")
+    pinned = [re.findall(r"^[\w.-]+==.*$", text, re.MULTILINE) for text in (LOCKED.read_text(encoding="utf-8"), written)]
+    assert pinned[0] == pinned[1]
+    hashes = [set(re.findall(r"sha256:\w+", text)) for text in (LOCKED.read_text(encoding="utf-8"), written)]
+    assert hashes[0] <= hashes[1]
+
+
+def test_a_step_ends_before_its_job():
+    """GitHub cancels a job at the end of its time and uploads nothing; a step that ends by itself leaves time for it."""
+    for name, job in (("measure.yml", "measure"), ("pull-request.yml", "cpu"), ("pull-request-gpu.yml", "cuda")):
+        rows = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))["jobs"][job]
+        limits = [step["timeout-minutes"] for step in rows["steps"] if "timeout-minutes" in step]
+        assert len(limits) == 1
+        assert limits[0] + 10 <= rows["timeout-minutes"] <= 360  # a hosted job has six hours
 
 
 def test_ci_runs_the_commands_of_ci_run():
     """Its jobs run in parallel what `.ci/run` runs one after the other; the slow tests are divided by file."""
     here = {line.replace("--quiet ", "") for line in re.findall(r"^(uv run .*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)}
-    there = {run.split(" && ")[-1].removesuffix(" $FILES") for run in runs(ROOT / ".github/workflows/ci.yml")}
+    there = {run.removesuffix(" $FILES") for run in runs(ROOT / ".github/workflows/ci.yml")}
     assert here <= there
     parts = re.findall(r"files: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
     slow = [f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py") if re.search(r"mark\.slow\b", path.read_text())]
@@ -243,6 +324,7 @@ def test_the_matrix_is_handed_on(monkeypatch, tmp_path, capsys):
         'machine = "x"\nlabels = []',
         'machine = "x"\nlabels = ["a"]\ndevice = "tpu"',
         'machine = "x"\nlabels = ["a"]\nshards = 0',
+        'machine = "x"\nlabels = ["a"]\nenvironments = 1',
         'machine = "x"\nlabels = ["a"]\n[[runner]]\nmachine = "x"\nlabels = ["a"]',
         "labels = [",
     ],

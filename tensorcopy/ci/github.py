@@ -70,6 +70,20 @@ def comment(run: MeasuringRun, marker: str, write: Callable[[str], str]) -> str:
         return f"commented on pull request {', '.join(str(pull.number) for pull in measured)}"
 
 
+def remove_label(run: MeasuringRun, label: str) -> str:
+    """Remove a label from the open pull requests of the measured branch; return a sentence about it.
+
+    Also where the branch has a newer head: whoever set the label has not seen that one.
+    """
+    with _repository() as repository:
+        open_pulls = repository.get_pulls(state="open", head=f"{run.owner}:{run.branch}")
+        labelled = [pull for pull in open_pulls if label in [each.name for each in pull.labels]]
+        for pull in labelled:
+            pull.remove_from_labels(label)
+        numbers = ", ".join(str(pull.number) for pull in labelled)
+        return f'removed "{label}" from pull request {numbers}' if labelled else f'no open pull request of this branch has "{label}"'
+
+
 def propose(branch: str, title: str, text: str, start: str) -> str:
     """Open a pull request for a pushed branch; return a sentence about it.
 

@@ -22,12 +22,14 @@ class Runner:
     labels : the runners' labels for runs-on
     device : "cpu", or the accelerator to measure
     shards : number of runners that share one measurement
+    environments : number of torch releases that its disk holds at a time, 3 to 5 GB each with CUDA
     """
 
     machine: str
     labels: list[str]
     device: str = "cpu"
     shards: int = 1
+    environments: int = 2  # a hosted runner has 14 GB
 
 
 def load(path: Path) -> list[Runner]:
@@ -78,6 +80,8 @@ def _runner(row: Any, path: Path) -> Runner:
             and runner.device in DEVICES
             and isinstance(runner.shards, int)
             and 1 <= runner.shards <= 64
+            and isinstance(runner.environments, int)
+            and 2 <= runner.environments <= 64
         )
     except TypeError as error:
         raise _invalid(path, f"{row}: {error}") from error
@@ -90,6 +94,6 @@ def _invalid(path: Path, got: str) -> TensorcopyError:
     return TensorcopyError(
         f"invalid row in {path.name}",
         got=got,
-        allowed=f"machine, labels, and optionally device ({', '.join(DEVICES)}) and shards (1 to 64)",
+        allowed=f"machine, labels, and optionally device ({', '.join(DEVICES)}), shards (1 to 64) and environments (2 to 64)",
         next="docs/gpu-runner.md has an example",
     )

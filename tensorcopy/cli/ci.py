@@ -1,4 +1,4 @@
-"""Commands for workflows: ci pull-request, comment, propose and runners."""
+"""Commands for workflows: ci pull-request, comment, unlabel, propose and runners."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
     actions = group.add_subparsers(required=True, metavar="ACTION")
     _add_pull_request(actions)
     _add_comment(actions)
+    _add_unlabel(actions)
     _add_propose(actions)
     _add_runners(actions)
 
@@ -57,6 +58,12 @@ def _add_comment(actions: Any) -> None:
     comment.add_argument("--device", choices=DEVICES, default="cpu", help="the measured device; default: cpu")
     comment.add_argument("--post", action="store_true", help="post the comment on GitHub, replacing the earlier one (in comment.yml)")
     comment.set_defaults(command=_comment)
+
+
+def _add_unlabel(actions: Any) -> None:
+    unlabel = actions.add_parser("unlabel", help="remove a label from the measured pull request, so that it must be set for the next run")
+    unlabel.add_argument("label", metavar="LABEL", help='such as "measure on gpu"')
+    unlabel.set_defaults(command=_unlabel)
 
 
 def _add_propose(actions: Any) -> None:
@@ -138,6 +145,13 @@ def _comment(options: argparse.Namespace, console: Console) -> int:
     console.print(sentence, soft_wrap=True)
     if failure:
         raise failure
+    return 0
+
+
+def _unlabel(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.ci import github
+
+    console.print(github.remove_label(github.measuring_run(), options.label), soft_wrap=True)
     return 0
 
 

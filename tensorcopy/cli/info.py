@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     add.set_defaults(command=_add_release)
 
     new = actions.add_parser("new", help="add every release that the package index has and the table lacks")
-    new.add_argument("--nightly", action="store_true", help="also add the newest nightly, if the index (UV_INDEX) has nightlies")
+    new.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
     new.set_defaults(command=_new_releases)
 
     times = commands.add_parser("times", help="show the time of each case, relative to memcpy and in bytes per second")

@@ -85,7 +85,8 @@ def _add_machine(commands: Any) -> None:
 
 def _add_merge(commands: Any) -> None:
     merge = commands.add_parser("merge", help="merge folders of results in any order; each pass is kept once, each machine gets its folder")
-    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder written by measure, with benchmarks.json in it")
+    folders = "a folder written by measure, with benchmarks.json in it, or a folder of such folders"
+    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
     merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
     merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if the branch exists")
     merge.set_defaults(command=_merge)

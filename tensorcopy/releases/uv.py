@@ -5,10 +5,14 @@ Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,13 +38,16 @@ def find_python(minor: str) -> Path | None:
     return Path(path.strip())
 
 
-def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
+def make_environment(path: Path, python: Path, requirements: list[str], index: str = "") -> None:
     """Make a virtual environment with `requirements`, replacing any at `path`.
+
+    index : the address of the only package index to use; "" for those of uv's settings
 
     Raises UvFailed.
     """
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
-    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements)
+    only = {"UV_DEFAULT_INDEX": index} if index else {}  # not as an argument, which every process can read
+    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **only)
 
 
 def interpreter(environment: Path) -> Path:
@@ -66,34 +73,38 @@ def forget(names: list[str]) -> None:
         _run("cache", "clean", "--quiet", *names)
 
 
-def index_entry(package: str, version: str, python: str) -> dict[str, Any]:
+def index_entry(package: str, version: str, python: str, index: str = "") -> dict[str, Any]:
     """Return the package index's entry for one version of a package.
 
     It is an entry of uv's lock file: the wheels with file name and upload time.
 
+    index : the address of the index that has the package; "" for those of uv's settings
+
     Raises UvFailed where there is no such version for Python `python` ("3.11").
     """
-    entry = _locked(package, version, f">={python}")
+    entry = _locked(package, version, f">={python}", index)
     for second in range(int(python.split(".")[1]) - 1, 5, -1):  # a lock file omits wheels for Pythons before its first
         try:
-            entry = _locked(package, version, f">=3.{second}")
+            entry = _locked(package, version, f">=3.{second}", index)
         except UvFailed:
             break
     return entry
 
 
-def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False) -> str | None:
+def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False, index: str = "") -> str | None:
     """Return the version that the index has for a requirement, or None.
 
     requirement : such as "torch>2.14.1", on Python `python`
     lowest : whether the lowest or the highest matching version is returned
+    index : the address of the index that has the package; "" for those of uv's settings
 
     Raises UvFailed where the index cannot be reached.
     """
     options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "allow" if prereleases else "disallow"]
     try:
-        compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python, "-",
-                        stdin=requirement)  # fmt: skip
+        with _project(requirement, f">={python}", index) as project:
+            compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python,
+                            str(project / "pyproject.toml"))  # fmt: skip
     except UvFailed as error:
         if "No solution found" in str(error):
             return None
@@ -101,21 +112,33 @@ def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool =
     return compiled.strip().partition("==")[2]
 
 
-def _locked(package: str, version: str, pythons: str) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as directory:
-        project = Path(directory)
-        (project / "pyproject.toml").write_text(
-            f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{package}=={version}"]\n',
-            encoding="utf-8",
-        )
-        _run("lock", "--quiet", "--project", directory)
+def _locked(package: str, version: str, pythons: str, index: str) -> dict[str, Any]:
+    with _project(f"{package}=={version}", pythons, index) as project:
+        _run("lock", "--quiet", "--project", str(project))
         lock = toml.load(project / "uv.lock")
     return next(entry for entry in lock["package"] if entry["name"] == package)
 
 
-def _run(*arguments: str, stdin: str = "") -> str:
-    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
-    completed = subprocess.run([_program(), *arguments], input=stdin, capture_output=True, text=True, env=environment, check=False)
+@contextmanager
+def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
+    """Yield the temporary folder of a project with one requirement.
+
+    index : the address of the index that has it, "" for those of uv's settings; nothing that it requires is taken from there
+    """
+    text = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{requirement}"]\n'
+    if index:
+        package = re.split(r"[^\w.-]", requirement)[0]
+        text += f'[[tool.uv.index]]\nname = "own"\nurl = {json.dumps(index)}\nexplicit = true\n'
+        text += f'[tool.uv.sources]\n{package} = {{ index = "own" }}\n'
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "pyproject.toml").write_text(text, encoding="utf-8")
+        yield Path(directory)
+
+
+def _run(*arguments: str, **variables: str) -> str:
+    inherited = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
+    environment = {**inherited, **variables}
+    completed = subprocess.run([_program(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
         raise UvFailed(_end_of(completed.stderr))
     return completed.stdout
@@ -132,7 +155,10 @@ def _program() -> str:
     path = shutil.which("uv")
     if path is None:
         raise TensorcopyError(
-            "the program uv is missing", got="nothing on the PATH", allowed="uv, any recent version", next="pip install uv"
+            "the program uv is missing",
+            got="nothing on the PATH",
+            allowed="uv, any recent version",
+            next="pip install uv, or pipx install uv",
         )
     return path
 

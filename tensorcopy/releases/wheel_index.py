@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import tempfile
 from datetime import date, datetime
@@ -16,6 +17,7 @@ from tensorcopy.releases.release_table import TABLE, Release, load, minor
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 NIGHTLY = re.compile(r"\.dev(\d{8})$")
+NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies, from which only torch is taken
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
 REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
@@ -35,7 +37,7 @@ def release(version: str) -> Release:
         interpreter = uv.find_python(python)
         assert interpreter is not None  # checked by _index_entry
         try:
-            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"])
+            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], _index_of(version))
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
         constants = _string_constants((uv.site_packages(path) / "torch" / "version.py").read_text(encoding="utf-8"))
@@ -94,13 +96,19 @@ def unknown(*, nightly: bool = False) -> list[str]:
             versions += _above(f"torch>{{}},<{series[0]}.{series[1] + 1}", last[series], python)
         versions += _above("torch>{}", rows[-1].version, python)
         if nightly:
-            newest = uv.resolved(f"torch>{versions[-1] if versions else rows[-1].version}", python, lowest=False, prereleases=True)
+            above = versions[-1] if versions else rows[-1].version
+            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=os.environ.get(NIGHTLY_INDEX, ""))
             versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in load()} else []
     except uv.UvFailed as error:
         raise TensorcopyError(
             "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
         ) from error
     return versions
+
+
+def _index_of(version: str) -> str:
+    """Return the address of the index that has a version; "" for those of uv's settings."""
+    return os.environ.get(NIGHTLY_INDEX, "") if NIGHTLY.search(version) else ""
 
 
 def _above(requirement: str, version: str, python: str) -> list[str]:
@@ -118,7 +126,7 @@ def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
         if uv.find_python(python) is None:
             continue
         try:
-            entry = uv.index_entry("torch", version, python)
+            entry = uv.index_entry("torch", version, python, _index_of(version))
         except uv.UvFailed as error:
             failures.append(f"Python {python}: {error}")
             continue

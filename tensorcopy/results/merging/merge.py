@@ -66,12 +66,12 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
 
     summary : computes asv's own statistics of samples, see `asv_plugin.statistics`
 
+    A folder may also contain folders of results, as of several machines.
+
     Everything is read and merged before anything is written. Raises TensorcopyError for a folder without results, a damaged file, and files
     that contradict each other.
     """
-    for folder in folders:
-        if not (folder / "benchmarks.json").is_file():
-            raise _no_results(folder)
+    folders = [results for folder in folders for results in _folders_of_results(folder)]
     has_results = (into / "benchmarks.json").exists() or any(into.glob("*/*.json"))
     sources = [*([into] if has_results else []), *folders]
     suites, confirmed = _merged_suites(sources), _merged_confirmations(sources)
@@ -91,6 +91,19 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
         files.replace(into / name, text)
     _remove({part.path for part in old_parts} - {into / name for name in drafts})
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
+
+
+def _folders_of_results(folder: Path) -> list[Path]:
+    """Return a folder of results, or those in it. Raises TensorcopyError where there are none.
+
+    GitHub downloads one artifact into the folder itself, and several into a folder each.
+    """
+    if (folder / "benchmarks.json").is_file():
+        return [folder]
+    inner = sorted(path.parent for path in folder.glob("*/benchmarks.json"))
+    if not inner:
+        raise _no_results(folder)
+    return inner
 
 
 def _result_files(source: Path) -> list[Path]:
@@ -215,7 +228,7 @@ def _no_results(folder: Path) -> TensorcopyError:
         "not a folder of results",
         got=f"{folder}, without benchmarks.json",
         allowed="a folder as tensorcopy measure and asv write it",
-        next="check the path: it is the folder that contains the machines' folders",
+        next="check the path: it is the folder that contains the machines' folders, or several such folders",
     )
 
 

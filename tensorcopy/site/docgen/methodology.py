@@ -113,7 +113,8 @@ def repeated(results: Sequence[Result], releases: Mapping[str, Release]) -> str:
     """
     rows = []
     for result in results:
-        halves = [pair for timing in result.timings.values() if (pair := _halves(timing))]
+        # Python 3.12.1 would mix up a variable `timing` with the function below
+        halves = [pair for of_case in result.timings.values() if (pair := _halves(of_case))]
         if not halves:
             continue
         sampled = [log(_as_sampled(later) / _as_sampled(earlier)) for earlier, later in halves]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from rjsmin import jsmin
@@ -52,7 +52,7 @@ def _uplot_license(banner: str) -> str:
     """
     version = re.search(r"\(v([\d.]+)\)", banner)
     copyright_line = re.search(r"Copyright.*", banner)
-    terms = str(distribution("tensorcopy").read_text("licenses/LICENSE")).partition(PERMISSION)
+    terms = _own_license().partition(PERMISSION)
     name = f"uPlot {version[1] if version else ''}, https://github.com/leeoniya/uPlot\nMIT License"
     return f"{name}\n\n{copyright_line[0] if copyright_line else ''}\n\n{terms[1]}{terms[2]}"
 
@@ -60,6 +60,14 @@ def _uplot_license(banner: str) -> str:
 def source(name: str) -> str:
     """Return the source of a script, whose parts are joined."""
     return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))
+
+
+def _own_license() -> str:
+    """Return the licence of tensorcopy, also in a checkout that is not installed."""
+    try:
+        return str(distribution("tensorcopy").read_text("licenses/LICENSE"))
+    except PackageNotFoundError:
+        return (STATIC.parents[1] / "LICENSE").read_text(encoding="utf-8")
 
 
 def _text(package: Distribution, name: str) -> str:
