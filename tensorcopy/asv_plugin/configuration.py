@@ -6,12 +6,15 @@ import json
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from asv import util
 from asv.config import Config
 from asv.machine import Machine, MachineCollection
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.merging.merge import write_readable
+from tensorcopy.results.writing import whole_files
 
 
 @dataclass(frozen=True)
@@ -48,20 +51,31 @@ def web_addresses() -> tuple[str, str]:
     return str(getattr(conf, "source_url", "")), str(getattr(conf, "site_url", ""))
 
 
-def write_staging(folder: Path) -> Path:
+def write_configuration(folder: Path, results: Path) -> Path:
     """Write a copy of asv.conf.json into `folder`, and return its path.
 
-    With this copy, asv writes its results into the same folder.
+    results : where asv, with this copy, stores its results
     """
     conf = Config.load()
     document = util.load_json("asv.conf.json", js_comments=True)
-    document["results_dir"] = str(folder.absolute() / "results")
+    document["results_dir"] = str(results.absolute())
     for name in ("repo", "benchmark_dir", "env_dir", "html_dir"):
         document[name] = str(Path(getattr(conf, name)).absolute())
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "asv.conf.json"
-    path.write_text(json.dumps(document, indent=4), encoding="utf-8")
+    whole_files.replace(path, json.dumps(document, indent=4))
     return path
+
+
+def write_machines_as_a_whole() -> None:
+    """Let this process of asv replace machine.json as a whole, and only where it changes.
+
+    asv empties the file before it writes it, at the start of every run.
+    """
+
+    def save(machine: Any, results_dir: str) -> None:
+        write_readable(Path(results_dir) / machine.machine / "machine.json", {**vars(machine), "version": machine.api_version})
+
+    Machine.save = save
 
 
 def register_machine(name: str) -> None:

@@ -88,7 +88,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         self._journal.parent.mkdir(parents=True, exist_ok=True)
-        stamp_at_exit(conf.results_dir, release.sha, self.name, built.report, self._journal)
+        stamp_at_exit(conf, release.sha, self.name, built.report, self._journal)
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):

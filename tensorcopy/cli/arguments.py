@@ -83,6 +83,11 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
         print(f"tensorcopy: warning: {warning}", file=sys.stderr)
 
 
+def print_wait(message: str) -> None:
+    """Print what this command waits for to stderr."""
+    print(f"tensorcopy: {message}", file=sys.stderr, flush=True)
+
+
 def expression(text: str) -> str:
     """Return a valid regular expression unchanged."""
     try:

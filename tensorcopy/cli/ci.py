@@ -103,10 +103,10 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
     from tensorcopy.ci import pull_request
     from tensorcopy.report.comparison import pr_comment
-    from tensorcopy.results import files
+    from tensorcopy.results.writing import whole_files
 
     text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
-    files.replace(folder / pr_comment.FILE, text + "\n")
+    whole_files.replace(folder / pr_comment.FILE, text + "\n")
 
 
 def _print_result(result: PairResult, console: Console) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_warnings, progress_bar
+from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_wait, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
@@ -268,7 +268,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             branch = Path(temporary) / "branch"
             git.export(sha, branch, only=options.into.as_posix())
             folders.append(branch / options.into)
-        merged = merge.merge(folders, options.into, statistics.summary)
+        merged = merge.merge(folders, options.into, statistics.summary, print_wait)
     print_warnings(merged.warnings)
     console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
     return 0

@@ -1,14 +1,11 @@
 """Measure passes: several short ones of each release, in random order.
 
-asv measures a pass in a staging folder, on a copy of the result file that it adds to. One rename then moves the file, with the pass's
-record in it, into results/. After an interruption each pass is therefore stored completely or not, and the same command measures the
-missing ones. Prints nothing.
+asv measures a pass in a copy of the results, and the plugin adds the finished pass to the file that is there then (`asv_plugin.stamp`).
+After an interruption each pass is therefore stored completely or not, and the same command measures the missing ones. Prints nothing.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,8 +18,9 @@ from time import monotonic
 from filelock import FileLock, Timeout
 
 from tensorcopy.asv_plugin import program
-from tensorcopy.asv_plugin.configuration import Paths, write_staging
+from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
+from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
@@ -155,41 +153,18 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
-    staging = job.paths.environments.parent / "pass"
-    draft = _stage(staging, target, job.machine)
-    records_before = files.records(target) if target.exists() else []
-    cases = job.suites + (_without_absent(records_before[-1]["ledger"]["accelerators"]) if records_before else "")
-    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""))
-    try:
-        program.measure(run, write_staging(staging), report_install, report_measure)
-    finally:
-        stored = draft.exists() and len(files.records(draft)) > len(records_before)
-        if stored:
-            _replace_json(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
-            _replace_json(draft.with_name("machine.json"), target.with_name("machine.json"))
-            _replace_json(draft, target)  # last: with it, the pass counts as stored
-    if not stored:
+    records = files.records(target) if target.exists() else []
+    cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"]) if records else "")
+    name = pass_id()
+    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""), name)
+    program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
+    if not (target.exists() and any(record["id"] == name for record in files.records(target))):
         raise TensorcopyError(
             f"no result was stored of torch {measurement.release.version} on Python {measurement.python}",
             got="a run of asv that measured no case",
             allowed=f"suites that match {job.suites!r} and can run there",
             next=f"run asv run {measurement.release.tag}^! -E {measurement.tool} --bench … --show-stderr to see why",
         )
-    shutil.rmtree(staging)
-
-
-def _stage(staging: Path, target: Path, machine: str) -> Path:
-    """Copy a result file and its machine.json into an empty staging folder.
-
-    Return the path of the result's copy, which asv extends or creates.
-    """
-    shutil.rmtree(staging, ignore_errors=True)
-    draft = staging / "results" / machine / target.name
-    draft.parent.mkdir(parents=True)
-    for path in (target, target.with_name("machine.json")):
-        if path.exists():
-            shutil.copyfile(path, draft.with_name(path.name))
-    return draft
 
 
 def _without_absent(accelerators: Mapping[str, str]) -> str:
@@ -201,10 +176,3 @@ def _without_absent(accelerators: Mapping[str, str]) -> str:
     """
     absent = [device for device in ACCELERATORS if device not in accelerators]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""
-
-
-def _replace_json(source: Path, target: Path) -> None:
-    """Write a JSON file over `target` in one step, unless its values are equal."""
-    text = source.read_text(encoding="utf-8")
-    if not target.exists() or json.loads(target.read_text(encoding="utf-8")) != json.loads(text):
-        files.replace(target, text)
