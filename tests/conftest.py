@@ -34,6 +34,15 @@ if sys.dont_write_bytecode:  # many containers ask for it; each process would th
     os.environ.update(environments.bytecode_in(ROOT / ".pytest_cache"))
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_failure() -> Generator[None, None, None]:
+    """Nobody needs the files of a test after a power failure, and waiting for the disk would take longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 GOLDEN = ROOT / "tests" / "golden"
 DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
 

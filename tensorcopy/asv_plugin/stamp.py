@@ -176,5 +176,10 @@ def _journal_lines(pending: _Pending, sha: str) -> list[str]:
         return []
     with pending.journal.open("rb") as journal:
         journal.seek(pending.journal_start)
-        lines = [line.split(" ", 1) for line in journal.read().decode().splitlines()]
-    return [line[1] for line in lines if line[0] == sha[:8] and len(line) == 2]
+        lines = [line.split(" ", 1) for line in journal.read().decode(errors="replace").splitlines()]
+    return [line[1] for line in lines if line[0] == journal_mark(sha) and len(line) == 2]
+
+
+def journal_mark(sha: str) -> str:
+    """Return the first word of this process's lines about a release: another asv may write the same journal."""
+    return f"{sha[:8]}.{os.getpid()}"

@@ -75,8 +75,19 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary, report_wait: Re
     for folder in folders:
         if not (folder / "benchmarks.json").is_file():
             raise _no_results(folder)
+    if not into.exists():
+        _check_sources(folders, summary)  # raises before there is a folder, and a lock in it
     with one_writer(into, "merge", report_wait):
         return _merge(folders, into, summary)
+
+
+def _check_sources(sources: Sequence[Path], summary: Summary) -> None:
+    """Raise TensorcopyError where these folders cannot be merged."""
+    parts = [part for source in sources for path in _result_files(source) for part in _parts(path)]
+    names = _names(parts)
+    _merged_suites(sources)
+    _merged_by_target(parts, names, summary)
+    _machines(sources, parts, names)
 
 
 def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:

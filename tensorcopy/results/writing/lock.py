@@ -43,7 +43,6 @@ def one_writer(directory: Path, doing: str, report_wait: ReportWait = ignore_wai
 
     Raises TensorcopyError, naming the writer, where another one keeps the lock for longer; OSError for a folder that cannot be written.
     """
-    is_new = not directory.exists()
     make_folder(directory)
     shared = directory.stat().st_mode & 0o022  # whoever may write the folder may take its lock, whatever the umask
     lock = FileLock(directory.resolve() / LOCK, mode=0o644 | shared)
@@ -54,8 +53,6 @@ def one_writer(directory: Path, doing: str, report_wait: ReportWait = ignore_wai
     finally:
         with suppress(OSError):
             (directory / WRITER).unlink()
-        if is_new:
-            _remove_if_empty(directory)
         lock.release()
 
 
@@ -75,14 +72,6 @@ def _acquire(lock: FileLock, directory: Path, report_wait: ReportWait, patience:
             allowed="one writer at a time",
             next="wait until it has ended, then repeat",
         ) from error
-
-
-def _remove_if_empty(directory: Path) -> None:
-    """Remove a folder into which nothing was written; whoever waits for its lock makes it again."""
-    with suppress(OSError):
-        if [path.name for path in directory.iterdir()] == [LOCK]:
-            (directory / LOCK).unlink()
-            directory.rmdir()
 
 
 def writer(directory: Path) -> str:
