@@ -87,8 +87,9 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
-        self._journal.parent.mkdir(parents=True, exist_ok=True)
-        stamp_at_exit(conf, release.sha, self.name, built.report, self._journal)
+        with exit_on_error():
+            self._journal.parent.mkdir(parents=True, exist_ok=True)
+            stamp_at_exit(conf, release.sha, self.name, built.report, self._journal)
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):

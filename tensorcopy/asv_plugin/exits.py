@@ -19,15 +19,18 @@ ERROR_FILE = "TENSORCOPY_ERROR"  # environment variable: where the process that 
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Log a TensorcopyError in one line and end asv with exit code 2.
+    """Log a TensorcopyError, or an error of the disk, in one line and end asv with exit code 2.
 
     asv then stores nothing for what it was about to measure.
     """
     try:
         yield
-    except TensorcopyError as error:
-        log.error(str(error))
-        pass_on(error)
+    except (TensorcopyError, OSError) as error:
+        known = error if isinstance(error, TensorcopyError) else of_os_error(error)
+        if known is None:
+            raise
+        log.error(str(known))
+        pass_on(known)
         raise SystemExit(2) from error
 
 

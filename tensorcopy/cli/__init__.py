@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, verify
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, merge, verify
+from tensorcopy.errors import TensorcopyError, of_os_error
 
 # the packages of the extra, by import name: a missing package has no metadata that could be read instead
 DASHBOARD = (
@@ -53,6 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tensorcopy: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
         print(f"tensorcopy: {missing(error)}", file=sys.stderr)
+    except OSError as error:
+        known = of_os_error(error)
+        if known is None:
+            raise
+        print(f"tensorcopy: {known}", file=sys.stderr)
     except KeyboardInterrupt:
         print("tensorcopy: interrupted; finished work is kept, and the same command continues with the rest", file=sys.stderr)
     return 2
@@ -80,6 +85,6 @@ def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(required=True, metavar="COMMAND")
-    for module in (measure, confirm, verify, compare, info, local, ci, docs):
+    for module in (measure, merge, confirm, verify, compare, info, local, ci, docs):
         module.add(commands)
     return program

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression, positive, progress_bar
+from tensorcopy.cli.arguments import expression, pass_count, progress_bar
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _add_pull_request(actions: Any) -> None:
     )
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
-    pull.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
+    pull.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)

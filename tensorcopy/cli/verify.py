@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import crosscheck
+    from tensorcopy.results.writing import whole_files
 
     agreement = _crosschecked(options, console)
     _print_agreement(agreement, console)
@@ -40,7 +41,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
                 allowed="every case on the CPU, in agreement",
                 next="tensorcopy verify --keep on an idle machine",
             )
-        crosscheck.FILE.write_text(json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n", encoding="utf-8")
+        whole_files.replace(crosscheck.FILE, json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n")
     return 0 if agreement.holds else 1
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -21,7 +22,7 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
@@ -58,6 +59,7 @@ def measure_all(
     max_environments: int,
     random: Random,
     report_progress: Callable[[Progress], None],
+    until: float = inf,
 ) -> list[TensorcopyError]:
     """Measure the missing passes of every measurement, and return the errors.
 
@@ -65,6 +67,7 @@ def measure_all(
 
     passes : the number that each measurement shall have in the end
     max_environments : how many environments may be on the disk together; with more releases, each finished group is removed
+    until : when no further pass begins, on the clock of `time.monotonic`; the pass that runs then is finished
     """
     problems: list[TensorcopyError] = []
     all_groups = groups(measurements, max_environments)
@@ -72,21 +75,34 @@ def measure_all(
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured again with every group
         missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
-        problems += _measure_group(pass_order(missing, random), job, report_progress)
+        problems += _measure_group(pass_order(missing, random), job, report_progress, until)
+        if monotonic() >= until:
+            break  # the environments are needed for the rest
         if len(all_groups) > 1:
             for measurement in group[:-1]:
                 environments.remove(measurement.path(job.paths))
     return problems
 
 
-def _measure_group(order: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None]) -> Iterator[TensorcopyError]:
+def passes_left(measurements: Sequence[Measurement], job: Job, *, passes: int, max_environments: int) -> int:
+    """Return how many passes `measure_all` with the same arguments would take."""
+    wanted = dict.fromkeys(measurements, passes)
+    wanted[measurements[-1]] *= len(groups(measurements, max_environments))
+    return sum(missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in measurements)
+
+
+def _measure_group(
+    order: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None], until: float
+) -> Iterator[TensorcopyError]:
     """Measure passes in this order.
 
-    A measurement that stores nothing is not tried again.
+    A measurement that stores nothing is not tried again. Raises DiskError: the next pass could not be stored either.
     """
     failed: set[Measurement] = set()
     durations: list[float] = []
     for number, measurement in enumerate(order):
+        if monotonic() >= until:
+            return
         if measurement in failed:
             continue
         reporter = Reporter(_stages(order, job.paths, median(durations) if durations else PASS), report_progress)
@@ -95,6 +111,8 @@ def _measure_group(order: Sequence[Measurement], job: Job, report_progress: Call
         passes_before = count_passes(path, job.suites)
         try:
             measure_pass(measurement, job, partial(_report_install, reporter, number), partial(reporter.at, number))
+        except DiskError:
+            raise
         except TensorcopyError as error:
             if count_passes(path, job.suites) == passes_before:  # else only some cases failed, and the next pass is taken
                 failed.add(measurement)
