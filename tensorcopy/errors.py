@@ -54,6 +54,10 @@ REMEDIES = {
 
 def of_os_error(error: OSError) -> DiskError | None:
     """Return the error to show for a system's error; None for one that is not about the disk."""
+    if error.errno == errno.ENOENT and "temporary directory" in str(error):  # tempfile could write none of them
+        return _of_number(errno.ENOSPC, "a temporary file")
+    if error.errno is None:
+        return of_text(str(error))  # shutil's error of many files
     name = error.filename2 or error.filename
     return _of_number(error.errno or 0, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
 
@@ -64,8 +68,7 @@ def of_text(text: str) -> DiskError | None:
     As Python writes it, "[Errno 28]", or Rust, "(os error 28)".
     """
     numbers = map(int, re.findall(r"(?:\[Errno |\(os error )(\d{1,4})[\])]", text))
-    errors = (_of_number(number, "a file") for number in numbers if number != errno.EACCES)  # which may be about something else
-    return next((error for error in errors if error), None)
+    return next((error for error in (_of_number(number, "a file") for number in numbers) if error), None)
 
 
 def _of_number(number: int, name: str) -> DiskError | None:

@@ -81,13 +81,17 @@ def write_machines_as_a_whole() -> None:
 def register_machine(name: str) -> None:
     """Add this machine to asv's list of machines, unless it is listed.
 
-    `asv machine --yes --machine NAME` would save the name only.
+    `asv machine --yes --machine NAME` would save the name only. Raises TensorcopyError for a damaged list.
     """
+    path = Path(MachineCollection.get_machine_file_path())
     try:
-        if MachineCollection.load(name)["machine"] == name:  # for an unlisted host asv returns the only machine in its list
+        listed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if name in listed:
             return
-    except util.UserError:
-        pass  # not in the list
+    except (ValueError, TypeError, RecursionError) as error:
+        raise TensorcopyError(
+            "asv's list of machines cannot be read", got=f"{path}: {error}", allowed="the file as asv writes it", next=f"remove {path}"
+        ) from error
     defaults = Machine.get_defaults()
     fields = {
         "machine": name,
@@ -97,4 +101,5 @@ def register_machine(name: str) -> None:
         "num_cpu": defaults["num_cpu"],
         "ram": defaults["ram"],
     }
-    MachineCollection.save(name, fields)
+    document = {**listed, name: fields, "version": MachineCollection.api_version}
+    whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))  # asv would empty it first
