@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -132,6 +132,12 @@ def require(condition: object, what: str) -> None:
     """
     if not condition:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+@pytest.fixture
+def tried(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Count tries of a row of docs/reliability.md, for docs/count_tries.py."""
+    return lambda row, tries=1: record_property(f"tried: {row}", tries)
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from tensorcopy.results.merging.add import add_pass
 from tests import writers
 from tests.conftest import NEW, ROOT, SHOWN
 
+SIMULATED_ROW = "a system call that fails with ENOSPC, EDQUOT, EROFS or EACCES while a file is written"
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
 ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES]
 NAMES = [errno.errorcode[number] for number in ERRORS]
@@ -60,8 +61,9 @@ def two_folders(tmp_path):
 
 
 @pytest.mark.parametrize("number", ERRORS, ids=NAMES)
-def test_merging_onto_a_failing_disk_changes_nothing(two_folders, monkeypatch, capsys, number):
+def test_merging_onto_a_failing_disk_changes_nothing(two_folders, monkeypatch, capsys, tried, number):
     """One line, exit code 2; each file is the old one, and none is left over."""
+    tried(SIMULATED_ROW)
     results, other = two_folders
     before = contents(results)
 
@@ -75,8 +77,9 @@ def test_merging_onto_a_failing_disk_changes_nothing(two_folders, monkeypatch, c
 
 
 @pytest.mark.parametrize("number", ERRORS, ids=NAMES)
-def test_a_pass_that_cannot_be_stored_leaves_the_results(two_folders, monkeypatch, number):
+def test_a_pass_that_cannot_be_stored_leaves_the_results(two_folders, monkeypatch, tried, number):
     """As at the end of asv."""
+    tried(SIMULATED_ROW)
     results, other = two_folders
     before = contents(results)
 
@@ -170,6 +173,7 @@ def disk(tmp_path_factory) -> Iterator[Disk]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+DISK_ROW = "a command on a real disk that is full, fills up, is read-only or not the user's"
 ONE_SUITE = ("--passes", "1", "--bench", "floors.Control", "--machine", "box", "--no-confirm")
 COMMANDS = {
     "merge": ("tensorcopy.cli", "merge", "../other"),
@@ -186,9 +190,10 @@ WITHOUT_RIGHTS = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search",
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("state", ["full", "read-only", "not permitted"])
-def test_a_command_on_a_failing_disk_ends_in_one_line(disk, command, state):
+def test_a_command_on_a_failing_disk_ends_in_one_line(disk, tried, command, state):
     """A real file system that is full, read-only, or whose folders this user may not write: no traceback, and the results as before."""
     prefix: tuple[str, ...] = ()
+    tried(DISK_ROW)
     before = contents(disk.root / "results")
     subprocess.run(["mount", "-o", "remount,rw", str(disk.root.parent)], check=True)
     if state == "full":
@@ -213,8 +218,9 @@ def test_a_command_on_a_failing_disk_ends_in_one_line(disk, command, state):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [4096, 20_000, 60_000, 250_000])
-def test_merging_onto_a_nearly_full_disk_keeps_every_file_whole(disk, free):
+def test_merging_onto_a_nearly_full_disk_keeps_every_file_whole(disk, tried, free):
     """The disk fills up between the files; the same merge succeeds later."""
+    tried(DISK_ROW)
     results, source = disk.root / "results", disk.root.parent / "source"
     shutil.copytree(results, source)
     try:
@@ -233,8 +239,9 @@ def test_merging_onto_a_nearly_full_disk_keeps_every_file_whole(disk, free):
 
 
 @pytest.mark.slow
-def test_a_pass_that_finds_no_room_is_kept_and_can_be_merged(disk):
+def test_a_pass_that_finds_no_room_is_kept_and_can_be_merged(disk, tried):
     """The message names the folder that has it, on a disk with room."""
+    tried(DISK_ROW)
     results = disk.root / "results"
     elsewhere = disk.root.parent / "results of all"
     results.rename(elsewhere)

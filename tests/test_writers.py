@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -11,6 +12,8 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -40,6 +43,7 @@ class Writers(RuleBasedStateMachine):
     """Processes add and merge passes, through the folder or a link to it; some are killed."""
 
     processes: ForkServerContext
+    started = killed = 0  # of all examples
 
     @initialize()
     def make_results(self) -> None:
@@ -62,6 +66,7 @@ class Writers(RuleBasedStateMachine):
         results = self.link if linked else self.results
         process = self.processes.Process(target=writers.WRITERS[kind], args=(results, source, seed, PAUSE))
         process.start()
+        Writers.started += 1
         self.running.append((process, {f"pass-{number}"}))
         self.possible.add(f"pass-{number}")
 
@@ -73,6 +78,7 @@ class Writers(RuleBasedStateMachine):
         process.join(data.draw(st.floats(0, 3 * PAUSE)))
         process.kill()
         process.join()
+        Writers.killed += 1
         if process.exitcode == 0:
             self.stored |= passes
 
@@ -97,24 +103,26 @@ class Writers(RuleBasedStateMachine):
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-def check_writers(processes: ForkServerContext, examples: int, steps: int) -> None:
-    Writers.processes = processes
+def check_writers(processes: ForkServerContext, tried: Callable[[str, int], None], examples: int, steps: int) -> None:
+    Writers.processes, Writers.started, Writers.killed = processes, 0, 0
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     run_state_machine_as_test(
         Writers, settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=slow)
     )
+    tried("processes that add or merge a pass at once, through a folder or a link to it", Writers.started)
+    tried("of these, killed at a random moment", Writers.killed)
 
 
 @pytest.mark.slow
-def test_the_stored_passes_are_the_union_of_all_writers(processes):
+def test_the_stored_passes_are_the_union_of_all_writers(processes, tried):
     """Whichever comes first, through whichever path, and whichever is killed."""
-    check_writers(processes, 20, 12)
+    check_writers(processes, tried, 20, 12)
 
 
 @pytest.mark.fuzz
-def test_the_stored_passes_are_the_union_of_all_writers_for_long(processes):
+def test_the_stored_passes_are_the_union_of_all_writers_for_long(processes, tried):
     """The same with many more examples."""
-    check_writers(processes, 400, 40)
+    check_writers(processes, tried, 120, 25)
 
 
 def test_four_writers_at_once_store_four_passes(processes, tmp_path):
@@ -217,3 +225,55 @@ def test_two_users_write_the_same_results(processes):
         assert stat.S_IMODE((results / lock.LOCK).stat().st_mode) == 0o666
     finally:
         shutil.rmtree(root)
+
+
+@pytest.mark.slow
+def test_commands_at_once_lose_no_pass(checkout, tmp_path, tried):
+    """`measure` in two checkouts on one folder of results, `asv run` and several `merge`: every pass of all of them is stored."""
+    second = tmp_path / "second"
+    shutil.copytree(checkout.root, second, ignore=lambda folder, names: ["results", ".asv", "site"] if folder == str(checkout.root) else [])
+    (second / "results").symlink_to(checkout.root / "results")
+    for number in range(4):
+        writers.write_pass(tmp_path / f"{number}", number)
+    before = set(writers.pass_ids(checkout.root / "results"))
+    registered = checkout.run("asv", "machine", "--yes", "--machine", "here")
+    assert registered.returncode == 0, registered.stderr
+    measure = ["tensorcopy.cli", "measure", "--interpreter", "same", "--passes", "1", "--machine", "here", "--no-confirm"]
+    asv = ["asv", "run", f"v{torch_version()}^!", "-E", "interpreter:same", "--machine", "here", "--append-samples"]
+    commands = [(checkout.root, measure), (second, measure), (checkout.root, asv)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", *command, "--bench", "floors.Control"],
+            cwd=folder,
+            env={**checkout.environment, "PYTHONPATH": str(folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for folder, command in commands
+    ]
+    for count in itertools.count(1):
+        merged = checkout.run("tensorcopy", "merge", str(tmp_path / f"{count % 4}"))
+        assert merged.returncode == 0, merged.stderr
+        if all(process.poll() is not None for process in running):
+            break
+        time.sleep(1)
+    tried("`measure` in two checkouts, `asv run` and `merge` at once on the same results", count + len(running))
+    outputs = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], "\n".join(outputs)
+    after = writers.pass_ids(checkout.root / "results")
+    assert before < set(after)
+    measured = set(after) - before - {f"pass-{number}" for number in range(4)}
+    assert len(after) == len(set(after)) == len(before) + 4 + len(measured)
+    assert len(measured) == 3
+    loaded = load.load_results(checkout.root / "results")
+    assert loaded.unpublishable == ()
+    (here,) = (result for result in loaded.results if result.machine == "here")
+    assert {len(timing.by_pass) for timing in here.timings.values()} == {3}
+    assert list((checkout.root / ".asv" / "drafts").iterdir()) == []
+
+
+def torch_version() -> str:
+    import torch
+
+    return torch.__version__.partition("+")[0]

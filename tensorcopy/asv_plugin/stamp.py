@@ -9,7 +9,9 @@ level, but drops them whenever it writes the file again; hence at the end of the
 from __future__ import annotations
 
 import atexit
+import glob
 import os
+import platform
 import secrets
 import shutil
 from dataclasses import dataclass, field
@@ -102,10 +104,12 @@ def _draft_of(results: Path, workplace: Path) -> _Draft:
         if draft.folder == results:
             return draft
     (workplace / DRAFTS).mkdir(parents=True, exist_ok=True)
-    for folder in (workplace / DRAFTS).iterdir():
-        if not psutil.pid_exists(int(folder.name.rpartition("-")[2] or 0)):
+    host = f"@{platform.node()}"  # others may share the checkout
+    for folder in (workplace / DRAFTS).glob(f"*{glob.escape(host)}"):
+        process = folder.name.partition("@")[0].rpartition("-")[2]
+        if process.isdecimal() and not psutil.pid_exists(int(process)):
             shutil.rmtree(folder, ignore_errors=True)
-    draft = _Draft(results, workplace / DRAFTS / f"{pass_id()}-{os.getpid()}")
+    draft = _Draft(results, workplace / DRAFTS / f"{pass_id()}-{os.getpid()}{host}")
     draft.folder.mkdir()
     for path in (results / "benchmarks.json", *results.glob("*/*.json")):
         if path.is_file():
@@ -148,16 +152,23 @@ def _store_pass(draft: _Draft, path: Path, pending: _Pending, journal: list[str]
     text_before = pending.texts_before.get(path, "")
     files.stamp(path, pending.report, text_before, pending.record, journal)
     target = draft.results / path.relative_to(draft.folder)
+    if target.exists() and not _has_numbers(files.records(path)[-1]):
+        print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
     try:
         add_pass(path, target, text_before, "asv run", summary, lambda message: print(message, flush=True))
     except (TensorcopyError, OSError) as error:
-        unstored = draft.folder.parents[1] / UNSTORED / draft.folder.name
-        _keep(draft.folder, path, unstored)
         known = error if isinstance(error, TensorcopyError) else of_os_error(error)
         if known is None:
             raise
-        next_step = f"{known.next.removesuffix(', then repeat')}, then tensorcopy merge {unstored}"
+        unstored = draft.folder.parents[1] / UNSTORED / draft.folder.name
+        _keep(draft.folder, path, unstored)
+        next_step = f"{known.next.partition(', then repeat')[0]}, then tensorcopy merge {unstored}"
         raise type(known)(known.what, got=known.got, allowed=known.allowed, next=next_step) from error
+
+
+def _has_numbers(record: dict[str, Any]) -> bool:
+    """Return whether a pass recorded samples or counts."""
+    return bool(record["suites"] or record.get("counts"))
 
 
 def _keep(draft: Path, path: Path, unstored: Path) -> None:
