@@ -28,6 +28,7 @@ from tensorcopy.results.writing import lock
 from tests import writers
 from tests.conftest import ROOT
 
+MEMORY = "/dev/shm"  # where flushing a file to the disk takes no time
 PAUSE = 0.02  # seconds at most before each file that a writer reads or writes
 
 
@@ -47,7 +48,7 @@ class Writers(RuleBasedStateMachine):
 
     @initialize()
     def make_results(self) -> None:
-        self.root = Path(tempfile.mkdtemp())
+        self.root = Path(tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
         self.results, self.link = self.root / "results", self.root / "second checkout"
         self.results.mkdir()
         self.link.symlink_to(self.results, target_is_directory=True)
