@@ -110,8 +110,8 @@ def check_writers(processes: ForkServerContext, tried: Callable[[str, int], None
     run_state_machine_as_test(
         Writers, settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=slow)
     )
-    tried("processes that add or merge a pass at once, through a folder or a link to it", Writers.started)
-    tried("of these, killed at a random moment", Writers.killed)
+    tried("a process that adds or merges a pass beside others, through a folder or a link to it", Writers.started)
+    tried("a process that adds or merges a pass, killed at a random moment", Writers.killed)
 
 
 @pytest.mark.slow
