@@ -23,7 +23,7 @@ except ImportError:  # Windows
     getrusage = None
 
 JOURNAL = "TENSORCOPY_JOURNAL"  # the environment variable with the journal's path; without it nothing is recorded or delayed
-COMMIT = "TENSORCOPY_COMMIT"  # the environment variable with the release's SHA, which is recorded in the journal
+COMMIT = "TENSORCOPY_COMMIT"  # the environment variable with the release and the run, which begins a line of the journal
 PATIENCE = 0.04  # seconds that a case waits for a quiet core at most, if all recent readings were quiet
 LATELY = 200  # recent readings that determine the patience
 NAP = 0.004  # seconds to wait on a busy core

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -26,9 +29,51 @@ class TensorcopyError(Exception):
 
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""
-        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next}
+        kind = {"kind": "disk"} if isinstance(self, DiskError) else {}
+        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next, **kind}
 
     @staticmethod
     def of_document(document: Mapping[str, str]) -> TensorcopyError:
         """Return the error whose parts another process wrote with `document`."""
-        return TensorcopyError(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
+        kind = DiskError if document.get("kind") == "disk" else TensorcopyError
+        return kind(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
+
+
+class DiskError(TensorcopyError):
+    """A disk that is full or cannot be written. Whatever is tried next fails too."""
+
+
+REMEDIES = {
+    errno.ENOSPC: ("a disk with free space", "free some space, then repeat: finished work is kept"),
+    errno.EDQUOT: ("less than your quota of the disk", "remove files of yours, then repeat: finished work is kept"),
+    errno.EROFS: ("a file system that can be written", "mount it writable or use another folder, then repeat"),
+    errno.EACCES: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
+    errno.EPERM: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
+}  # by the number of the system's error: what is allowed, and what to do next
+
+
+def of_os_error(error: OSError) -> DiskError | None:
+    """Return the error to show for a system's error; None for one that is not about the disk."""
+    if error.errno == errno.ENOENT and "temporary directory" in str(error):  # tempfile could write none of them
+        return _of_number(errno.ENOSPC, "a temporary file")
+    if error.errno is None:
+        return of_text(str(error))  # shutil's error of many files
+    name = error.filename2 or error.filename
+    return _of_number(error.errno or 0, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
+
+
+def of_text(text: str) -> DiskError | None:
+    """Return the error of the disk that another program's output quotes, if any.
+
+    As Python writes it, "[Errno 28]", or Rust, "(os error 28)".
+    """
+    numbers = map(int, re.findall(r"(?:\[Errno |\(os error )(\d{1,4})[\])]", text))
+    return next((error for error in (_of_number(number, "a file") for number in numbers) if error), None)
+
+
+def _of_number(number: int, name: str) -> DiskError | None:
+    if number not in REMEDIES:
+        return None
+    allowed, next_step = REMEDIES[number]
+    verb = "accessed" if number in (errno.EACCES, errno.EPERM) else "written"
+    return DiskError(f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=next_step)

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -33,6 +33,15 @@ ROOT = Path(__file__).resolve().parent.parent
 if sys.dont_write_bytecode:  # many containers ask for it; each process would then compile torch again, for two seconds
     os.environ.update(environments.bytecode_in(ROOT / ".pytest_cache"))
     sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_power_failure() -> Generator[None, None, None]:
+    """Nobody needs the files of a test after a power failure, and waiting for the disk would take longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
 
 GOLDEN = ROOT / "tests" / "golden"
 DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
@@ -123,6 +132,12 @@ def require(condition: object, what: str) -> None:
     """
     if not condition:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+@pytest.fixture
+def tried(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Count tries of a row of docs/reliability.md, for docs/count_tries.py."""
+    return lambda row, tries=1: record_property(f"tried: {row}", tries)
 
 
 @pytest.fixture(scope="session")

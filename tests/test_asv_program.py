@@ -23,7 +23,7 @@ def test_an_error_of_the_plugin_reaches_the_caller_unchanged(monkeypatch, tmp_pa
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HOME", str(tmp_path))  # asv's list of machines
     configuration.register_machine("box")
-    config = configuration.write_staging(tmp_path)
+    config = configuration.write_configuration(tmp_path, tmp_path / "results")
     with pytest.raises(TensorcopyError) as caught:
         program.measure(Run("v9.9.9", "release:3.11", "^copies", "^copies", {}, "box"), config, ignore, ignore)
     assert (caught.value.what, caught.value.got) == ("unknown torch release", "'v9.9.9'")

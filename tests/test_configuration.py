@@ -53,7 +53,7 @@ def test_paths_come_from_asvs_configuration(monkeypatch):
 def test_a_staging_configuration_differs_only_in_the_place_of_results(tmp_path, monkeypatch):
     """The environments and suites remain those of this checkout."""
     monkeypatch.chdir(ROOT)
-    path = configuration.write_staging(tmp_path / "pass")
+    path = configuration.write_configuration(tmp_path / "pass", tmp_path / "pass" / "results")
     monkeypatch.chdir(tmp_path)
     conf = Config.load(str(path))
     assert conf.results_dir == str(tmp_path / "pass" / "results")

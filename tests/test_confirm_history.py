@@ -493,6 +493,6 @@ def test_measure_ends_with_the_steps_of_its_releases(checkout, monkeypatch, opti
     monkeypatch.setattr("tensorcopy.asv_plugin.configuration.register_machine", lambda name: None)
     monkeypatch.setattr("tensorcopy.measure.run_passes.measure_all", lambda *_, **__: [])
     monkeypatch.setattr("tensorcopy.measure.plan.count_passes", lambda *_: passes)
-    monkeypatch.setattr(confirm, "confirm", lambda selection, console: selections.append(selection) or 0)
+    monkeypatch.setattr(confirm, "confirm", lambda selection, console, until: selections.append(selection) or 0)
     assert main(["measure", version, "--machine", "box", *options]) == 0
     assert selections == ([Selection("box", ranges=[version])] if confirms else [])

@@ -227,12 +227,13 @@ def test_the_next_pass_excludes_absent_devices():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--passes", "0"], "got 0; allowed: 1 or more"),
+        (["--passes", "0"], "got '0'; allowed: 1 to 1000"),
+        (["--passes", "9" * 5000], "allowed: 1 to 1000"),
         (["--environments", "1"], "got 1; allowed: 2 or more"),
     ],
-    ids=["passes", "environments"],
+    ids=["passes", "too many passes", "environments"],
 )
-def test_a_number_that_is_too_small_is_an_error(arguments, message, capsys):
+def test_a_number_out_of_range_is_an_error(arguments, message, capsys):
     """argparse prints it and exits with 2."""
     with pytest.raises(SystemExit, match="2"):
         main(["measure", *arguments])

@@ -4,8 +4,16 @@ Only this folder imports asv. asv imports it by the name in asv.conf.json ("plug
 `Repo`, `Environment` and `OutputPublisher`.
 """
 
+from tensorcopy.asv_plugin.configuration import write_machines_as_a_whole
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
+from tensorcopy.asv_plugin.exits import show_disk_errors
 from tensorcopy.asv_plugin.publisher import Pages
 from tensorcopy.asv_plugin.repository import TorchReleases
 
-__all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleases"]
+__all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleases", "setup"]
+
+
+def setup() -> None:
+    """Prepare asv's process; asv calls this once it has imported the plugin."""
+    show_disk_errors()
+    write_machines_as_a_whole()

@@ -6,12 +6,15 @@ import json
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from asv import util
 from asv.config import Config
 from asv.machine import Machine, MachineCollection
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.merging.merge import write_readable
+from tensorcopy.results.writing import whole_files
 
 
 @dataclass(frozen=True)
@@ -48,32 +51,47 @@ def web_addresses() -> tuple[str, str]:
     return str(getattr(conf, "source_url", "")), str(getattr(conf, "site_url", ""))
 
 
-def write_staging(folder: Path) -> Path:
+def write_configuration(folder: Path, results: Path) -> Path:
     """Write a copy of asv.conf.json into `folder`, and return its path.
 
-    With this copy, asv writes its results into the same folder.
+    results : where asv, with this copy, stores its results
     """
     conf = Config.load()
     document = util.load_json("asv.conf.json", js_comments=True)
-    document["results_dir"] = str(folder.absolute() / "results")
+    document["results_dir"] = str(results.absolute())
     for name in ("repo", "benchmark_dir", "env_dir", "html_dir"):
         document[name] = str(Path(getattr(conf, name)).absolute())
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "asv.conf.json"
-    path.write_text(json.dumps(document, indent=4), encoding="utf-8")
+    whole_files.replace(path, json.dumps(document, indent=4))
     return path
+
+
+def write_machines_as_a_whole() -> None:
+    """Let this process of asv replace machine.json as a whole, and only where it changes.
+
+    asv empties the file before it writes it, at the start of every run.
+    """
+
+    def save(machine: Any, results_dir: str) -> None:
+        write_readable(Path(results_dir) / machine.machine / "machine.json", {**vars(machine), "version": machine.api_version})
+
+    Machine.save = save
 
 
 def register_machine(name: str) -> None:
     """Add this machine to asv's list of machines, unless it is listed.
 
-    `asv machine --yes --machine NAME` would save the name only.
+    `asv machine --yes --machine NAME` would save the name only. Raises TensorcopyError for a damaged list.
     """
+    path = Path(MachineCollection.get_machine_file_path())
     try:
-        if MachineCollection.load(name)["machine"] == name:  # for an unlisted host asv returns the only machine in its list
+        listed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if name in listed:
             return
-    except util.UserError:
-        pass  # not in the list
+    except (ValueError, TypeError, RecursionError) as error:
+        raise TensorcopyError(
+            "asv's list of machines cannot be read", got=f"{path}: {error}", allowed="the file as asv writes it", next=f"remove {path}"
+        ) from error
     defaults = Machine.get_defaults()
     fields = {
         "machine": name,
@@ -83,4 +101,5 @@ def register_machine(name: str) -> None:
         "num_cpu": defaults["num_cpu"],
         "ram": defaults["ram"],
     }
-    MachineCollection.save(name, fields)
+    document = {**listed, name: fields, "version": MachineCollection.api_version}
+    whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))  # asv would empty it first

@@ -16,7 +16,7 @@ from asv.console import log
 
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.asv_plugin.stamp import stamp_at_exit
+from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
@@ -80,15 +80,16 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
             **self._global_env_vars,
             **self._own,
             JOURNAL: str(self._journal),
-            COMMIT: (self._commit or "-")[:8],
+            COMMIT: journal_mark(self._commit or "-"),
         }
         return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
-        self._journal.parent.mkdir(parents=True, exist_ok=True)
-        stamp_at_exit(conf.results_dir, release.sha, self.name, built.report, self._journal)
+        with exit_on_error():
+            self._journal.parent.mkdir(parents=True, exist_ok=True)
+            stamp_at_exit(conf, release.sha, self.name, built.report, self._journal)
 
 
 class ReleaseEnvironment(_MeasuringEnvironment):

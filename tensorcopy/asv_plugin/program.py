@@ -16,12 +16,13 @@ from queue import Empty, Queue
 from threading import Thread
 
 from tensorcopy.asv_plugin.exits import ERROR_FILE
-from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
+from tensorcopy.errors import TensorcopyError, of_text
 from tensorcopy.releases import child_process
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
+WAITING = "waiting for "  # begins what `results.writing.lock` reports
 SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 
 # arguments: share done (0 to 1), seconds since the phase began, the suite that is running
@@ -38,6 +39,7 @@ class Run:
     cases : a regular expression on names and parameters
     attributes : of asv's benchmarks, such as {"rounds": 1}
     shard : the part of a sharded run that the pass belongs to; the pass's record stores it
+    pass_id : the name of the pass, unique; "" for any
     """
 
     release: str
@@ -47,6 +49,7 @@ class Run:
     attributes: Mapping[str, int]
     machine: str
     shard: str = ""
+    pass_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class _PhaseReader:
         elif percent:
             suite = SUITE.match(percent[2])
             self._report_measure(float(percent[1]) / 100, now - self._measuring_since, suite[1] if suite else "")
+        elif line.startswith(WAITING):
+            self._report_measure(1.0, now - self._measuring_since, line)
 
 
 def measure(run: Run, config: Path, report_install: ReportProgress, report_measure: ReportProgress) -> None:
@@ -95,7 +100,7 @@ def measure(run: Run, config: Path, report_install: ReportProgress, report_measu
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
     reader = _PhaseReader(report_install, report_measure)
-    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard})
+    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard, PASS: run.pass_id})
     if output.error or output.exit_code != 0:
         raise _failure(f"asv run {run.release}^! failed", output, next="run the same asv run with --show-stderr to see why")
 
@@ -160,8 +165,10 @@ def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
 
     It is the plugin's own error; else it names the failed cases, or the exception, or quotes asv's last lines.
     """
-    if output.error:
-        return output.error
+    full_disk = of_text("\n".join(output.lines))  # of a process that asv has started
+    error = output.error or full_disk
+    if error:
+        return error
     texts = [line.split("· ", 1)[-1].strip() for line in output.lines if line.strip()]
     failed = [text.split(" ", 1)[0] for text in texts if text.endswith("failed")]
     raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported

@@ -15,8 +15,8 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, output, verify
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, merge, output, verify
+from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
 LONGEST = 300  # characters of an exception's text
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], o
         except TensorcopyError as error:
             output.print_line(str(error))
         except OSError as error:
-            output.print_line(str(output.refused(error)))
+            output.print_line(str(of_os_error(error) or output.refused(error)))
         except ModuleNotFoundError as error:
             output.print_line(str(missing(error)))
         except Exception as error:
@@ -151,7 +151,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (measure, confirm, verify, compare, info, local, ci, docs):
+    for module in (measure, merge, confirm, verify, compare, info, local, ci, docs):
         module.add(commands)
     return program
 

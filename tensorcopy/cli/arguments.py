@@ -15,9 +15,12 @@ from tensorcopy.errors import TensorcopyError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tensorcopy.measure.plan import Shard
     from tensorcopy.measure.progress import Progress
 
 RESULTS = Path("results")
+MOST_PASSES = 1000  # of a release: a file has all of them, and is read as a whole
+LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 
 @contextmanager
@@ -84,6 +87,11 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
         output.print_line(f"warning: {warning}")
 
 
+def print_wait(message: str) -> None:
+    """Print what this command waits for to stderr."""
+    output.print_line(message)
+
+
 def expression(text: str) -> str:
     """Return a valid regular expression unchanged."""
     try:
@@ -93,9 +101,44 @@ def expression(text: str) -> str:
     return text
 
 
-def positive(text: str) -> int:
-    """Return a count of one or more."""
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as 5h, 90m, 30s or 1h30m."""
+    parts = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", text, re.ASCII)
+    seconds = sum(int(number or 0) * unit for number, unit in zip(parts.groups(), (3600, 60, 1))) if parts else 0
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: hours, minutes or seconds, such as 5h, 90m or 1h30m")
+    return float(seconds)
+
+
+def machine_name(text: str) -> str:
+    """Return a valid name of a machine unchanged: it becomes a folder of the results."""
+    if not re.fullmatch(rf"\w[\w.+-]{{0,{LONGEST_NAME - 1}}}", text) or text.endswith(".") or len(text.encode()) > LONGEST_FOLDER:
+        raise argparse.ArgumentTypeError(
+            f"got {text[:LONGEST_NAME]!r}; allowed: up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
+        )
+    return text
+
+
+def pass_count(text: str, fewest: int = 1) -> int:
+    """Return a number of passes."""
+    if not re.fullmatch("[0-9]{1,6}", text) or not fewest <= int(text) <= MOST_PASSES:
+        raise argparse.ArgumentTypeError(f"got {text[:LONGEST_NAME]!r}; allowed: {fewest} to {MOST_PASSES}")
+    return int(text)
+
+
+def two_or_more(text: str) -> int:
+    """Return a number of environments."""
     number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 1 or more")
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
     return number
+
+
+def shard(text: str) -> Shard:
+    """Return a part of a sharded run."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
+    from tensorcopy.measure.plan import Shard
+
+    return Shard(int(number), int(of))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression, positive, progress_bar
+from tensorcopy.cli.arguments import expression, pass_count, progress_bar
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _add_pull_request(actions: Any) -> None:
     )
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
-    pull.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
+    pull.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
@@ -110,10 +110,10 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
     from tensorcopy.ci import pull_request
     from tensorcopy.report.comparison import pr_comment
-    from tensorcopy.results import files
+    from tensorcopy.results.writing import whole_files
 
     text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
-    files.replace(folder / pr_comment.FILE, text + "\n")
+    whole_files.replace(folder / pr_comment.FILE, text + "\n")
 
 
 def _print_result(result: PairResult, console: Console) -> None:

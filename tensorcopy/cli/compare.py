@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, expression, positive, print_warnings, progress_bar, share_bar
+from tensorcopy.cli.arguments import RESULTS, expression, pass_count, print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import PASSES
 
@@ -95,7 +95,9 @@ def _add_accuracy(commands: Any) -> None:
     )
     report.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
     report.add_argument("--measure", action="store_true", help="first measure the missing passes of the injected slowdowns on this machine")
-    report.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes of each injected slowdown; default: {PASSES}")
+    report.add_argument(
+        "--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes of each injected slowdown; default: {PASSES}"
+    )
     report.set_defaults(command=_accuracy)
 
 
@@ -228,6 +230,7 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import injected_slowdowns
     from tensorcopy.report import accuracy_report
     from tensorcopy.results import load
+    from tensorcopy.results.writing import whole_files
 
     annotated_series = annotated.annotated(_json(options.dataset), detection) if options.dataset else None
     if options.measure:
@@ -244,8 +247,7 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
             asv=detection,
         )
     document = accuracy_report.document(graded)
-    accuracy_report.FILE.parent.mkdir(exist_ok=True)
-    accuracy_report.FILE.write_text(accuracy_report.as_json(document), encoding="utf-8")
+    whole_files.replace(accuracy_report.FILE, accuracy_report.as_json(document))
     console.print(accuracy_report.terminal(document))
     console.print(f"Written to {accuracy_report.FILE}")
     return 0

@@ -6,10 +6,12 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import print_errors, progress_bar
+from tensorcopy.cli.arguments import pass_count, print_errors, progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +53,7 @@ def add(commands: Any) -> None:
     confirm.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all that were measured")
     confirm.add_argument(
         "--passes",
-        type=_enough,
+        type=partial(pass_count, fewest=FEWEST),
         default=AT_MOST,
         metavar="N",
         help=f"take at most N passes of each release; more than before also continues open steps; default: {AT_MOST}",
@@ -60,24 +62,19 @@ def add(commands: Any) -> None:
     confirm.set_defaults(command=_confirm)
 
 
-def _enough(text: str) -> int:
-    number = int(text)
-    if number < FEWEST:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: {FEWEST} or more, whose median tolerates one bad pass")
-    return number
-
-
 def _confirm(options: argparse.Namespace, console: Console) -> int:
     return confirm(Selection(options.machine, options.python, options.releases, options.passes), console, dry_run=options.dry_run)
 
 
-def confirm(selection: Selection, console: Console, *, dry_run: bool = False) -> int:
+def confirm(selection: Selection, console: Console, *, dry_run: bool = False, until: float = inf) -> int:
     """Measure the selected steps again, print the outcomes, and return the exit code.
 
-    `measure` can end with it. Raises TensorcopyError.
-    """
-    from functools import partial
+    `measure` can end with it.
 
+    until : when no further pair of releases begins, on the clock of `time.monotonic`
+
+    Raises TensorcopyError.
+    """
     from tensorcopy.analysis.confirmation import repeat
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import confirm_history
@@ -95,8 +92,10 @@ def confirm(selection: Selection, console: Console, *, dry_run: bool = False) ->
         return 2 if problems else 0
     confirm_history.require_host(pairs)
     with progress_bar() as report_progress:
-        confirmed = confirm_history.confirm(pairs, paths, partial(repeat.confirm, passes=selection.passes), report_progress)
+        confirmed = confirm_history.confirm(pairs, paths, partial(repeat.confirm, passes=selection.passes), report_progress, until)
     print_errors(confirmed.problems)
+    if confirmed.left:
+        console.print(f"stopped at the end of its time: {_counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
     if confirmed.by_pair:
         console.print(_outcome_table(confirmed), soft_wrap=not console.is_terminal)
     return 2 if problems or confirmed.problems else 0

@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
 def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import cli
     from tensorcopy.results import load
+    from tensorcopy.results.writing import whole_files
     from tensorcopy.site.docgen import build
 
     results = load.load_results(RESULTS)
@@ -28,7 +29,6 @@ def _readme(options: argparse.Namespace, console: Console) -> int:
     print_warnings(results.warnings)
     documents = build.documents(results.results, cli.parser())
     for path, text in documents.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        whole_files.replace(path, text)
     console.print(f"{len(documents)} files written from {len(results.results)} results")
     return 0

@@ -1,16 +1,28 @@
-"""Commands that measure: dashboard, measure, machine and merge."""
+"""Commands that measure: dashboard, measure and machine."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
-import tempfile
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_warnings, progress_bar
+from tensorcopy.cli.arguments import (
+    duration,
+    expression,
+    machine_name,
+    pass_count,
+    print_errors,
+    print_warnings,
+    progress_bar,
+    shard,
+    two_or_more,
+)
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
@@ -19,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.asv_plugin.configuration import Paths
-    from tensorcopy.measure.plan import Measurement, Shard
+    from tensorcopy.measure.plan import Measurement
 
 MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
 
@@ -29,7 +41,6 @@ def add(commands: Any) -> None:
     _add_dashboard(commands)
     _add_measure(commands)
     _add_machine(commands)
-    _add_merge(commands)
 
 
 def _add_dashboard(commands: Any) -> None:
@@ -37,7 +48,8 @@ def _add_dashboard(commands: Any) -> None:
     board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; default: the newest")
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, with few samples")
     board.add_argument("--again", action="store_true", help="also measure releases that this machine has measured, and add the samples")
-    board.add_argument("--machine", default=platform.node(), metavar="NAME", help=MACHINE)
+    board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    _add_rebuild(board)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
     board.add_argument("--open", action="store_true", help="open the served page in a browser")
@@ -52,8 +64,8 @@ def _add_measure(commands: Any) -> None:
         metavar="RANGE",
         help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: the last one measured here and all newer ones; default: all releases",
     )
-    passes.add_argument("--passes", type=positive, default=PASSES, metavar="N", help=f"passes per release; default: {PASSES}")
-    passes.add_argument("--machine", default=platform.node(), metavar="NAME", help=MACHINE)
+    passes.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes per release; default: {PASSES}")
+    passes.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     passes.add_argument(
         "--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites except the article's"
     )
@@ -62,18 +74,31 @@ def _add_measure(commands: Any) -> None:
     )
     passes.add_argument(
         "--shard",
-        type=_shard,
+        type=shard,
         metavar="K/N",
         help="take only part K of the passes, on one of N machines of the same kind; merge them later",
     )
     passes.add_argument(
         "--environments",
-        type=_two_or_more,
+        type=two_or_more,
         metavar="N",
         help="keep at most N environments on the disk; each group of releases includes the newest one",
     )
+    passes.add_argument(
+        "--for",
+        type=duration,
+        default=inf,
+        dest="budget",
+        metavar="TIME",
+        help="begin no pass after this time, such as 5h, 90m or 1h30m, and exit 0; the same command takes the rest",
+    )
+    _add_rebuild(passes)
     passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
     passes.set_defaults(command=_measure)
+
+
+def _add_rebuild(command: Any) -> None:
+    command.add_argument("--rebuild", action="store_true", help="remove environments that have lost a file, and build them anew")
 
 
 def _add_machine(commands: Any) -> None:
@@ -81,15 +106,6 @@ def _add_machine(commands: Any) -> None:
     machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
     machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
     machine.set_defaults(command=_machine)
-
-
-def _add_merge(commands: Any) -> None:
-    merge = commands.add_parser("merge", help="merge folders of results in any order; each pass is kept once, each machine gets its folder")
-    folders = "a folder written by measure, with benchmarks.json in it, or a folder of such folders"
-    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
-    merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
-    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if the branch exists")
-    merge.set_defaults(command=_merge)
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
@@ -105,7 +121,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         console.print(line)
     options.machine = _own_name(options.machine, paths)
     measurements = _not_yet_measured(choice.measurements, options, paths, console)
-    configuration.register_machine(options.machine)
+    _prepare(options, measurements, paths, len(measurements), console)
     with progress_bar(console) as report_progress:
         problems = dashboard.run(measurements, paths, options.machine, options.quick, report_progress)
     print_errors(problems)
@@ -171,39 +187,59 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import plan, run_passes
 
+    until = monotonic() + options.budget
     paths = configuration.paths()
     options.machine = _own_name(options.machine, paths)
     measurements, left_out = _selected(options, paths)
     for line in left_out:
         console.print(line)
-    configuration.register_machine(options.machine)
     suites = options.bench or plan.TIMED
+    job = run_passes.Job(paths, options.machine, suites, shard=options.shard)
+    size: dict[str, Any] = {"passes": options.passes, "max_environments": options.environments or len(measurements)}
+    _prepare(options, measurements, paths, size["max_environments"], console)
     with progress_bar(console) as report_progress:
-        problems = run_passes.measure_all(
-            measurements,
-            run_passes.Job(paths, options.machine, suites, shard=options.shard),
-            passes=options.passes,
-            max_environments=options.environments or len(measurements),
-            random=SystemRandom(),
-            report_progress=report_progress,
-        )
+        problems = run_passes.measure_all(measurements, job, **size, random=SystemRandom(), report_progress=report_progress, until=until)
     print_errors(problems)
     counts = sorted({plan.count_passes(measurement.file(paths, options.machine), suites) for measurement in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {options.shard}" if options.shard else ""
     releases = "releases" if len(measurements) > 1 else "release"
     console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{options.machine}")
-    whole = not (options.bench or options.shard or options.interpreter or options.no_confirm)
-    confirmed = _confirmed(measurements, options.machine, console) if whole and counts[0] >= ENOUGH else 0
+    left = run_passes.passes_left(measurements, job, **size) if monotonic() >= until else 0
+    if left:
+        console.print(
+            f"stopped at the end of its time: {left} {'pass is' if left == 1 else 'passes are'} left; the same command takes them"
+        )
+    whole = not (options.bench or options.shard or options.interpreter or options.no_confirm or left)
+    confirmed = _confirmed(measurements, options.machine, console, until) if whole and counts[0] >= ENOUGH else 0
     return 2 if problems or confirmed else 0
 
 
-def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console) -> int:
-    """Measure the new changes at these releases again, and return the exit code."""
+def _prepare(
+    options: argparse.Namespace, measurements: Sequence[Measurement], paths: Paths, max_environments: int, console: Console
+) -> None:
+    """Register the machine, and print what room the missing environments need on the disk."""
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import plan
+    from tensorcopy.releases import environments
+
+    configuration.register_machine(options.machine)
+    if options.rebuild:
+        os.environ[environments.REBUILD] = "1"
+    sentence, too_much = plan.room(measurements, paths, max_environments)
+    if sentence:
+        console.print(sentence, soft_wrap=True)
+    if too_much:
+        next_step = "free some space, or tensorcopy measure --environments 2, which removes each as soon as it is measured"
+        print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
+
+
+def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console, until: float) -> int:
+    """Measure the new changes at these releases again until a time, and return the exit code."""
     from tensorcopy.cli import confirm
 
     ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
-    return confirm.confirm(confirm.Selection(machine, ranges=ranges), console)
+    return confirm.confirm(confirm.Selection(machine, ranges=ranges), console, until=until)
 
 
 def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measurement], list[str]]:
@@ -252,37 +288,3 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
             file=sys.stderr,
         )
     return 1 if failures else 0
-
-
-def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.asv_plugin import statistics
-    from tensorcopy.ci import git
-    from tensorcopy.results.merging import merge
-
-    with tempfile.TemporaryDirectory() as temporary:
-        folders = list(options.folders)
-        sha = git.fetch_branch(options.also) if options.also else ""
-        if sha:
-            branch = Path(temporary) / "branch"
-            git.export(sha, branch, only=options.into.as_posix())
-            folders.append(branch / options.into)
-        merged = merge.merge(folders, options.into, statistics.summary)
-    print_warnings(merged.warnings)
-    console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
-    return 0
-
-
-def _two_or_more(text: str) -> int:
-    number = int(text)
-    if number < 2:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
-    return number
-
-
-def _shard(text: str) -> Shard:
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
-    from tensorcopy.measure.plan import Shard
-
-    return Shard(int(number), int(of))

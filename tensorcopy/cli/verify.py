@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import crosscheck
+    from tensorcopy.results.writing import whole_files
 
     if options.keep:
         _require_for_keeping(not options.bench and options.device == "cpu")  # before minutes of measuring
@@ -36,7 +37,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
     _print_agreement(agreement, console)
     if options.keep:
         _require_for_keeping(agreement.holds)
-        crosscheck.FILE.write_text(json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n", encoding="utf-8")
+        whole_files.replace(crosscheck.FILE, json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n")
     return 0 if agreement.holds else 1
 
 

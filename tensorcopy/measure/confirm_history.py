@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from math import inf
+from time import monotonic
 
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import remeasure, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
@@ -32,10 +34,14 @@ Confirm = Callable[[ReleasePair, Remeasure, Mapping[str, str], str], tuple[Confi
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The outcomes by pair, and why other pairs were not measured."""
+    """The outcomes by pair, and why other pairs were not measured.
+
+    left : how many pairs the time was too short for
+    """
 
     by_pair: tuple[tuple[ReleasePair, tuple[Confirmation, ...]], ...]
     problems: tuple[TensorcopyError, ...]
+    left: int = 0
 
 
 def machine_here(results: Sequence[Result]) -> str:
@@ -71,10 +77,14 @@ def measurer(paths: Paths) -> Measurer:
     return lambda pair, report_progress: remeasure.measurer(pair.before, pair.after, paths, report_progress)
 
 
-def confirm(pairs: Sequence[ReleasePair], paths: Paths, confirm_pair: Confirm, report_progress: Callable[[Progress], None]) -> Confirmed:
+def confirm(
+    pairs: Sequence[ReleasePair], paths: Paths, confirm_pair: Confirm, report_progress: Callable[[Progress], None], until: float = inf
+) -> Confirmed:
     """Measure the steps of the pairs again, and store the outcomes of each pair.
 
     A pair that cannot be measured does not stop the others.
+
+    until : when no further pair begins, on the clock of `time.monotonic`
 
     Raises TensorcopyError where this host is not the machine of the results.
     """
@@ -82,18 +92,23 @@ def confirm(pairs: Sequence[ReleasePair], paths: Paths, confirm_pair: Confirm, r
     measure_with = measurer(paths)
     durations = [seconds(pair, paths) for pair in pairs]
     versions = {suite: row["version"] for suite, row in files.suites(paths.results).items()}
-    by_pair, problems = [], {}
+    by_pair, problems, left = [], {}, 0
     for number, pair in enumerate(pairs):
+        if monotonic() >= until:
+            left = len(pairs) - number
+            break
         report = _within(report_progress, durations, number, pair)
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         try:
             outcomes = confirm_pair(pair, measure_with(pair, report), versions, started)
+        except DiskError:
+            raise
         except TensorcopyError as error:
             problems[str(error)] = error  # the same problem, such as a locked checkout, once
             continue
         confirmations.append(paths.results, outcomes)
         by_pair.append((pair, outcomes))
-    return Confirmed(tuple(by_pair), tuple(problems.values()))
+    return Confirmed(tuple(by_pair), tuple(problems.values()), left)
 
 
 def _within(

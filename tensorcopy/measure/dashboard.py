@@ -11,7 +11,7 @@ from functools import partial
 
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import TIMED, Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job, measure_pass
@@ -95,6 +95,8 @@ def run(
         reporter.at(install)
         try:
             measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
+        except DiskError:
+            raise
         except TensorcopyError as error:
             problems.append(error)
     reporter.at(len(stages))

@@ -6,6 +6,7 @@ Starts no process except uv's search for Pythons.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,22 @@ def pass_order(missing: Mapping[T, int], random: Random) -> list[T]:
         random.shuffle(items)
         order += items
     return order
+
+
+def room(measurements: Sequence[Measurement], paths: Paths, max_environments: int) -> tuple[str, bool]:
+    """Return a sentence about the disk that missing environments need, and whether that is more than what is free.
+
+    "" where none is missing. An environment shares its files with uv's cache by hard links: one that uv has installed before needs little.
+    """
+    missing = min(max_environments, sum(not measurement.is_installed(paths) for measurement in measurements))
+    if not missing:
+        return "", False
+    folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
+    free = shutil.disk_usage(folder).free / 1e9
+    each = environments.GIGABYTES if environments.expected_build() == "cuda" else (0, 0)
+    size = f", {each[0]} to {each[1]} GB each where uv's cache lacks the files" if each[1] else ""
+    noun = "environment is" if missing == 1 else "environments are"
+    return f"{missing} {noun} to be installed{size}; {free:.0f} GB are free", missing * each[0] > free
 
 
 def count_passes(path: Path, suites: str) -> int:

@@ -1,18 +1,16 @@
 """Measure passes: several short ones of each release, in random order.
 
-asv measures a pass in a staging folder, on a copy of the result file that it adds to. One rename then moves the file, with the pass's
-record in it, into results/. After an interruption each pass is therefore stored completely or not, and the same command measures the
-missing ones. Prints nothing.
+asv measures a pass in a copy of the results, and the plugin adds the finished pass to the file that is there then (`asv_plugin.stamp`).
+After an interruption each pass is therefore stored completely or not, and the same command measures the missing ones. Prints nothing.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -21,9 +19,10 @@ from time import monotonic
 from filelock import FileLock, Timeout
 
 from tensorcopy.asv_plugin import program
-from tensorcopy.asv_plugin.configuration import Paths, write_staging
+from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.asv_plugin.stamp import pass_id
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
@@ -60,6 +59,7 @@ def measure_all(
     max_environments: int,
     random: Random,
     report_progress: Callable[[Progress], None],
+    until: float = inf,
 ) -> list[TensorcopyError]:
     """Measure the missing passes of every measurement, and return the errors.
 
@@ -67,6 +67,7 @@ def measure_all(
 
     passes : the number that each measurement shall have in the end
     max_environments : how many environments may be on the disk together; with more releases, each finished group is removed
+    until : when no further pass begins, on the clock of `time.monotonic`; the pass that runs then is finished
     """
     problems: list[TensorcopyError] = []
     all_groups = groups(measurements, max_environments)
@@ -74,21 +75,34 @@ def measure_all(
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured again with every group
         missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
-        problems += _measure_group(pass_order(missing, random), job, report_progress)
+        problems += _measure_group(pass_order(missing, random), job, report_progress, until)
+        if monotonic() >= until:
+            break  # the environments are needed for the rest
         if len(all_groups) > 1:
             for measurement in group[:-1]:
                 environments.remove(measurement.path(job.paths))
     return problems
 
 
-def _measure_group(order: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None]) -> Iterator[TensorcopyError]:
+def passes_left(measurements: Sequence[Measurement], job: Job, *, passes: int, max_environments: int) -> int:
+    """Return how many passes `measure_all` with the same arguments would take."""
+    wanted = dict.fromkeys(measurements, passes)
+    wanted[measurements[-1]] *= len(groups(measurements, max_environments))
+    return sum(missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in measurements)
+
+
+def _measure_group(
+    order: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None], until: float
+) -> Iterator[TensorcopyError]:
     """Measure passes in this order.
 
-    A measurement that stores nothing is not tried again.
+    A measurement that stores nothing is not tried again. Raises DiskError: the next pass could not be stored either.
     """
     failed: set[Measurement] = set()
     durations: list[float] = []
     for number, measurement in enumerate(order):
+        if monotonic() >= until:
+            return
         if measurement in failed:
             continue
         reporter = Reporter(_stages(order, job.paths, median(durations) if durations else PASS), report_progress)
@@ -97,6 +111,8 @@ def _measure_group(order: Sequence[Measurement], job: Job, report_progress: Call
         passes_before = count_passes(path, job.suites)
         try:
             measure_pass(measurement, job, partial(_report_install, reporter, number), partial(reporter.at, number))
+        except DiskError:
+            raise
         except TensorcopyError as error:
             if count_passes(path, job.suites) == passes_before:  # else only some cases failed, and the next pass is taken
                 failed.add(measurement)
@@ -155,41 +171,18 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
-    staging = job.paths.environments.parent / "pass"
-    draft = _stage(staging, target, job.machine)
-    records_before = files.records(target) if target.exists() else []
-    cases = job.suites + (_without_absent(records_before[-1]["ledger"]["accelerators"]) if records_before else "")
-    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""))
-    try:
-        program.measure(run, write_staging(staging), report_install, report_measure)
-    finally:
-        stored = draft.exists() and len(files.records(draft)) > len(records_before)
-        if stored:
-            _replace_json(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
-            _replace_json(draft.with_name("machine.json"), target.with_name("machine.json"))
-            _replace_json(draft, target)  # last: with it, the pass counts as stored
-    if not stored:
+    records = files.records(target) if target.exists() else []
+    cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"]) if records else "")
+    name = pass_id()
+    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""), name)
+    program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
+    if not (target.exists() and any(record["id"] == name for record in files.records(target))):
         raise TensorcopyError(
             f"no result was stored of torch {measurement.release.version} on Python {measurement.python}",
             got="a run of asv that measured no case",
             allowed=f"suites that match {job.suites!r} and can run there",
             next=f"run asv run {measurement.release.tag}^! -E {measurement.tool} --bench … --show-stderr to see why",
         )
-    shutil.rmtree(staging)
-
-
-def _stage(staging: Path, target: Path, machine: str) -> Path:
-    """Copy a result file and its machine.json into an empty staging folder.
-
-    Return the path of the result's copy, which asv extends or creates.
-    """
-    shutil.rmtree(staging, ignore_errors=True)
-    draft = staging / "results" / machine / target.name
-    draft.parent.mkdir(parents=True)
-    for path in (target, target.with_name("machine.json")):
-        if path.exists():
-            shutil.copyfile(path, draft.with_name(path.name))
-    return draft
 
 
 def _without_absent(accelerators: Mapping[str, str]) -> str:
@@ -201,10 +194,3 @@ def _without_absent(accelerators: Mapping[str, str]) -> str:
     """
     absent = [device for device in ACCELERATORS if device not in accelerators]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""
-
-
-def _replace_json(source: Path, target: Path) -> None:
-    """Write a JSON file over `target` in one step, unless its values are equal."""
-    text = source.read_text(encoding="utf-8")
-    if not target.exists() or json.loads(target.read_text(encoding="utf-8")) != json.loads(text):
-        files.replace(target, text)

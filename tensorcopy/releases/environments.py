@@ -15,12 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker.registry import operations
 
+GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
+REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build environments anew that have lost a file
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
 # copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start.
@@ -97,21 +99,46 @@ def is_complete(path: Path) -> bool:
 def build(directory: Path, release: Release, python: str, build: str) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
-    It is installed under `directory` unless it exists. Raises TensorcopyError.
+    It is installed under `directory` unless it exists. Where it has lost a file, it is built anew if the variable `REBUILD` is set. Raises
+    TensorcopyError, and OSError.
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
     own = [package for operation in operations.declared() for package in operation.requires]
     requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
     text = "\n".join(requirements)
-    if not complete.exists() or complete.read_text(encoding="utf-8") != text:
-        _install(path, release, python, requirements)
-        complete.write_text(text, encoding="utf-8")
-    # written on every call, so that the environment works after the checkout was moved
-    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
-    environment = inspected(uv.interpreter(path), bytecode_in(path))
+    is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
+    for installs in (not is_old, True):
+        if installs:
+            _install(path, release, python, requirements)
+            complete.write_text(text, encoding="utf-8")
+        try:
+            environment = _opened(path)
+            break
+        except (TensorcopyError, FileNotFoundError) as error:
+            if installs or isinstance(error, DiskError):
+                raise
+            if not os.environ.get(REBUILD):
+                raise _incomplete(path, error) from error
     verify(environment, release, build=build, numpy=numpy_for(release, python))
     return environment
+
+
+def _opened(path: Path) -> Environment:
+    """Return the environment in a folder, with its report."""
+    # written on every call, so that the environment works after the checkout was moved
+    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
+    return inspected(uv.interpreter(path), bytecode_in(path))
+
+
+def _incomplete(path: Path, error: TensorcopyError | FileNotFoundError) -> TensorcopyError:
+    """Return the error for an environment that was complete and can no longer be used."""
+    return TensorcopyError(
+        f"the environment {path.name} has lost a file",
+        got=error.got if isinstance(error, TensorcopyError) else str(error),
+        allowed="an environment as it was installed",
+        next=f"remove {path}, it is built anew; measure --rebuild does both",
+    )
 
 
 def remove(path: Path) -> None:
@@ -146,6 +173,11 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
     try:
         uv.make_environment(path, interpreter, requirements)
     except uv.UvFailed as error:
+        disk = of_text(str(error))
+        if disk is not None:
+            shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
+            room = f"free {GIGABYTES[1]} GB for each environment, or tensorcopy measure --environments 2"
+            raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
         raise TensorcopyError(
             f"torch {release.version} was not installed on Python {python}",
             got=str(error),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, of_text
 from tensorcopy.releases import child_process
 from tensorcopy.worker import run_probe as probe_program
 from tensorcopy.worker.registry import operations
@@ -78,6 +78,9 @@ def run_probe(
 
 def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
     """Return the error for a probe that ended without a result."""
+    disk = of_text(stderr)
+    if disk is not None:
+        return disk
     return TensorcopyError(
         f"{command[0]} cannot import torch and tensorcopy's registry",
         got=stderr.splitlines()[-1] if stderr else "no output",

@@ -123,7 +123,9 @@ def add(release: Release, table: Path = TABLE) -> None:
     A row of the same version is replaced. Comments and the other rows are kept. Raises TensorcopyError where the table cannot be read.
     """
     load(table)  # raises TensorcopyError for a damaged table
-    table.write_text(_with_row(table.read_text(encoding="utf-8"), release), encoding="utf-8")
+    draft = table.with_name(f"{table.name}.new")  # renamed at the end: an interrupted write leaves the old table
+    draft.write_text(_with_row(table.read_text(encoding="utf-8"), release), encoding="utf-8")
+    draft.replace(table)
     load.cache_clear()
     _document.cache_clear()
 

@@ -5,6 +5,7 @@ Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -56,10 +57,12 @@ def interpreter(environment: Path) -> Path:
 
 
 def site_packages(environment: Path) -> Path:
-    """Return the site-packages folder of a virtual environment."""
+    """Return the site-packages folder of a virtual environment. Raises FileNotFoundError where it has none."""
     if os.name == "nt":
         return environment / "Lib" / "site-packages"
-    return next((environment / "lib").glob("python*/site-packages"))
+    for folder in (environment / "lib").glob("python*/site-packages"):
+        return folder
+    raise FileNotFoundError(errno.ENOENT, "no site-packages", str(environment))
 
 
 def packages(environment: Path) -> list[str]:

@@ -19,6 +19,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import files
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.writing import lock, whole_files
 
 FILE = "confirmations.jsonl"
 SCHEMA = Path(__file__).with_name("confirmation.schema.json")
@@ -141,13 +142,15 @@ def load(directory: Path) -> Confirmations:
 def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
     """Add lines to the file of their machine, under a folder of results.
 
-    The file is replaced as a whole: an interrupted write leaves the old one.
+    The file is replaced as a whole: an interrupted write leaves the old one. Lines that another process has added meanwhile stay.
     """
-    for machine in dict.fromkeys(each.machine for each in confirmations):
-        path = directory / machine / FILE
-        before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-        lines = [_line(each) for each in confirmations if each.machine == machine]
-        files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
+    machines = dict.fromkeys(each.machine for each in confirmations)
+    with lock.one_writer(directory, "confirm-history"):
+        for machine in machines:
+            path = directory / machine / FILE
+            before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+            lines = [_line(each) for each in confirmations if each.machine == machine]
+            whole_files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
 
 
 def merged_lines(texts: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import passes
+from tensorcopy.results.writing import whole_files
 
 SCHEMA = Path(__file__).with_name("result.schema.json")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
@@ -175,15 +176,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     violation = fault(document)
     if violation:
         raise damaged(path, violation)
-    replace(path, json.dumps(document, separators=(",", ":")))
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file as a whole: an interrupted write leaves the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.new")  # on the same file system, so that the rename is one act
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    whole_files.replace(path, json.dumps(document, separators=(",", ":")))
 
 
 def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:

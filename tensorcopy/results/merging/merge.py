@@ -20,6 +20,8 @@ from tensorcopy.results import confirmations, files
 from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
 from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
 from tensorcopy.results.merging.merge_results import Summary, canonical, case_count, merged, version_order
+from tensorcopy.results.writing import whole_files
+from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
 
 HARDWARE = ("arch", "cpu", "num_cpu", "os")  # of machine.json: a difference in one makes two machines
 
@@ -61,10 +63,11 @@ class _Part:
         return Path(names[self.folder, self.hardware]) / self.path.name
 
 
-def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
+def merge(folders: Sequence[Path], into: Path, summary: Summary, report_wait: ReportWait = ignore_wait) -> Merged:
     """Merge every result of `folders` and of the folder `into` into `into`.
 
     summary : computes asv's own statistics of samples, see `asv_plugin.statistics`
+    report_wait : called with a sentence if another process writes `into`
 
     A folder may also contain folders of results, as of several machines.
 
@@ -72,6 +75,22 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     that contradict each other.
     """
     folders = [results for folder in folders for results in _folders_of_results(folder)]
+    if not into.exists():
+        _check_sources(folders, summary)  # raises before there is a folder, and a lock in it
+    with one_writer(into, "merge", report_wait):
+        return _merge(folders, into, summary)
+
+
+def _check_sources(sources: Sequence[Path], summary: Summary) -> None:
+    """Raise TensorcopyError where these folders cannot be merged."""
+    parts = [part for source in sources for path in _result_files(source) for part in _parts(path)]
+    names = _names(parts)
+    _merged_suites(sources)
+    _merged_by_target(parts, names, summary)
+    _machines(sources, parts, names)
+
+
+def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     has_results = (into / "benchmarks.json").exists() or any(into.glob("*/*.json"))
     sources = [*([into] if has_results else []), *folders]
     suites, confirmed = _merged_suites(sources), _merged_confirmations(sources)
@@ -82,13 +101,13 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     before = _merged_by_target(old_parts, names, summary)  # merged with itself, since asv writes the same values in two ways
     moved = {part.target(names) for part in old_parts if not part.is_whole or part.folder != part.target(names).parent.name}
     for name, document in {Path("benchmarks.json"): suites, **_machines(sources, parts, names)}.items():
-        _write_readable(into / name, document)
+        write_readable(into / name, document)
     grown = [name for name in before if not same(drafts[name], before[name])]
     new = [name for name in drafts if name not in before]
     for name in {*grown, *new, *moved}:
         files.write(into / name, drafts[name])
     for name, text in confirmed.items():
-        files.replace(into / name, text)
+        whole_files.replace(into / name, text)
     _remove({part.path for part in old_parts} - {into / name for name in drafts})
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
 
@@ -235,7 +254,7 @@ def _no_results(folder: Path) -> TensorcopyError:
 def _merged_suites(sources: Sequence[Path]) -> Document:
     """Return the merged benchmarks.json of all sources."""
     try:
-        return reduce(_both_suites, (files.read(source / "benchmarks.json") for source in sources))
+        return reduce(both_suites, (files.read(source / "benchmarks.json") for source in sources))
     except (KeyError, TypeError, AttributeError) as error:
         raise files.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
 
@@ -252,7 +271,7 @@ def _merged_confirmations(sources: Sequence[Path]) -> dict[Path, str]:
     return {name: confirmations.merged_lines(versions) for name, versions in texts.items()}
 
 
-def _both_suites(first: Document, second: Document) -> Document:
+def both_suites(first: Document, second: Document) -> Document:
     """Return two benchmarks.json as one.
 
     Of a suite in both the higher version wins; of one version, the one with more parameters.
@@ -267,10 +286,10 @@ def _both_suites(first: Document, second: Document) -> Document:
     return both
 
 
-def _write_readable(path: Path, document: Document) -> None:
+def write_readable(path: Path, document: Document) -> None:
     """Write benchmarks.json or machine.json, unless its values are unchanged.
 
     Indented, as asv writes them.
     """
     if not path.exists() or not same(files.read(path), document):
-        files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
+        whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
