@@ -19,6 +19,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import files
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.reading import json_file
 
 FILE = "confirmations.jsonl"
 SCHEMA = Path(__file__).with_name("confirmation.schema.json")
@@ -128,7 +129,12 @@ def load(directory: Path) -> Confirmations:
     read: list[Confirmation] = []
     problems: list[TensorcopyError] = []
     for path in paths:
-        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        try:
+            content = json_file.content(path, inside=directory)
+        except ValueError as error:
+            problems.append(files.damaged(path, str(error)))
+            continue
+        for number, line in enumerate(content.split(b"\n"), 1):
             if line.strip():
                 try:
                     read.append(_parsed(line, path.parent.name))
@@ -138,6 +144,14 @@ def load(directory: Path) -> Confirmations:
     return Confirmations(tuple(sorted(current, key=lambda each: each.started)), tuple(problems))
 
 
+def text(path: Path) -> str:
+    """Return the lines of one machine's file. Raises TensorcopyError."""
+    try:
+        return json_file.content(path, inside=path.parents[1]).decode("utf-8", errors="replace")
+    except ValueError as error:
+        raise files.damaged(path, str(error)) from error
+
+
 def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
     """Add lines to the file of their machine, under a folder of results.
 
@@ -145,7 +159,7 @@ def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
     """
     for machine in dict.fromkeys(each.machine for each in confirmations):
         path = directory / machine / FILE
-        before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        before = text(path) if path.exists() else ""
         lines = [_line(each) for each in confirmations if each.machine == machine]
         files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
 
