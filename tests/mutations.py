@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -15,6 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import files
 from tests.conftest import ROOT, SHIPPED
 
 Choose = Callable[[Sequence[Any]], Any]
@@ -22,6 +25,7 @@ Choose = Callable[[Sequence[Any]], Any]
 RELEASES = ("2.4.1", "2.15.0")  # compared; 2.4.1 has results on two Pythons
 STARTS = ("7269437d-py3.11", "d0f2af8b-py3.11", "38b96d33-py3.11", "38b96d33-py3.9")
 SUITES = ("copies.BySize.time_copy", "floors.Control.time_sum", "instructions.BySize.track_instructions", "memory.Host.track_peak")
+COUNTED = SUITES[2:]  # whose values have no samples beside them
 CHOICES = 2  # that are kept of each parameter
 
 NUMBERS = (0, -1, 1, 1.5, 2**31, 2**63, 10**30, 10**400, 5e-324, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), -0.0)
@@ -191,7 +195,7 @@ def _large(path: Path) -> None:
 
 
 def _to_another_machine(path: Path) -> None:
-    other = path.parent / "other"
+    other = (path.parent if path.name == "benchmarks.json" else path.parent.parent) / "other"
     other.mkdir()
     shutil.copy(path, other)
 
@@ -212,3 +216,22 @@ FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "another name": lambda path: path.rename(path.with_name(f"0{path.name}")),
     "another folder": _to_another_machine,
 }
+
+
+FREE = ("control_ns", "interruptions", "ledger", "counts", "article", "methods", "durations", "left_out", "selection")
+EXCHANGED = re.compile(r"swap at passes[.]\d+$")
+
+
+def is_possible(path: Path, done: str) -> bool:
+    """Return whether a mutated file is one that could have been measured so, which no reader can tell.
+
+    Such as another reading of the control, two passes with as many samples exchanged, or a suite that benchmarks.json does not list.
+    """
+    try:
+        if path.name == "benchmarks.json":
+            return bool(files.benchmarks(path.parent))
+        files.result(path)
+    except TensorcopyError:
+        return False
+    keys = done.partition(" at ")[2].split(".")
+    return bool(EXCHANGED.search(done)) or " bytes at " in done or bool({*FREE, *COUNTED} & {*keys, ".".join(keys[1:4])})

@@ -80,7 +80,7 @@ def benchmarks(directory: Path) -> dict[str, Any]:
     """
     path = directory / "benchmarks.json"
     document = read(path, inside=directory)
-    if violation := schemas.fault(document, schemas.BENCHMARKS):
+    if violation := schemas.fault(document, schemas.BENCHMARKS) or rows.suites_fault(document):
         raise damaged(path, violation)
     return document
 

@@ -76,7 +76,7 @@ def release_of(document: Document) -> str:
 
 def _differences(path: Path, document: Document) -> Iterator[Difference]:
     sha, environment, params = document["commit_hash"], document["env_name"], document["params"]
-    provenance, python, build = document["ledger"], document["python"], document["params"].get("build")
+    provenance, python, build = document["ledger"], document["python"], params["build"]
     if provenance["torch_sha"] != sha:
         yield provenance["torch_sha"], f"the provenance of torch {sha[:8]}"
     release = release_of(document)
@@ -92,7 +92,7 @@ def _differences(path: Path, document: Document) -> Iterator[Difference]:
         yield f"ledger.python {provenance['python'][:60]!r}", f"python {python}"
     builds = {"ledger.build": provenance["build"], "requirements.build": document.get("requirements", {}).get("build")}
     for name, other in builds.items():
-        if None not in (build, other) and other != build:
-            yield f"{name} {str(other)[:60]!r}", f"params.build {str(build)[:60]}"
+        if other is not None and other != build:
+            yield f"{name} {other[:60]!r}", f"params.build {build}"
     if environment.removesuffix("-interpreter") != f"py{python}-{provenance['build']}":
         yield f"env_name {environment[:60]!r}", f"py{python}-{provenance['build']}"

@@ -69,9 +69,9 @@ def state(directory: Path) -> tuple[Hashable, bool]:
 
 def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
     for path in names:
-        try:
-            status = path.stat()
-        except (OSError, ValueError):  # it has gone, or is a link to nothing
-            status = path.lstat() if path.is_symlink() else None
-        if status is not None:
-            yield str(path), status
+        for of_path in (path.stat, path.lstat):  # a link to nothing has only a status of its own
+            try:
+                yield str(path), of_path()
+                break
+            except (OSError, ValueError):
+                continue

@@ -55,20 +55,19 @@ def _check_inside(path: Path, inside: Path) -> None:
 def _bytes(path: Path) -> bytes:
     """Return the content of a regular file. Raises ValueError and OSError."""
     with open(path, "rb", opener=_open) as file:  # Path.open takes no opener
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ValueError(f"more than {LARGEST // 2**20} MiB")
-    return data
+        return file.read(LARGEST)  # a file that grows meanwhile is cut off, and so no JSON
 
 
 def _open(path: str, flags: int) -> int:
-    """Open a regular file. Raises ValueError for anything else, and OSError."""
+    """Open a regular file that is not too large. Raises ValueError for anything else, and OSError."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # to open a FIFO would wait for its writer
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        raise ValueError("a folder" if stat.S_ISDIR(mode) else "no regular file")
-    return descriptor
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISREG(status.st_mode):
+        raise ValueError(f"more than {LARGEST // 2**20} MiB")
+    raise ValueError("a folder" if stat.S_ISDIR(status.st_mode) else "no regular file")
 
 
 def _parsed(data: bytes) -> Any:
@@ -77,7 +76,7 @@ def _parsed(data: bytes) -> Any:
     if len(brackets) > 2 * MOST_CONTAINERS or data.count(b",") > MOST_VALUES:
         raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects, or {MOST_VALUES:,} values")
     if _is_deep(brackets) and _is_deep(_STRING.sub(b"", data).translate(None, _NOT_BRACKETS)):  # a text may have brackets too
-        raise ValueError(f"more than {DEEPEST} lists and objects within each other, or one that does not end")
+        raise ValueError(f"more than {DEEPEST} lists and objects within each other")
     document = json.loads(data.decode("utf-8"), object_pairs_hook=_object)
     if _SUSPECT.search(data):
         _check_texts(document)
@@ -85,13 +84,16 @@ def _parsed(data: bytes) -> Any:
 
 
 def _is_deep(brackets: bytes) -> bool:
-    """Return whether brackets without anything between them are nested too deeply, or do not match."""
+    """Return whether brackets without anything between them are nested too deeply.
+
+    A few that do not match are left to the parser, which says where.
+    """
     for _ in range(DEEPEST):
         inner = brackets
         brackets = inner.replace(b"[]", b"").replace(b"{}", b"")
         if not brackets or len(brackets) == len(inner):
             break
-    return bool(brackets)
+    return len(brackets) > DEEPEST
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,16 +1,13 @@
-"""The errors that name a file of results, and what the file would have held."""
+"""The errors that name a file of results."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
-NAME = re.compile(r"(?P<sha>[0-9a-f]{8})-py(?P<python>3\.\d+)-(?P<build>[a-z]+)(-interpreter)?\.json")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -24,35 +21,6 @@ class FileProblem(TensorcopyError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
         return partial(type(self), self.what, path=self.path, got=self.got, allowed=self.allowed, next=self.next), ()
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A result that a file would have held, by the file's name.
-
-    sha : its first eight digits; sha, python and build are "" where the name is not a result's, so that it may be any
-    """
-
-    machine: str
-    sha: str
-    python: str
-    build: str
-
-
-def unread(problem: TensorcopyError) -> list[Unread]:
-    """Return the results that could not be read because of a problem."""
-    if not isinstance(problem, FileProblem) or problem.path.name == "benchmarks.json":
-        return []
-    if problem.path.name == "machine.json":  # none of the folder's files are read
-        paths = sorted(path for path in problem.path.parent.glob("*.json") if path.name not in NOT_RESULTS)
-    else:
-        paths = [problem.path]
-    return [_unread(path) for path in paths]
-
-
-def _unread(path: Path) -> Unread:
-    match = NAME.fullmatch(path.name)
-    return Unread(path.parent.name, match["sha"], match["python"], match["build"]) if match else Unread(path.parent.name, "", "", "")
 
 
 def displayed(path: Path) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import inf, isnan, prod
 from typing import Any
 
-from tensorcopy.results.reading.schemas import GREATEST, is_number
+from tensorcopy.results.reading.schemas import is_number
 
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 MOST_AXES = 20
@@ -31,6 +31,16 @@ def fault(document: Document) -> str:
         if reason := _row_fault(row) or _samples_fault(row, counted):
             return f"results.{suite[:100]} {reason}"
     return _records_fault(document)
+
+
+def suites_fault(document: Document) -> str:
+    """Return which suite of a benchmarks.json does not fit itself, "" if all do."""
+    for suite, row in document.items():
+        if suite != "version" and row.get("name", suite) != suite:
+            return f"{suite[:100]} has the name {row['name'][:100]}"
+        if suite != "version" and "params" in row and len(row["params"]) != len(row["param_names"]):
+            return f"{suite[:100]} has {len(row['param_names'])} names of {len(row['params'])} parameters"
+    return ""
 
 
 def _row_fault(row: Document) -> str:
@@ -69,9 +79,8 @@ def _is_axis(axis: object) -> bool:
 
 def _is_cell(value: object, name: str) -> bool:
     """Return whether a value is a number; asv writes NaN for a skipped case, and infinity for an interval of too few samples."""
-    if type(value) not in (int, float):
-        return False
-    return -GREATEST <= value <= GREATEST or isnan(value) or (name.startswith("stats_ci") and abs(value) == inf)  # type: ignore[operator, arg-type]
+    is_special = isinstance(value, float) and (isnan(value) or (name.startswith("stats_ci") and abs(value) == inf))
+    return is_special or is_number(value)
 
 
 def _samples_fault(row: Document, counted: Sequence[Document]) -> str:
@@ -125,6 +134,8 @@ def _records_fault(document: Document) -> str:
                 if not all(len(reading) == 3 and all(map(is_number, reading)) for reading in interruptions):
                     return f"passes[{number}] has interruptions of {suite[:100]} that are not three numbers"
         for suite, of_suite in record.get("counts", {}).items():
+            if suite not in document["results"]:
+                return f"passes[{number}] has counts of {suite[:100]}, which has no results"
             if not all(value is None or is_number(value) for value in of_suite["values"]):
                 return f"passes[{number}] has a count of {suite[:100]} that is no number"
     return ""
