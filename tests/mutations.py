@@ -57,8 +57,8 @@ def small_results(folder: Path) -> Path:
     machine.mkdir(parents=True)
     shutil.copy(SHIPPED / "machine.json", machine)
     suites = json.loads((ROOT / "results" / "benchmarks.json").read_text(encoding="utf-8"))
-    kept = {name: {**suites[name], "params": [axis[:CHOICES] for axis in suites[name]["params"]]} for name in SUITES}
-    (machine.parent / "benchmarks.json").write_text(json.dumps({**kept, "version": suites["version"]}), encoding="utf-8")
+    retained = {name: {**suites[name], "params": [axis[:CHOICES] for axis in suites[name]["params"]]} for name in SUITES}
+    (machine.parent / "benchmarks.json").write_text(json.dumps({**retained, "version": suites["version"]}), encoding="utf-8")
     for start in STARTS:
         (path,) = SHIPPED.glob(f"{start}-*.json")
         document = small(json.loads(path.read_text(encoding="utf-8")))
@@ -70,14 +70,14 @@ def small_results(folder: Path) -> Path:
 def small(document: dict[str, Any]) -> dict[str, Any]:
     """Return a result file with a few of its cases, consistent with itself."""
     columns = document["result_columns"]
-    rows, kept = {}, {}
+    rows, retained = {}, {}
     for suite in SUITES:
         row = dict(zip(columns, document["results"][suite]))
         cases = list(product(*(range(len(axis)) for axis in row["params"])))
-        kept[suite] = [index for index, case in enumerate(cases) if all(place < CHOICES for place in case)]
-        by_case = {name: [cells[index] for index in kept[suite]] for name, cells in row.items() if _is_by_case(name, cells)}
+        retained[suite] = [index for index, case in enumerate(cases) if all(place < CHOICES for place in case)]
+        by_case = {name: [cells[index] for index in retained[suite]] for name, cells in row.items() if _is_by_case(name, cells)}
         rows[suite] = list({**row, **by_case, "params": [axis[:CHOICES] for axis in row["params"]]}.values())
-    records = [_small_record(record, kept) for record in document["passes"]]
+    records = [_small_record(record, retained) for record in document["passes"]]
     return {**document, "results": rows, "passes": records, "methods": dict(list(document["methods"].items())[:CHOICES])}
 
 
@@ -85,18 +85,18 @@ def _is_by_case(name: str, cells: Any) -> bool:
     return isinstance(cells, list) and (name in ("result", "samples") or name.startswith("stats_"))
 
 
-def _small_record(record: dict[str, Any], kept: dict[str, list[int]]) -> dict[str, Any]:
+def _small_record(record: dict[str, Any], retained: dict[str, list[int]]) -> dict[str, Any]:
     suites = {}
     for suite, row in record["suites"].items():
-        if suite in kept:
-            by_case = {name: [row[name][index] for index in kept[suite]] for name in ("samples", "control_ns")}
+        if suite in retained:
+            by_case = {name: [row[name][index] for index in retained[suite]] for name in ("samples", "control_ns")}
             old = row.get("interruptions", {})
-            interruptions = {str(new): old[str(index)] for new, index in enumerate(kept[suite]) if str(index) in old}
+            interruptions = {str(new): old[str(index)] for new, index in enumerate(retained[suite]) if str(index) in old}
             suites[suite] = {"version": row["version"], **by_case, **({"interruptions": interruptions} if interruptions else {})}
     counts = {
-        suite: {**row, "values": [row["values"][index] for index in kept[suite]]}
+        suite: {**row, "values": [row["values"][index] for index in retained[suite]]}
         for suite, row in record.get("counts", {}).items()
-        if suite in kept
+        if suite in retained
     }
     return {**record, "suites": suites, **({"counts": counts} if counts else {})}
 

@@ -225,7 +225,17 @@ def records(path: Path) -> list[dict[str, Any]]:
 
     Raises TensorcopyError for a damaged one.
     """
-    return list(read(path).get("passes", []))
+    recorded = read(path).get("passes", [])
+    if not isinstance(recorded, list) or not all(map(_is_record, recorded)):
+        raise damaged(path, "passes that are no records")
+    return recorded
+
+
+def _is_record(record: object) -> bool:
+    """Return whether a value has what tells which pass it records."""
+    if not isinstance(record, dict) or not isinstance(record.get("selection"), str) or not isinstance(record.get("suites"), dict):
+        return False
+    return all(isinstance(row, dict) and "version" in row for row in record["suites"].values())
 
 
 def suites(directory: Path) -> dict[str, Any]:

@@ -32,9 +32,9 @@ def fault(document: Document) -> str:
         of_pass, whole = record["ledger"], document["ledger"]
         for name in SAME_IN_PASSES:
             if of_pass[name] != whole[name]:
-                return f"passes[{number}].ledger.{name} is {of_pass[name]!r:.60}, and ledger.{name} is {whole[name]!r:.60}"
+                return f"{name} of passes[{number}] is {of_pass[name]!r:.60}, and that of the file is {whole[name]!r:.60}"
         if processors.setdefault(of_provenance(of_pass), of_pass["cpu"]) != of_pass["cpu"]:
-            return f"passes[{number}].ledger.cpu is {of_pass['cpu']!r:.60}, and that of an earlier pass of the same machine is another"
+            return f"cpu of passes[{number}] is {of_pass['cpu']!r:.60}, and that of an earlier pass of the same machine is another"
     return next(_impossible(document), "")
 
 
@@ -48,7 +48,7 @@ def _impossible(document: Document) -> Iterator[str]:
     for provenance in provenances:
         for value in (provenance["cpu_quota"], provenance.get("hardware", {}).get("memory_gib")):
             if value is not None and not is_number(value):
-                yield f"{value!r:.60} in ledger is no number"
+                yield f"{value!r:.60} in the provenance is no number"
     if not all(map(is_number, document.get("durations", {}).values())):
         yield "durations has a value that is no number"
 
@@ -81,7 +81,7 @@ def _differences(path: Path, document: Document) -> Iterator[Difference]:
         yield provenance["torch_sha"], f"the provenance of torch {sha[:8]}"
     release = release_of(document)
     if release and provenance["torch"].partition("+")[0] != release:
-        yield f"ledger.torch {provenance['torch'][:60]!r}", f"torch {release}, which has this SHA"
+        yield f"torch {provenance['torch'][:60]!r} in the provenance", f"torch {release}, which has this SHA"
     if path.name != f"{sha[:8]}-{environment}.json":
         yield f"the file name {path.name[:60]}", f"{sha[:8]}-{environment}.json"
     if params["machine"] != path.parent.name:
@@ -89,10 +89,9 @@ def _differences(path: Path, document: Document) -> Iterator[Difference]:
     if params["python"] != python:
         yield f"params.python {params['python']!r}", f"python {python}"
     if not provenance["python"].startswith(f"{python}."):
-        yield f"ledger.python {provenance['python'][:60]!r}", f"python {python}"
-    builds = {"ledger.build": provenance["build"], "requirements.build": document.get("requirements", {}).get("build")}
-    for name, other in builds.items():
+        yield f"python {provenance['python'][:60]!r} in the provenance", f"python {python}"
+    for place, other in (("the provenance", provenance["build"]), ("requirements", document["requirements"].get("build"))):
         if other is not None and other != build:
-            yield f"{name} {other[:60]!r}", f"params.build {build}"
+            yield f"build {other[:60]!r} in {place}", f"params.build {build}"
     if environment.removesuffix("-interpreter") != f"py{python}-{provenance['build']}":
         yield f"env_name {environment[:60]!r}", f"py{python}-{provenance['build']}"

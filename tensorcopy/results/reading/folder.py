@@ -31,28 +31,28 @@ class Documents:
 
 def documents(directory: Path) -> Documents:
     """Read every result file. Those of a machine without a valid machine.json are not read."""
-    found = Documents()
+    read_in = Documents()
     for folder in sorted({path.parent for path in paths(directory)}):
         try:
             files.machine(folder)
         except TensorcopyError as error:
-            found.problems.append(error)
-            found.unpublishable += [error] if (folder / "machine.json").exists() else []  # asv skips a folder without one
+            read_in.problems.append(error)
+            read_in.unpublishable += [error] if (folder / "machine.json").exists() else []  # asv skips a folder without one
             continue
         for path in sorted(folder.glob("*.json")):
             if path.name not in files.NOT_RESULTS:
-                _read(path, found)
-    return found
+                _read(path, read_in)
+    return read_in
 
 
-def _read(path: Path, found: Documents) -> None:
+def _read(path: Path, read_in: Documents) -> None:
     try:
-        document = found.by_path[path] = files.result(path)
+        document = read_in.by_path[path] = files.result(path)
     except TensorcopyError as error:
-        found.problems.append(error)
+        read_in.problems.append(error)
         return
     if not agreement.release_of(document):
-        found.problems.append(in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
+        read_in.problems.append(in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
 
 
 def paths(directory: Path) -> list[Path]:
