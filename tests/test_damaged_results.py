@@ -118,6 +118,8 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "interruptions of another form": lambda d: timed_pass(d).update(interruptions={"0": [[0]] * timed_pass(d)["samples"][0]}),
     "samples of a suite without results": lambda d: d["results"].pop(TIMED),
     "counts of a suite without results": lambda d: d["results"].pop(COUNTED),
+    "samples in no pass": lambda d: [record["suites"].pop(TIMED, None) for record in d["passes"]],
+    "an end of a line in the name of a suite": lambda d: d["results"].update({"a\nb": d["results"][TIMED]}),
     # columns and parameters
     "a column twice": lambda d: d["result_columns"].__setitem__(0, "params"),
     "an unknown column": lambda d: d["result_columns"].__setitem__(5, "stats_mode"),
@@ -195,6 +197,7 @@ def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, name, change):
     results = damaged(small, tmp_path, name, change)
     (problem,) = load.load_results(results).problems
     assert f"results/{name}" in str(problem)
+    assert "\n" not in str(problem)
     if "in no history" not in str(problem):  # it is complete, and kept for the table to have its row again
         with pytest.raises(TensorcopyError, match="result"):
             merge.merge([results], tmp_path / "into", summary)

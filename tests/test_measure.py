@@ -81,7 +81,9 @@ def test_only_complete_passes_of_the_same_selection_count(tmp_path):
     path = tmp_path / "results" / "box" / "result.json"
     path.parent.mkdir(parents=True)
     complete = {"selection": plan.TIMED, "suites": {"copies.BySize.time_copy": {"version": "3"}}}
-    (tmp_path / "results" / "benchmarks.json").write_text(json.dumps({"copies.BySize.time_copy": {"version": "3", "param_names": [], "type": "time"}, "version": 2}))
+    (tmp_path / "results" / "benchmarks.json").write_text(
+        json.dumps({"copies.BySize.time_copy": {"version": "3", "param_names": [], "type": "time"}, "version": 2})
+    )
     earlier = {**complete, "suites": {"copies.BySize.time_copy": {"version": "2"}}}
     quick, left_out, empty = (
         {**complete, "selection": "floors"},
@@ -111,7 +113,9 @@ class Run:
     def __init__(self, path: Path) -> None:
         self.path, self.records = path, []
         path.parent.mkdir(parents=True)
-        (path.parents[1] / "benchmarks.json").write_text(json.dumps({"suite": {"version": "3", "param_names": [], "type": "time"}, "version": 2}))
+        (path.parents[1] / "benchmarks.json").write_text(
+            json.dumps({"suite": {"version": "3", "param_names": [], "type": "time"}, "version": 2})
+        )
 
     def add_passes(self, shard: str, count: int) -> None:
         record = {"selection": "suite", "suites": {"suite": {"version": "3"}}, **({"shard": shard} if shard else {})}

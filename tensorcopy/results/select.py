@@ -192,7 +192,9 @@ def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: t
     result = chosen[names.index(name)]
     same_machine = each.machine == result.machine
     words = {result.python} if same_machine else {result.machine}
-    texts = [f"{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, *words]))}" for side, of_side in zip(names, chosen)]
+    texts = [
+        f"{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, *words]))}" for side, of_side in zip(names, chosen)
+    ]
     where = f"Python {result.python}" if same_machine else result.machine
     return TensorcopyError(
         f"{each.label} could not be read{'' if same_machine else f' on {each.machine}'}",

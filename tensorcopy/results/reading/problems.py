@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
+LONGEST = 600  # characters of what a problem quotes
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 
 
@@ -15,12 +16,17 @@ class FileProblem(TensorcopyError):
     """An error that names a file of results: it is damaged, refused or gone."""
 
     def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
-        super().__init__(what, got=got, allowed=allowed, next=next)
+        super().__init__(what, got=_in_one_line(got), allowed=allowed, next=next)
         self.path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
         return partial(type(self), self.what, path=self.path, got=self.got, allowed=self.allowed, next=self.next), ()
+
+
+def _in_one_line(text: str) -> str:
+    """Return a text that may quote a file, without ends of lines and not longer than `LONGEST`."""
+    return " ".join(text[:LONGEST].split())
 
 
 def displayed(path: Path) -> Path:

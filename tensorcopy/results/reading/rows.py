@@ -28,7 +28,7 @@ def fault(document: Document) -> str:
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
         counted = [record["suites"][suite] for record in document["passes"] if suite in record["suites"]]
-        if reason := _row_fault(row) or _samples_fault(row, counted):
+        if reason := _row_fault(row) or _samples_fault(row, counted, is_recorded=bool(document["passes"])):
             return f"results.{suite[:100]} {reason}"
     return _records_fault(document)
 
@@ -83,10 +83,11 @@ def _is_cell(value: object, name: str) -> bool:
     return is_special or is_number(value)
 
 
-def _samples_fault(row: Document, counted: Sequence[Document]) -> str:
+def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: bool) -> str:
     """Return what is wrong with a suite's samples, and how its passes count them.
 
     counted : of each pass that has the suite
+    is_recorded : whether the file has any pass; one without has samples of before passes were recorded
     """
     count, all_samples = prod(len(axis) for axis in row["params"]), row.get("samples") or ()
     results = row["result"] or [None] * count
@@ -102,7 +103,7 @@ def _samples_fault(row: Document, counted: Sequence[Document]) -> str:
         samples = all_samples[index] if all_samples else None
         if samples is not None and not isinstance(samples, list):
             return f"has samples of case {index} that are no list"
-        if len(samples or ()) != in_passes[index] and counted:
+        if len(samples or ()) != in_passes[index] and is_recorded:
             return f"has {len(samples or ())} samples of case {index}, {in_passes[index]} in passes"
         if samples and (reason := _of_case(samples, results[index])):
             return f"{reason} in case {index}"
