@@ -219,7 +219,7 @@ FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
 
 
 FREE = ("control_ns", "interruptions", "ledger", "counts", "article", "methods", "durations", "left_out", "selection")
-EXCHANGED = re.compile(r"swap at passes[.]\d+$")
+EXCHANGED = re.compile(r"swap at (passes|results[.].*)[.]\d+$")
 
 
 def is_possible(path: Path, done: str) -> bool:

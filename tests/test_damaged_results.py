@@ -98,6 +98,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a sample more": lambda d: cells(d, TIMED, "samples")[0].append(1e-6),
     "no samples of a case": lambda d: cells(d, TIMED, "samples").__setitem__(0, None),
     "no samples": lambda d: put(d, TIMED, "samples", None),
+    "a sample of a second among microseconds": lambda d: cells(d, TIMED, "samples")[0].__setitem__(0, 1),
     "true as sample": lambda d: cells(d, TIMED, "samples")[0].__setitem__(0, True),
     "a sample of no time": lambda d: cells(d, TIMED, "samples")[0].__setitem__(0, 0.0),
     "a sample that is not finite": lambda d: cells(d, TIMED, "samples")[0].__setitem__(0, float("inf")),

@@ -15,6 +15,7 @@ MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 MOST_AXES = 20
 LONGEST_PARAMETER = 1_000  # characters
 ROUNDING = 1e-3  # of a result against the median of its samples: both are rounded to five digits
+FAR = 1e5  # of a sample against the median of its case: the program would have stood still for minutes
 SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
 
 Document = dict[str, Any]
@@ -117,6 +118,8 @@ def _of_case(samples: list[Any], result: Any) -> str:
             return f"has a sample of {str(sample)[:40]} seconds"
     ordered = sorted(samples)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    if ordered[-1] > FAR * middle or middle > FAR * ordered[0]:
+        return f"has samples from {ordered[0]:.3g} to {ordered[-1]:.3g} seconds"
     if not is_number(result) or abs(result - middle) > ROUNDING * middle:
         return f"has a result of {result}, and samples with a median of {middle:.5g} seconds,"
     return ""
