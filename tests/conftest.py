@@ -199,7 +199,7 @@ def results_dir(tmp_path: Path) -> Path:
     """A results folder as asv writes it: one machine, one release, three cases of one suite, one of them skipped."""
     folder = tmp_path / "results"
     (folder / "box").mkdir(parents=True)
-    suites = {"copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"]}, "version": 2}
+    suites = {"copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"], "type": "time"}, "version": 2}
     (folder / "benchmarks.json").write_text(json.dumps(suites))
     (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "version": 1}))
     columns = (

@@ -197,7 +197,7 @@ def test_publishing_logs_the_warnings(tmp_path, monkeypatch):
     write(tmp_path, RELEASES[0], ["", FIRST])
     logged = []
     monkeypatch.setattr(plugin.log, "warning", logged.append)
-    monkeypatch.setattr(render, "write", lambda *arguments: None)
+    monkeypatch.setattr(render, "write", lambda *arguments, **options: None)
     assert publisher.publish(tmp_path, tmp_path / "site") == ()
     assert [line.startswith("two machines are called box: got ") for line in logged] == [True]
 

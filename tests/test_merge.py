@@ -20,7 +20,7 @@ from tensorcopy.results.identity import identity_of
 from tensorcopy.results.merging import merge, merge_results
 from tensorcopy.results.merging.divide import divided, identities
 from tensorcopy.results.merging.merge import Merged
-from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
+from tests.conftest import NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
 def merged(first, second):
@@ -215,7 +215,7 @@ def without(full: dict[str, object], dropped: list[int]) -> dict[str, object]:
 def folders(tmp_path):
     """Two folders with one release, measured on one machine at different times."""
     for name, first in (("first", 0), ("second", 3)):
-        path = measured_in_passes(tmp_path / name, NEW, {"tensor": [1.0, 1.1, 1.2]}, cpu="Box 9000")
+        path = measured_in_passes(tmp_path / name, NEWEST_SHIPPED, {"tensor": [1.0, 1.1, 1.2]}, cpu="Box 9000")
         text = path.read_text()
         for number in range(3):
             text = text.replace(f'"pass-{number}"', f'"pass {number + first}"')
@@ -253,7 +253,7 @@ def identified(path, identity, started):
 def test_another_machine_of_the_same_name_gets_a_name_of_its_own(folders, tmp_path, identities_of_folders, second_name):
     """The one with the earlier passes keeps the name; a warning names both."""
     for folder, identity, started in zip(folders, identities_of_folders, (EARLIER, LATER)):
-        identified(next((folder / "box").glob("b*.json")), identity, started)
+        identified(next((folder / "box").glob("*-*.json")), identity, started)
     for order in (folders, folders[::-1]):
         into = tmp_path / f"from {order[0].name}"
         done = merge.merge(order, into, summary)
@@ -281,7 +281,7 @@ def test_unknown_machines_are_divided_by_their_machine_json(folders, tmp_path):
 
 def test_a_file_with_passes_of_two_hosts_is_divided(folders):
     """In the folder itself. The new file and machine.json describe the other host."""
-    path = next((folders[0] / "box").glob("b*.json"))
+    path = next((folders[0] / "box").glob("*-*.json"))
     identified(path, FIRST_HOST, EARLIER)
     document = json.loads(path.read_text())
     document["passes"][1]["ledger"] |= {"identity": SECOND_HOST, "cpu": "Xeon"}
@@ -347,7 +347,7 @@ def test_the_order_of_merging_does_not_change_the_machines(first, second, third)
 
 def test_contradicting_files_are_refused(folders, tmp_path):
     """One pass has different samples in two files: one of them was edited."""
-    path = next((folders[1] / "box").glob("b*.json"))
+    path = next((folders[1] / "box").glob("*-*.json"))
     path.write_text(path.read_text().replace('"pass 3"', '"pass 0"'))
     document = json.loads(path.read_text())
     document["results"][TIMED][5][0][0] = 2e-6
@@ -357,7 +357,7 @@ def test_contradicting_files_are_refused(folders, tmp_path):
 
 
 def test_a_damaged_file_is_named_and_nothing_is_written(folders, tmp_path):
-    path = next((folders[1] / "box").glob("b*.json"))
+    path = next((folders[1] / "box").glob("*-*.json"))
     path.write_text(path.read_text()[:-100])
     with pytest.raises(TensorcopyError, match=rf"box/{path.name} cannot be read"):
         merge.merge(folders, tmp_path / "all", summary)

@@ -11,6 +11,7 @@ from os.path import relpath
 from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.two_sample import MARGIN, judge
 from tensorcopy.analysis.verdict import Change, Failure, Samples
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import counts
 from tensorcopy.results.identity import UNKNOWN_NAME, identity_of
@@ -45,6 +46,7 @@ class Comparison:
     margin : the smallest change to report, as a share of the time
     others : results of the same environment, whose passes show the noise
     drift : the machine drift that was taken off the passes
+    problems : of files that could have taken part, and could not be read
     """
 
     before: Result
@@ -54,6 +56,7 @@ class Comparison:
     margin: float
     others: Sequence[Result] = ()
     drift: DriftModel = AS_MEASURED
+    problems: tuple[TensorcopyError, ...] = ()
 
     @property
     def noise(self) -> Mapping[Case, Sequence[Sequence[float]]]:

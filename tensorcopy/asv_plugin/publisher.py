@@ -6,17 +6,20 @@ import atexit
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from asv.commands import publish as asv_publish
 from asv.console import log
 from asv.publishing import OutputPublisher
+from asv.results import Results
 
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.reading import folder
 
 # asv's own explorer, which loads its scripts from three other hosts
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
@@ -34,6 +37,15 @@ _writers: list[Writer] = []
 def register(write: Writer) -> None:
     """Let `asv publish` call `write` after asv has written its own files."""
     _writers.append(write)
+
+
+def valid_results(results_dir: str) -> Iterator[Results]:
+    """Yield asv's values of the valid result files: asv itself would stop at many damaged ones."""
+    for path in folder.documents(Path(results_dir)).by_path:
+        yield Results.load(str(path), machine_name=path.parent.name)
+
+
+asv_publish.iter_results = valid_results
 
 
 def warn(warnings: Iterable[TensorcopyError]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,21 @@ def _time_left(seconds: float) -> str:
     if seconds >= 90:
         return f"about {round(seconds / 60)} min left"
     return f"about {max(5, round(seconds / 5) * 5)} s left"
+
+
+def add_strict(command: argparse.ArgumentParser) -> None:
+    """Add the option --strict."""
+    text = "exit with 2 if a result file that could have taken part cannot be read; in CI always"
+    command.add_argument("--strict", action="store_true", help=text)
+
+
+def incomplete(problems: Sequence[TensorcopyError], strict: bool) -> bool:
+    """Print each problem, and return whether the command fails because of them.
+
+    strict : as the user asked for it; in CI always
+    """
+    print_errors(problems)
+    return bool(problems) and (strict or os.environ.get("CI", "").lower() not in ("", "0", "false"))
 
 
 def print_errors(errors: Sequence[TensorcopyError]) -> None:

@@ -6,11 +6,12 @@ import argparse
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, expression, pass_count, print_warnings, progress_bar, share_bar
+from tensorcopy.cli.arguments import RESULTS, add_strict, expression, incomplete, pass_count, print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import PASSES
 
@@ -55,6 +56,7 @@ def _add_compare(commands: Any) -> None:
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
     compare.add_argument("--confirm", action="store_true", help="measure the changed cases again, interleaved, to confirm or reject them")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
+    add_strict(compare)
     compare.set_defaults(command=_compare)
 
 
@@ -68,6 +70,7 @@ def _add_explain(commands: Any) -> None:
     explain.add_argument("before", metavar="A", help=RESULT)
     explain.add_argument("after", metavar="B", help="in the same form")
     explain.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    add_strict(explain)
     explain.set_defaults(command=_explain)
 
 
@@ -86,6 +89,7 @@ def _add_history(commands: Any) -> None:
         metavar="FILE",
         help="find the changes in these files instead: a JSON array of numbers, or of arrays of samples; prints one line of JSON per file",
     )
+    add_strict(history)
     history.set_defaults(command=_history)
 
 
@@ -123,6 +127,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         output.write_json(formats.as_json(comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
+    if incomplete(comparison.problems, options.strict):
+        return 2
     if not any(change.interval or change.count for change in comparison.changes.values()):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
         return NOTHING_COMPARED
@@ -138,7 +144,7 @@ def _compared(before: str, after: str, machine: str, pattern: str, device: str, 
     pair = select.pair(before, after, RESULTS, machine)
     print_warnings(pair.warnings)
     cases = comparisons.cases_of(pair.before, pair.after, pattern, device)
-    return comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin)
+    return replace(comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin), problems=pair.problems)
 
 
 def _counts_compared(options: argparse.Namespace) -> Comparison:
@@ -156,7 +162,7 @@ def _counts_compared(options: argparse.Namespace) -> Comparison:
             allowed="two results of one machine with counts",
             next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
         )
-    return comparison
+    return replace(comparison, problems=pair.problems)
 
 
 def _confirmed(comparison: Comparison) -> Comparison:
@@ -188,7 +194,7 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
         )
     (case,) = matches.values()
     console.print(explain.evidence(comparison, case), soft_wrap=True, end="", markup=False)
-    return 0
+    return 2 if incomplete(comparison.problems, options.strict) else 0
 
 
 def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
@@ -202,26 +208,41 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import change_points, series
+    from tensorcopy.analysis import change_points
     from tensorcopy.report import case_history
-    from tensorcopy.results import load
 
     if options.values:
         for path in options.values:
             print(json.dumps([step.index for step in change_points.steps(*case_history.read_values(path))]))
         return 0
+    return _stored_history(options, console)
+
+
+def _stored_history(options: argparse.Namespace, console: Console) -> int:
+    """Print the history of one case, or of several, in the results."""
+    from rich.text import Text
+
+    from tensorcopy.analysis import series
+    from tensorcopy.report import case_history
+    from tensorcopy.report.comparison import wording
+    from tensorcopy.results import load
+    from tensorcopy.results.reading.unread import concerning
+
     results = load.load_results(RESULTS)
     print_warnings(results.warnings)
+    problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
+    is_failure = incomplete(problems, options.strict)
     by_case = series.series_by_case(results.results, options.machine, options.python)
-    matches = _matching(by_case, options.case)
-    if not matches:
+    selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
+    if not selected:
         names = ", ".join(list(_matching(by_case, ""))[:6])
         raise TensorcopyError("no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy times")
-    selected = {case: by_case[case] for case in matches.values()}
-    one_case = len(selected) == 1
-    table = case_history.case_table(*selected.values()) if one_case else case_history.summary_text(selected, all_cases=options.all)
+    is_one = len(selected) == 1
+    table = case_history.case_table(*selected.values()) if is_one else case_history.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
-    return 0
+    for line in wording.not_included(problems):
+        console.print(Text(line), soft_wrap=True)
+    return 2 if is_failure else 0
 
 
 def _accuracy(options: argparse.Namespace, console: Console) -> int:
@@ -237,6 +258,8 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
         _measure_injected_slowdowns(options.passes)
     slowdowns, results = load.load_results(injected_slowdowns.FOLDER), load.load_results(RESULTS)
     print_warnings((*slowdowns.warnings, *results.warnings))
+    for problem in (*slowdowns.problems, *results.problems):
+        raise problem  # a report of only some of the results would be wrong
     with share_bar() as report_share:
         graded = report.accuracy_report(
             slowdowns,

@@ -151,9 +151,14 @@ def _method_by_release(name: str, observed: Sequence[Result]) -> Table:
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
+    from rich.text import Text
+
+    from tensorcopy.report.comparison.wording import not_included
     from tensorcopy.results import load, select
 
     results = load.load_results(RESULTS)
+    if not results.results and results.problems:
+        raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)
     wanted = re.compile(options.bench)
     cases = [case for case in result.timings if wanted.search(case.suite)]
@@ -170,6 +175,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once.",
         soft_wrap=True,
     )
+    for line in not_included(results.problems):
+        console.print(Text(line), soft_wrap=True)
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0

@@ -12,6 +12,7 @@ from typing import Literal
 
 from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
 RULES = {"l": "---", "r": "--:"}
 JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
@@ -45,5 +46,5 @@ def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType
     for name, letter in zip(header, align):
         table.add_column(name, justify=JUSTIFY[letter], overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))  # brackets in data are no markup
     return table

@@ -19,6 +19,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import files
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.reading import json_file
 from tensorcopy.results.writing import lock, whole_files
 
 FILE = "confirmations.jsonl"
@@ -129,7 +130,12 @@ def load(directory: Path) -> Confirmations:
     read: list[Confirmation] = []
     problems: list[TensorcopyError] = []
     for path in paths:
-        for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        try:
+            content = json_file.content(path, inside=directory)
+        except ValueError as error:
+            problems.append(files.damaged(path, str(error)))
+            continue
+        for number, line in enumerate(content.split(b"\n"), 1):
             if line.strip():
                 try:
                     read.append(_parsed(line, path.parent.name))
@@ -137,6 +143,14 @@ def load(directory: Path) -> Confirmations:
                     problems.append(_damaged(path, number, str(error)))
     current = [each for each in read if each.version == suites.get(each.case.suite, {}).get("version")]
     return Confirmations(tuple(sorted(current, key=lambda each: each.started)), tuple(problems))
+
+
+def text(path: Path) -> str:
+    """Return the lines of one machine's file. Raises TensorcopyError."""
+    try:
+        return json_file.content(path, inside=path.parents[1]).decode("utf-8", errors="replace")
+    except ValueError as error:
+        raise files.damaged(path, str(error)) from error
 
 
 def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
@@ -148,7 +162,7 @@ def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
     with lock.one_writer(directory, "confirm-history"):
         for machine in machines:
             path = directory / machine / FILE
-            before = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+            before = text(path) if path.exists() else ""
             lines = [_line(each) for each in confirmations if each.machine == machine]
             whole_files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
 

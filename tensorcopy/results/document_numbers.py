@@ -14,9 +14,9 @@ from tensorcopy.results.noise import page_faults
 from tensorcopy.results.noise.page_faults import FaultedPass
 from tensorcopy.results.noise.quiet import NANO
 from tensorcopy.results.passes import PassSamples
+from tensorcopy.results.reading.rows import LONGEST, SHORTEST
 
 MOST = 2**62  # elements that a tensor may have
-SHORTEST, LONGEST = 1e-12, 1e6  # seconds: a call takes more than a cycle, and less than eleven days
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def numbers(
     interruptions = page_faults.recorded(document.get("passes", ()))
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
-        if suite not in suites or row["version"] != suites[suite]["version"]:
+        if suite not in suites or not _is_current(suite, row["version"], suites[suite]["version"]):
             continue
         timed = suites[suite].get("type", "time") == "time"
         for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
@@ -82,7 +82,7 @@ def numbers(
             if value is None:  # failed or skipped
                 continue
             if timed:
-                seconds = [_seconds(sample) for sample in _cell(row, "samples", index) or (value,)]
+                seconds = [float(sample) for sample in _cell(row, "samples", index) or _single(value)]
                 by_pass = _by_pass(passes.split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
                 samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
             else:
@@ -104,6 +104,13 @@ def count_repeats(document: dict[str, Any], suites: dict[str, Any]) -> dict[Case
                     if value is not None:
                         repeats[case] = (*repeats.get(case, ()), value)
     return repeats
+
+
+def _is_current(suite: str, version: str, current: str) -> bool:
+    """Return whether a row has the version of benchmarks.json. Raises ValueError for a later one."""
+    if version.isdecimal() and current.isdecimal() and int(version) > int(current):
+        raise ValueError(f"{suite} has version {version}, and version {current} in benchmarks.json")
+    return version == current
 
 
 def _by_pass(parts: list[passes.Part], rule: QuietRule) -> tuple[PassSamples, ...]:
@@ -156,11 +163,11 @@ def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     return parameters
 
 
-def _seconds(sample: Any) -> float:
-    """Return a sample. Raises ValueError for a value that no time can have."""
-    if not (isinstance(sample, (int, float)) and SHORTEST < sample < LONGEST):
-        raise ValueError(f"a sample of {sample!r} seconds")
-    return float(sample)
+def _single(value: float) -> tuple[float]:
+    """Return the only sample of a case whose samples were not recorded. Raises ValueError for a value that no time can have."""
+    if not SHORTEST < value < LONGEST:
+        raise ValueError(f"a sample of {value!r} seconds")
+    return (value,)
 
 
 def _cell(row: dict[str, Any], column: str, index: int) -> Any:

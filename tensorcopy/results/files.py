@@ -13,35 +13,50 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import passes
+from tensorcopy.results.reading import agreement, json_file, rows, schemas
+from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damaged, displayed, mislabelled
 from tensorcopy.results.writing import whole_files
 
-SCHEMA = Path(__file__).with_name("result.schema.json")
-NOT_RESULTS = ("machine.json", "benchmarks.json")
+__all__ = ["NOT_RESULTS", "damaged", "displayed", "mislabelled"]
+
+SCHEMA = schemas.RESULT
 SAMPLE_DIGITS = 5  # of a sample in seconds
-LONGEST = 300  # characters of a validator's message, which may list every key of the file
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path, inside: Path | None = None) -> dict[str, Any]:
     """Return a file's JSON object.
 
-    Raises TensorcopyError, naming the file, for one that is cut off or not a JSON object.
+    inside : the folder of results, which a link must not leave
+    Raises TensorcopyError, naming the file, for one that is cut off, too large, not a regular file or not a JSON object.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return json_file.read(path, inside)
+    except ValueError as error:
         raise damaged(path, str(error)) from error
-    if not isinstance(document, dict):
-        raise damaged(path, type(document).__name__)
+
+
+def result(path: Path) -> dict[str, Any]:
+    """Return a valid result file's document.
+
+    Raises TensorcopyError for one that is damaged, or that disagrees with itself, its name, its folder or the table of releases.
+    """
+    document = read(path, inside=path.parents[1])
+    if not document.get("ledger"):
+        raise mislabelled(path, "no provenance, as after a run that was killed", "the provenance of every pass")
+    if violation := fault(document):
+        raise damaged(path, violation)
+    if difference := agreement.wrong_label(path, document):
+        raise mislabelled(path, *difference)
     return document
 
 
@@ -51,34 +66,24 @@ def machine(directory: Path) -> dict[str, Any]:
     Raises TensorcopyError where it is damaged or another machine's.
     """
     path = directory / "machine.json"
-    document = read(path)
-    if document.get("machine") != directory.name:
-        raise damaged(path, f"machine {document.get('machine')!r}")
+    document = read(path, inside=directory.parent)
+    if violation := schemas.fault(document, schemas.MACHINE):
+        raise damaged(path, violation)
+    if document["machine"] != directory.name:
+        raise damaged(path, f"machine {document['machine'][:60]!r}")
     return document
 
 
-def documents(directory: Path) -> tuple[dict[Path, dict[str, Any]], list[TensorcopyError], list[TensorcopyError]]:
-    """Return every readable result file, the problems, and the unpublishable ones.
+def benchmarks(directory: Path) -> dict[str, Any]:
+    """Return a folder's benchmarks.json: every suite by name, and the version of the format.
 
-    Files of a machine without a valid machine.json are not read. asv cannot publish past an unpublishable problem.
+    Raises TensorcopyError for a missing or damaged one.
     """
-    problems: list[TensorcopyError] = []
-    unpublishable: list[TensorcopyError] = []
-    paths: list[Path] = []
-    for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
-        try:
-            machine(folder)
-            paths += sorted(path for path in folder.glob("*.json") if path.name not in NOT_RESULTS)
-        except TensorcopyError as error:
-            problems.append(error)
-            unpublishable += [error] if (folder / "machine.json").exists() else []  # asv skips a folder without one
-    by_path = {}
-    for path in paths:
-        try:
-            by_path[path] = read(path)
-        except TensorcopyError as error:
-            problems.append(error)
-    return by_path, problems, unpublishable
+    path = directory / "benchmarks.json"
+    document = read(path, inside=directory)
+    if violation := schemas.fault(document, schemas.BENCHMARKS) or rows.suites_fault(document):
+        raise damaged(path, violation)
+    return document
 
 
 def deleted(directory: Path) -> list[TensorcopyError]:
@@ -90,11 +95,12 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     if git is None or not directory.is_dir():
         return []
     done = subprocess.run(
-        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, check=False
+        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, errors="replace", check=False
     )  # fails outside a checkout, where nothing is tracked
     return [
-        TensorcopyError(
+        FileProblem(
             f"the result file {displayed(directory / name)} is gone",
+            path=directory / name,
             got="a deleted file",
             allowed="results are only ever added",
             next=f"git checkout {displayed(directory / name)}",
@@ -143,29 +149,12 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.{SAMPLE_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
-@cache
-def _validator() -> Callable[[dict[str, Any]], object]:
-    from fastjsonschema import compile  # imported only where results are read
-
-    validate: Callable[[dict[str, Any]], object] = compile(
-        json.loads(SCHEMA.read_text(encoding="utf-8")), use_formats=False, use_default=False
-    )
-    return validate
-
-
 def fault(document: dict[str, Any]) -> str:
-    """Return where and how a document violates result.schema.json, "" if valid.
+    """Return where and how a document is not a valid result, "" if it is.
 
     Such as "passes[0].started must be integer: got 'two'".
     """
-    from fastjsonschema import JsonSchemaValueException
-
-    try:
-        _validator()(document)
-    except JsonSchemaValueException as error:
-        value = f": got {error.value!r:.60}" if isinstance(error.value, (str, int, float, type(None))) else ""
-        return f"{error.message.removeprefix('data.').removeprefix('data ')[:LONGEST]}{value}"
-    return ""
+    return schemas.fault(document, schemas.RESULT, schemas.ASV) or rows.fault(document) or agreement.fault(document)
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
@@ -229,7 +218,17 @@ def records(path: Path) -> list[dict[str, Any]]:
 
     Raises TensorcopyError for a damaged one.
     """
-    return list(read(path).get("passes", []))
+    recorded = read(path).get("passes", [])
+    if not isinstance(recorded, list) or not all(map(_is_record, recorded)):
+        raise damaged(path, "passes that are no records")
+    return recorded
+
+
+def _is_record(record: object) -> bool:
+    """Return whether a value has what tells which pass it records."""
+    if not isinstance(record, dict) or not isinstance(record.get("selection"), str) or not isinstance(record.get("suites"), dict):
+        return False
+    return all(isinstance(row, dict) and "version" in row for row in record["suites"].values())
 
 
 def suites(directory: Path) -> dict[str, Any]:
@@ -237,8 +236,8 @@ def suites(directory: Path) -> dict[str, Any]:
 
     Raises TensorcopyError for a damaged one.
     """
-    path = directory / "benchmarks.json"
-    return {suite: row for suite, row in read(path).items() if suite != "version"} if path.exists() else {}
+    document = benchmarks(directory) if os.path.lexists(directory / "benchmarks.json") else {}
+    return {suite: row for suite, row in document.items() if suite != "version"}
 
 
 def is_empty(path: Path) -> bool:
@@ -252,20 +251,3 @@ def number(value: Any) -> float | None:
     asv writes NaN for a skipped case, null for a failed one, and infinity for an interval of too few samples.
     """
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
-
-
-def displayed(path: Path) -> Path:
-    """Return a file's path from the folder of results on, as errors show it."""
-    depth = 2 if path.name == "benchmarks.json" else 3  # results/benchmarks.json, results/machine/file.json
-    full = path if len(path.parts) >= depth and ".." not in path.parts else path.resolve()  # a link in a full path keeps its name
-    return Path(*full.parts[-depth:])
-
-
-def damaged(path: Path, got: str) -> TensorcopyError:
-    """Return the error for a file that cannot be read."""
-    return TensorcopyError(
-        f"the result file {displayed(path)} cannot be read",
-        got=got,
-        allowed="a complete file as asv writes it",
-        next=f"git checkout {displayed(path)}, or measure again",
-    )

@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from time import time
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -20,10 +19,9 @@ from tensorcopy.results.merging.separate import separated
 from tensorcopy.results.noise import quiet
 from tensorcopy.results.noise.speed import control_exponent
 from tensorcopy.results.passes import PassSamples, Timing
+from tensorcopy.results.reading import folder
 
 __all__ = ["Case", "Result", "Results", "load_results", "read"]
-
-SETTLED = 2.0  # seconds: a file that changed so lately may change again without a later time stamp
 
 
 @dataclass(frozen=True)
@@ -70,10 +68,8 @@ def load_results(directory: Path) -> Results:
     Raises nothing: a damaged or deleted file, or a number whose provenance disagrees with its label, is a problem, and the others are read.
     Callers share the returned values and must not change them.
     """
-    stats = {str(path): path.stat() for path in (directory / "benchmarks.json", *sorted(directory.glob("*/*.json"))) if path.is_file()}
-    state = tuple((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items())
-    settled = all(stat.st_mtime < time() - SETTLED for stat in stats.values())
-    results = (_load_cached if settled else _load)(directory, (directory.absolute(), *state))
+    state, settled = folder.state(directory)
+    results = (_load_cached if settled else _load)(directory, state)
     deleted = files.deleted(directory)  # git's answer does not depend on the files alone
     return replace(results, problems=(*deleted, *results.problems)) if deleted else results
 
@@ -81,31 +77,26 @@ def load_results(directory: Path) -> Results:
 def _load(directory: Path, state: Hashable) -> Results:
     """Load every result; `state` is the key of `_load_cached`."""
     try:
-        suites = files.read(directory / "benchmarks.json")
+        suites = files.benchmarks(directory)
     except TensorcopyError as error:
         return Results((), (error,), (error,))
-    documents, problems, unpublishable = files.documents(directory)
-    faults = {path: fault for path, document in documents.items() if (fault := files.fault(document))}
-    by_machine = separated({path: document for path, document in documents.items() if path not in faults})
+    read_in = folder.documents(directory)
+    by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
-    untimed = []
-    for path, document in _consumed({path: documents.pop(path) for path in faults}, by_machine.documents):
-        documents.pop(path, None)
+    problems, untimed = read_in.problems, []
+    read_in.by_path.clear()
+    for path, document in _consumed(by_machine.documents):
         try:
-            read_in = _untimed(path, document, faults.get(path, ""), suites, rules.get(_where(path, document), ALL_QUIET))
-            if read_in.result.provenance.get("torch_sha") != read_in.result.sha:
-                raise _wrong_provenance(read_in.result)
-            untimed.append(read_in)
+            untimed.append(_untimed(path, document, suites, rules.get(_where(path, document), ALL_QUIET)))
         except TensorcopyError as error:
             problems.append(error)
-    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(unpublishable), by_machine.warnings)
+    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings)
 
 
-def _consumed(*groups: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _consumed(documents: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield documents and forget them: all of them take as much memory as all results."""
-    for documents in groups:
-        for path in list(documents):
-            yield path, documents.pop(path)
+    for path in list(documents):
+        yield path, documents.pop(path)
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
@@ -119,10 +110,9 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     Numbers of a suite that no longer exists, or of an earlier version of it, are skipped. Raises TensorcopyError, naming the file, for one
     that is cut off or not asv's.
     """
-    document = files.read(path)
-    fault = files.fault(document)
-    rule = ALL_QUIET if fault else _quiet_rules({path: document})[_where(path, document)]
-    return next(_timed([_untimed(path, document, fault, suites, rule)]))
+    document = files.result(path)
+    rule = _quiet_rules({path: document})[_where(path, document)]
+    return next(_timed([_untimed(path, document, suites, rule)]))
 
 
 def _where(path: Path, document: dict[str, Any]) -> tuple[str, str]:
@@ -178,13 +168,11 @@ def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[str, str, Case], f
     return {key: control_exponent(pairs, limits[key]) for key, pairs in releases.items()}
 
 
-def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str, Any], rule: QuietRule) -> _Untimed:
-    """Return the contents of one document.
+def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule: QuietRule) -> _Untimed:
+    """Return the contents of one valid document.
 
-    Raises TensorcopyError for a document that is not asv's or violates the schema.
+    Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
-    if fault and document.get("ledger"):
-        raise files.damaged(path, fault)
     try:
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(
@@ -197,7 +185,7 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
             timings={},
             counts=counts,
             count_repeats=document_numbers.count_repeats(document, suites),
-            passes=tuple(map(_summary, document.get("passes", ()))),
+            passes=tuple(map(_summary, document["passes"])),
             provenance=_provenance(document),
             methods=document.get("methods", {}),
             article=document.get("article", {}),
@@ -218,15 +206,6 @@ def _provenance(document: dict[str, Any]) -> dict[str, Any]:
 
     Counting may run on fewer cores than timing.
     """
-    timed = [record["ledger"] for record in document.get("passes", ()) if record["suites"]]
-    newest: dict[str, Any] = max(timed, key=lambda provenance: str(provenance["started"]), default=document.get("ledger", {}))
-    return newest if newest.get("torch_sha") == document.get("ledger", {}).get("torch_sha") else document["ledger"]
-
-
-def _wrong_provenance(result: Result) -> TensorcopyError:
-    return TensorcopyError(
-        f"the result file {files.displayed(result.path)} is refused, its provenance does not match its label",
-        got=result.provenance.get("torch_sha", "no provenance, as after a run that was killed"),
-        allowed=f"the provenance of torch {result.sha[:8]}",
-        next="remove the file and measure again",
-    )
+    timed = [record["ledger"] for record in document["passes"] if record["suites"]]
+    newest: dict[str, Any] = max(timed, key=lambda provenance: str(provenance["started"]), default=document["ledger"])
+    return newest

@@ -14,6 +14,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Result, Results, load_results
+from tensorcopy.results.reading.unread import Unread, concerning, unread
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class Pair:
     """Two results to compare, and every result of the folders they come from.
 
     warnings : of these folders
+    problems : of files that could have taken part
     """
 
     before: Result
     after: Result
     beside: tuple[Result, ...]
     warnings: tuple[TensorcopyError, ...] = ()
+    problems: tuple[TensorcopyError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
-    Raises TensorcopyError for a name that matches nothing, and where no machine has measured both and no name selects a machine.
+    Raises TensorcopyError for a name that matches nothing, where no machine has measured both and no name selects a machine, and where a
+    name would have selected a file that could not be read.
     """
     names = _parse(before, folder), _parse(after, folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
@@ -84,8 +88,13 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         )
     first_result = newest(first)
     second_result = newest([result for result in second if _machine(result) == _machine(first_result)] if shared else second)
+    chosen = (first_result, second_result)
+    _check_choice(names, chosen, loaded, machine)
+    machines, pythons = {result.machine for result in chosen}, {result.python for result in chosen}
     beside = tuple(result for results in loaded.values() for result in results.results)
-    return Pair(first_result, second_result, beside, tuple(warning for results in loaded.values() for warning in results.warnings))
+    warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
+    problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines, pythons))
+    return Pair(first_result, second_result, beside, warnings, problems)
 
 
 def _parse(text: str, folder: Path) -> _Name:
@@ -130,8 +139,73 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
     sha = release_table.find(name.release).sha if name.release else ""
     matching = [result for result in matching if sha in ("", result.sha)]
     if not matching:
+        for each in _selected_unread(name, results, machine):
+            raise each.problem
         raise _no_such_result(released, " ".join(filter(None, [name.release, *name.words, machine])))
     return matching
+
+
+def _selected_unread(name: _Name, results: Results, machine: str) -> list[Unread]:
+    """Return the results that a name would select too, if their files could be read."""
+    order = _order()
+    sha = release_table.find(name.release).sha[:8] if name.release else ""
+    readable = {(result.path.parent.name, result.sha[:8], result.python, result.build) for result in results.results}
+    return [
+        each
+        for each in unread(results.problems)
+        if each.sha in order
+        and sha in ("", each.sha)
+        and machine in ("", each.machine)
+        and set(name.words) <= {each.machine, each.python, each.build}
+        and (each.machine, each.sha, each.python, each.build) not in readable
+    ]
+
+
+def _check_choice(names: tuple[_Name, _Name], chosen: tuple[Result, Result], loaded: dict[Path, Results], machine: str) -> None:
+    """Raise TensorcopyError where a file that could not be read would have been chosen instead.
+
+    It is on the chosen machine, and its release or Python is as new; or it is on another machine that may have measured both sides last.
+    """
+    by_side = [_selected_unread(name, loaded[name.folder], machine) for name in names]
+    for side, (name, result) in enumerate(zip(names, chosen)):
+        other = names[1 - side]
+        elsewhere = {each.machine for each in by_side[1 - side]} | {
+            each.machine for each in _matching(other, loaded[other.folder], machine)
+        }
+        for each in by_side[side]:
+            on_machine = each.machine == result.machine and _rank(each) >= _rank(result)
+            if on_machine or (each.machine != result.machine and each.machine in elsewhere):
+                raise _not_chosen(each, name, names, chosen)
+
+
+def _rank(result: Result | Unread) -> tuple[int, tuple[int, int]]:
+    return _order()[result.sha[:8]], release_table.minor(result.python)
+
+
+def _order() -> dict[str, int]:
+    """Return the order of the releases by the first digits of their SHA."""
+    return {row.sha[:8]: index for index, row in enumerate(release_table.load())}
+
+
+def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: tuple[Result, Result]) -> TensorcopyError:
+    """Return the error for a comparison with another Python or machine than the one that a name selects."""
+    result = chosen[names.index(name)]
+    same_machine = each.machine == result.machine
+    words = {result.python} if same_machine else {result.machine}
+    texts = [
+        f"{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, *words]))}" for side, of_side in zip(names, chosen)
+    ]
+    where = f"Python {result.python}" if same_machine else result.machine
+    return TensorcopyError(
+        f"{each.label} could not be read{'' if same_machine else f' on {each.machine}'}",
+        got=f"{each.problem.what}: {each.problem.got}",
+        allowed=f"a comparison on {where} only where it is asked for",
+        next=f"tensorcopy compare {' '.join(texts)}, or {each.problem.next}",
+    )
+
+
+def _version(result: Result) -> str:
+    return next(row.version for row in release_table.load() if row.sha == result.sha)
 
 
 def _words(result: Result) -> tuple[str, str, str]:

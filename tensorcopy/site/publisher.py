@@ -24,9 +24,10 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
     stored = confirmations.load(results_dir)
     web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
-    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations), web)
+    problems = (*loaded.problems, *stored.problems)
+    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations), web, problems=problems)
     publisher.warn(loaded.warnings)
-    return (*loaded.problems, *stored.problems)
+    return problems
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:

@@ -16,8 +16,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.wording import SIGNS, count_text
+from tensorcopy.report.comparison.wording import SIGNS, count_text, not_included
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
@@ -55,6 +56,7 @@ def write(
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
     web: WebAddresses = NOWHERE,
     processes: int = 0,
+    problems: Sequence[TensorcopyError] = (),
 ) -> None:
     """Write pages, data files, stylesheet and scripts into `directory`, which exists.
 
@@ -63,9 +65,10 @@ def write(
     card : of `accuracy_report`
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
+    problems : of files that could not be read, which every page names
     """
     assets.write(directory)
-    site = Site(replace(content(results, card, docs, confirmations), web=web), directory)
+    site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems)), directory)
     if web.site and site.content.machine:
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
     site.templates  # noqa: B018 - compiled once, before the processes start
@@ -210,6 +213,7 @@ def _globals(content: Content) -> dict[str, Any]:
     return {
         "day": content.day,
         "methods": content.methods,
+        "not_included": not_included(content.problems),
         "version": __version__,
         "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES},
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},

@@ -8,7 +8,7 @@ from statistics import median
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA
 from tensorcopy.analysis.verdict import Change
-from tensorcopy.report.comparison.wording import amount, cases, count_text, percent, sentence
+from tensorcopy.report.comparison.wording import amount, cases, count_text, not_included, percent, sentence
 from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples
@@ -27,6 +27,7 @@ def evidence(comparison: Comparison, case: Case) -> str:
         _picture(comparison, case),
         _statistics(comparison, case, change),
         ["environments", *(_differences(comparison.before, comparison.after) or ["  identical"])],
+        not_included(comparison.problems),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 

@@ -10,7 +10,7 @@ from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA
 from tensorcopy.analysis.verdict import Change, CountChange, Verdict
 from tensorcopy.report.comparison.markdown import comparison_text
-from tensorcopy.report.comparison.wording import ordered, sentence
+from tensorcopy.report.comparison.wording import not_included, ordered, sentence
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case
 
@@ -39,7 +39,7 @@ def rows(comparison: Comparison) -> list[tuple[str, Change]]:
 
 def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
-    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison))
+    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison), notes=not_included(comparison.problems))
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -54,6 +54,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "alpha": ALPHA,
         "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
+        "problems": [problem.document() for problem in comparison.problems],
     }
 
 

@@ -17,18 +17,22 @@ LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 Row = tuple[str, Change]
 
 
-def comparison_text(labels: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST) -> str:
+def comparison_text(
+    labels: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST, notes: Sequence[str] = ()
+) -> str:
     """Return headline, summary and changes.
 
     The other cases are folded, and the text is cut if it is too long.
 
     labels : of the two sides
     on : the processor and Python of both
+    notes : lines below the summary, such as files that could not be read
     """
     rows = ordered(unordered)
     symbol = SYMBOLS[next((verdict for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), Verdict.UNCHANGED)]
     lines = [f"### {symbol} {escaped(headline(rows))}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}", ""]
     lines.append(_summary(rows))
+    lines += [line for note in notes for line in ("", f"⚠ {escaped(note)}")]
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
     inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]

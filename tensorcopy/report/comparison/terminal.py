@@ -20,6 +20,7 @@ from tensorcopy.report.comparison.wording import (
     count_text,
     headline,
     interval_text,
+    not_included,
     ordered,
     percent,
     sentence,
@@ -51,10 +52,11 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     unit = next((change.unit for change in comparison.changes.values()), SECONDS)
     if unit != SECONDS:
         same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
-        return Group(*parts, Text(f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat"))
+        lines = [f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat", *not_included(comparison.problems)]
+        return Group(*parts, Text("\n".join(lines)))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
     hint = ["--all lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
-    return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint])))
+    return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
 
 
 def _wide(shown: Sequence[Row]) -> RenderableType:

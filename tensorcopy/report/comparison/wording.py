@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tensorcopy.analysis.two_sample import MOST_PASSES
 from tensorcopy.analysis.verdict import Change, CountChange, Failure, Reason, Verdict
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.units import quantity
 from tensorcopy.results.counts import SECONDS
 
@@ -201,3 +202,8 @@ def amount(value: float | None, unit: str = SECONDS) -> str:
 def times(ratio: float | None) -> str:
     """Return a ratio: "1.25×"; "" for None."""
     return f"{ratio:.2f}×" if ratio is not None else ""
+
+
+def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
+    """Return a line for each file that could have taken part, and could not be read."""
+    return [f"not included: {problem.what}: {problem.got}" for problem in problems]

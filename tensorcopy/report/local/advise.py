@@ -24,6 +24,7 @@ from tensorcopy.report.units import count
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.results.reading import json_file
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
@@ -222,7 +223,18 @@ def _row(match: MatchingMethod) -> list[Any]:
 
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
-    document = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    try:
+        return _shipped_advice(json_file.read(SHIPPED), request, numel)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TensorcopyError(
+            "the shipped results cannot be read",
+            got=f"{SHIPPED.name}: {type(error).__name__}: {error}",
+            allowed="the file of the package",
+            next="install tensorcopy again, or tensorcopy readme in a checkout",
+        ) from error
+
+
+def _shipped_advice(document: dict[str, Any], request: CopyRequest, numel: int) -> Advice:
     for answer in document["answers"]:
         if answer["request"] == asdict(request) and answer["sizes"]:
             measured = recommend.nearest_size(numel, map(int, answer["sizes"]))

@@ -131,10 +131,7 @@ def _result_files(source: Path) -> list[Path]:
 
 def _parts(path: Path) -> list[_Part]:
     """Return the parts of a result file by hardware. Raises TensorcopyError."""
-    document = files.read(path)
-    fault = files.fault(document)
-    if fault:
-        raise files.damaged(path, fault)
+    document = files.result(path)
     try:
         by_identity = divided(document)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -144,8 +141,7 @@ def _parts(path: Path) -> list[_Part]:
 
 def _unknown(folder: Path) -> str:
     """Return what stands for the identity of a host that recorded none."""
-    path = folder / "machine.json"
-    machine = files.read(path) if path.exists() else {}
+    machine = files.machine(folder)
     return f"{UNKNOWN_NAME}-{hashlib.sha256(canonical([machine.get(name) for name in HARDWARE]).encode()).hexdigest()}"
 
 
@@ -203,9 +199,9 @@ def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> 
         for hardware, provenance in of_folder.items():
             name = names[path.parent.name, hardware]
             recorded = _recorded_hardware(provenance) if len(of_folder) > 1 else {}
-            versions.setdefault(Path(name) / path.name, []).append({**files.read(path), **recorded, "machine": name})
+            versions.setdefault(Path(name) / path.name, []).append({**files.machine(path.parent), **recorded, "machine": name})
         if not of_folder:
-            versions.setdefault(Path(path.parent.name) / path.name, []).append(files.read(path))
+            versions.setdefault(Path(path.parent.name) / path.name, []).append(files.machine(path.parent))
     return {name: max(documents, key=canonical) for name, documents in versions.items()}
 
 
@@ -254,7 +250,7 @@ def _no_results(folder: Path) -> TensorcopyError:
 def _merged_suites(sources: Sequence[Path]) -> Document:
     """Return the merged benchmarks.json of all sources."""
     try:
-        return reduce(both_suites, (files.read(source / "benchmarks.json") for source in sources))
+        return reduce(both_suites, map(files.benchmarks, sources))
     except (KeyError, TypeError, AttributeError) as error:
         raise files.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
 
@@ -267,7 +263,7 @@ def _merged_confirmations(sources: Sequence[Path]) -> dict[Path, str]:
     texts: dict[Path, list[str]] = {}
     for source in sources:
         for path in sorted(source.glob(f"*/{confirmations.FILE}")):
-            texts.setdefault(path.relative_to(source), []).append(path.read_text(encoding="utf-8", errors="replace"))
+            texts.setdefault(path.relative_to(source), []).append(confirmations.text(path))
     return {name: confirmations.merged_lines(versions) for name, versions in texts.items()}
 
 

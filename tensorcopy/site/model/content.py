@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
@@ -27,6 +28,7 @@ class Content:
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published
+    problems : of files of results that could not be read
     """
 
     machines: tuple[Machine, ...]
@@ -34,6 +36,7 @@ class Content:
     docs: Mapping[str, str]
     day: str
     web: WebAddresses = NOWHERE
+    problems: tuple[TensorcopyError, ...] = ()
 
     @classmethod
     def of_results(

@@ -1,0 +1,157 @@
+"""No verdict from half a history without a word: what could not be read is named, or the command refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tensorcopy import cli
+from tensorcopy.report.local import advise
+from tensorcopy.results import load
+from tensorcopy.site import render
+from tests.mutations import small_results
+
+MACHINE = Path("results/xeon-2core")
+NEWER_PYTHON = MACHINE / "38b96d33-py3.11-cuda.json"  # torch 2.4.1, which was measured on 3.9 too
+BETWEEN = MACHINE / "7269437d-py3.11-cuda.json"  # torch 2.12.1, whose passes show the noise
+CASE = "copies.BySize clone_detach numel=16"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    small_results(folder)
+    return folder
+
+
+@pytest.fixture
+def run(small, tmp_path, monkeypatch, capsys):
+    """A function that runs tensorcopy in a copy of the small checkout, and returns exit code, output and errors."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    shutil.copytree(small, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = cli.main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def damage(path):
+    path.write_text(path.read_text()[:1000])
+
+
+def test_another_python_is_not_taken_instead(run):
+    """It is refused, with the command that asks for it."""
+    damage(NEWER_PYTHON)
+    code, output, errors = run("compare", "2.4.1", "2.15.0")
+    assert (code, output) == (2, "")
+    assert errors.startswith(
+        "tensorcopy: torch 2.4.1 on Python 3.11 could not be read: got the result file results/xeon-2core/38b96d33-py3.11"
+    )
+    assert "allowed: a comparison on Python 3.9 only where it is asked for; next: tensorcopy compare 2.4.1@3.9 2.15.0@3.9" in errors
+
+
+def test_another_python_is_taken_where_it_is_asked_for(run):
+    """The damaged file is of the other side's Python, so it is named."""
+    damage(NEWER_PYTHON)
+    code, output, errors = run("compare", "2.4.1@3.9", "2.15.0@3.11")
+    assert code == 0
+    assert "not included: the result file results/xeon-2core/38b96d33-py3.11-cuda.json cannot be read: " in output
+    assert errors.count("\n") == 1
+
+
+def test_a_file_of_an_older_python_changes_nothing(run):
+    """It could not have taken part."""
+    clean = run("compare", "2.4.1", "2.15.0")
+    damage(MACHINE / "38b96d33-py3.9-cuda.json")
+    assert run("compare", "2.4.1", "2.15.0") == clean
+
+
+def test_a_file_on_another_machine_is_not_silently_left_out(run):
+    """It may have measured both sides last."""
+    other = Path("results/other")
+    shutil.copytree(MACHINE, other)
+    for path in other.glob("*.json"):
+        path.write_text(path.read_text().replace("xeon-2core", "other"))
+    damage(other / NEWER_PYTHON.name)
+    code, _, errors = run("compare", "2.4.1", "2.15.0")
+    assert code == 2
+    assert "torch 2.4.1 on Python 3.11 could not be read" in errors
+    assert run("compare", "2.4.1", "2.15.0", "--machine", "xeon-2core")[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "2.4.1", "2.15.0"],
+        ["compare", "2.4.1", "2.15.0", "--metric", "instructions"],
+        ["compare", "2.4.1", "2.15.0", "--format", "markdown"],
+        ["explain", CASE, "2.4.1", "2.15.0"],
+        ["history"],
+        ["history", CASE],
+        ["times", "2.15.0"],
+    ],
+    ids=" ".join,
+)
+def test_output_and_errors_name_a_file_that_could_have_taken_part(run, command):
+    """Of a release between, whose passes show the noise."""
+    damage(BETWEEN)
+    code, output, errors = run(*command)
+    name = "the result file results/xeon-2core/7269437d-py3.11-cuda.json cannot be read"
+    assert name in output.replace("\\_", "_")
+    assert errors.startswith(f"tensorcopy: {name}: got ")
+    assert code == (2 if command[0] == "times" else 0)
+
+
+@pytest.mark.parametrize("command", [["compare", "2.4.1", "2.15.0"], ["explain", CASE, "2.4.1", "2.15.0"], ["history"]], ids=" ".join)
+@pytest.mark.parametrize("how", ["--strict", "CI"])
+def test_strict_and_ci_fail(run, command, how, monkeypatch):
+    """With exit code 2, after the output; without a damaged file with 0."""
+    if how == "CI":
+        monkeypatch.setenv("CI", "true")
+    options = [how] if how == "--strict" else []
+    assert run(*command, *options)[0] == 0
+    damage(BETWEEN)
+    code, output, _ = run(*command, *options)
+    assert code == 2
+    assert "not included: " in output
+
+
+def test_json_has_the_problems(run):
+    """Each with the four parts of an error."""
+    assert json.loads(run("compare", "2.4.1", "2.15.0", "--format", "json")[1])["problems"] == []
+    damage(BETWEEN)
+    (problem,) = json.loads(run("compare", "2.4.1", "2.15.0", "--format", "json")[1])["problems"]
+    assert problem["what"] == "the result file results/xeon-2core/7269437d-py3.11-cuda.json cannot be read"
+    assert sorted(problem) == ["allowed", "got", "next", "what"]
+
+
+def test_every_page_names_what_could_not_be_read(run):
+    """In both languages."""
+    damage(BETWEEN)
+    loaded = load.load_results(Path("results"))
+    target = Path("site")
+    target.mkdir()
+    render.write(loaded.results, None, {}, target, problems=loaded.problems)
+    for address in ("index.html", "ja/index.html", "compare/index.html", "data.html"):
+        assert "7269437d-py3.11-cuda.json cannot be read" in (target / address).read_text(encoding="utf-8"), address
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "{}", '{"answers": 5}', '{"answers": [{"request": {}}]}'], ids=["cut off", "empty", "number", "no fields"]
+)
+def test_damaged_shipped_advice_is_one_line(run, tmp_path, monkeypatch, text):
+    """`advise --shipped` reads a file of the package."""
+    (tmp_path / "shipped.json").write_text(text)
+    monkeypatch.setattr(advise, "SHIPPED", tmp_path / "shipped.json")
+    code, output, errors = run("advise", "--shipped")
+    assert (code, output) == (2, "")
+    assert errors.startswith("tensorcopy: ")
+    assert errors.count("\n") == 1
