@@ -24,6 +24,7 @@ from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 
 
@@ -85,6 +86,10 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
+        """Measure in this environment. Raises TensorcopyError where it lacks the device that must be measured."""
+        environments.require(built, os.environ.get(DEVICE) or "cpu")
+        for device, reason in built.report["ledger"].get("unsupported", {}).items():
+            log.warning(f"torch {release.version} is not measured on {device}: {reason}")
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         self._journal.parent.mkdir(parents=True, exist_ok=True)
@@ -197,7 +202,8 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     allowed=self._release.version,
                     next=f"asv run -E interpreter:same {self._release.tag}",
                 )
-        self._use(self._release, self._installed, conf)
+        with exit_on_error():
+            self._use(self._release, self._installed, conf)
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""
