@@ -10,54 +10,12 @@ import warnings
 
 import torch
 
-OPERATORS = [
-    "abs",
-    "add.Tensor",
-    "add.out",
-    "add_.Tensor",
-    "all",
-    "amax",
-    "any",
-    "arange.start_out",
-    "bitwise_and.Tensor",
-    "bitwise_not",
-    "ceil",
-    "cumsum",
-    "div.Tensor",
-    "eq.Scalar",
-    "eq.Tensor",
-    "fill_.Scalar",
-    "fill_.Tensor",
-    "_foreach_add_.List",
-    "_foreach_add_.Scalar",
-    "_foreach_mul_.Scalar",
-    "ge.Scalar",
-    "ge.Tensor",
-    "gt.Scalar",
-    "gt.Tensor",
-    "index_select",
-    "isfinite",
-    "le.Scalar",
-    "le.Tensor",
-    "logical_and",
-    "lt.Scalar",
-    "lt.Tensor",
-    "masked_select",
-    "max",
-    "min",
-    "mul.Scalar",
-    "mul.Tensor",
-    "mul_.Tensor",
-    "ne.Scalar",
-    "ne.Tensor",
-    "neg",
-    "pow.Tensor_Scalar",
-    "repeat_interleave.Tensor",
-    "sub.Tensor",
-    "sum",
-    "sum.dim_IntList",
-    "zero_",
-]
+OPERATORS = """
+abs add.Tensor add.out add_.Tensor all amax any arange.start_out bitwise_and.Tensor bitwise_not ceil cumsum div.Tensor eq.Scalar
+eq.Tensor fill_.Scalar fill_.Tensor _foreach_add_.List _foreach_add_.Scalar _foreach_mul_.Scalar ge.Scalar ge.Tensor gt.Scalar gt.Tensor
+index_select isfinite le.Scalar le.Tensor logical_and lt.Scalar lt.Tensor masked_select max min mul.Scalar mul.Tensor mul_.Tensor
+ne.Scalar ne.Tensor neg pow.Tensor_Scalar repeat_interleave.Tensor sub.Tensor sum sum.dim_IntList zero_
+"""
 
 _library = []  # keeps the registrations
 
@@ -67,7 +25,7 @@ def register():
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an operator has a CUDA kernel already
-        for name in OPERATORS:
+        for name in OPERATORS.split():
             packet, _, overload = name.partition(".")
             operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
             library.impl(name, _computed(operator), "CUDA", allow_override=True)
@@ -110,12 +68,8 @@ def _copy(self, src, non_blocking=False):
 
 def _device_of(values):
     """Return the device of an operator's tensors; raise as torch does where they are on two."""
-    tensors = [
-        tensor
-        for value in values
-        for tensor in (value if isinstance(value, (list, tuple)) else [value])
-        if isinstance(tensor, torch.Tensor)
-    ]
+    flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
+    tensors = [item for item in flat if isinstance(item, torch.Tensor)]
     devices = dict.fromkeys(str(tensor.device) for tensor in tensors if tensor.dim() or tensor.device.type == "cuda")
     if len(devices) > 1:
         first, second = sorted(devices, reverse=True)[:2]
