@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parent
-COUNTERS = ("contexts", "copies", "kernels", "waits", "allocations")  # in the order of cuda_runtime.c
 LIBRARIES = {"cuda_runtime.c": "libcuda.so.1", "nvml.c": "libnvidia-ml.so.1"}  # by source: the names that torch and pynvml open
 
 
