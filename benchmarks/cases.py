@@ -19,6 +19,7 @@ import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices
+from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.registry.methods import NAMES, exists
 from tensorcopy.worker.tensors import make_tensor
 
@@ -84,6 +85,17 @@ def skip_if_absent():
         skip(environ["TENSORCOPY_ABSENT"])
 
 
+def skip_without(device):
+    """Skip where the device is absent, or not supported by this build of torch.
+
+    Raises TensorcopyError for a device that is there and fails: that is a failure, not a skipped case.
+    """
+    if devices.state(device).usability is Usability.FAILING:
+        devices.require(device)
+    if not devices.is_available(device):
+        skip(f"no {device} here: {devices.state(device).reason}")
+
+
 @cache
 def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1, each_waited_for=False):
     """Return the loop of `method` on one tensor, ready to be timed.
@@ -91,8 +103,7 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     Skips methods and devices that this torch or this machine does not have.
     """
     skip_if_absent()
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+    skip_without(device)
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
     if threads > devices.cores():

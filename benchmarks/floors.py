@@ -5,10 +5,9 @@ from functools import cache
 import numpy as np
 import torch
 
-from tensorcopy.worker import devices
 from tensorcopy.worker.devices import ACCELERATORS
 
-from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip
+from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip, skip_without
 
 BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # the sizes of all cases on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees
@@ -39,8 +38,7 @@ def gather(memory, numel):
 
 @cache
 def transfer(way, numel, device):
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+    skip_without(device)
     if way == "device to host, pinned" and device == "mps":
         skip("memory shared with the GPU is not pinned")
     out = {

@@ -5,13 +5,12 @@ They are counted, so one pass is enough.
 
 from functools import cache
 
-from tensorcopy.worker import devices
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 from tensorcopy.worker.probes import allocations as allocation_probe
 from tensorcopy.worker.registry.methods import METHODS, exists
 from tensorcopy.worker.tensors import make_tensor
 
-from .cases import skip, skip_if_absent
+from .cases import skip, skip_if_absent, skip_without
 
 NUMELS = [2**20]  # 4 MiB of float32
 
@@ -22,8 +21,7 @@ def allocations(measure, method, numel, device):
     method = METHODS[method]
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+    skip_without(device)
     try:
         return measure(method.on[device], make_tensor(numel, device))
     except NotImplementedError as reason:

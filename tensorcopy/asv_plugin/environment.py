@@ -25,6 +25,7 @@ from tensorcopy.results import emulated
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 
 
@@ -86,8 +87,14 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
-        with exit_on_error():
-            emulated.refuse(f"a measurement of torch {release.version}", built.report["ledger"])
+        """Measure in this environment.
+
+        Raises TensorcopyError where it lacks the device that must be measured, or has an emulated one.
+        """
+        emulated.refuse(f"a measurement of torch {release.version}", built.report["ledger"])
+        environments.require(built, os.environ.get(DEVICE) or "cpu")
+        for device, reason in built.report["ledger"].get("unsupported", {}).items():
+            log.warning(f"torch {release.version} is not measured on {device}: {reason}")
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         self._journal.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +207,8 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     allowed=self._release.version,
                     next=f"asv run -E interpreter:same {self._release.tag}",
                 )
-        self._use(self._release, self._installed, conf)
+        with exit_on_error():
+            self._use(self._release, self._installed, conf)
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""

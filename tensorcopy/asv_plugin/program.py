@@ -15,6 +15,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from tensorcopy.asv_plugin.environment import DEVICE
 from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import SELECTION, SHARD
 from tensorcopy.errors import TensorcopyError
@@ -37,6 +38,7 @@ class Run:
     cases : a regular expression on names and parameters
     attributes : of asv's benchmarks, such as {"rounds": 1}
     shard : the part of a sharded run that the pass belongs to; the pass's record stores it
+    device : that must be usable; "" for none
     """
 
     release: str
@@ -46,6 +48,7 @@ class Run:
     attributes: Mapping[str, int]
     machine: str
     shard: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def measure(run: Run, config: Path, report_install: ReportProgress, report_measu
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
     reader = _PhaseReader(report_install, report_measure)
-    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard})
+    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard, DEVICE: run.device})
     if output.error or output.exit_code != 0:
         raise _failure(f"asv run {run.release}^! failed", output, next="run the same asv run with --show-stderr to see why")
 

@@ -1,14 +1,17 @@
-"""Commands that list what is in the checkout: releases, times and methods."""
+"""Commands that list what is here: releases, times, methods, and this machine."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +44,11 @@ def add(commands: Any) -> None:
     methods = commands.add_parser("methods", help="list the ways of copying a tensor and the observed behaviour of each")
     methods.add_argument("name", nargs="?", help="show one method on every measured release")
     methods.set_defaults(command=_methods)
+
+    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
+    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
+    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
+    machine.set_defaults(command=_machine)
 
 
 def _table(*titles: str, **options: Any) -> Table:
@@ -194,3 +202,26 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
             f"{len(timing.usable)} of {len(timing.by_pass)}",
         )
     return table
+
+
+def _machine(options: argparse.Namespace, console: Console) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from tensorcopy.measure import host_probe, preflight
+    from tensorcopy.measure.preflight import Level
+
+    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
+    for finding in findings:
+        table.add_row(signs[finding.level], escape(finding.subject), escape(finding.observed), escape(finding.advice))
+    console.print(table, soft_wrap=not console.is_terminal)
+    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
+    failures = [finding for finding in findings if finding.level in failing]
+    for finding in failures:
+        print(
+            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
+            file=sys.stderr,
+        )
+    return 1 if failures else 0

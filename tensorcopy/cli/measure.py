@@ -1,10 +1,9 @@
-"""Commands that measure: dashboard, measure, machine and merge."""
+"""Commands that measure: dashboard, measure and merge."""
 
 from __future__ import annotations
 
 import argparse
 import platform
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.plan import Measurement, Shard
 
+RUNNERS = Path(".github/runners.toml")
 MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
 
 
@@ -28,7 +28,6 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     _add_dashboard(commands)
     _add_measure(commands)
-    _add_machine(commands)
     _add_merge(commands)
 
 
@@ -57,6 +56,7 @@ def _add_measure(commands: Any) -> None:
     passes.add_argument(
         "--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites except the article's"
     )
+    passes.add_argument("--device", choices=DEVICES, help="only the cases on this device; exit 2 if it is missing or fails; default: all")
     passes.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
@@ -74,13 +74,6 @@ def _add_measure(commands: Any) -> None:
     )
     passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
     passes.set_defaults(command=_measure)
-
-
-def _add_machine(commands: Any) -> None:
-    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
-    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
-    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
-    machine.set_defaults(command=_machine)
 
 
 def _add_merge(commands: Any) -> None:
@@ -174,16 +167,17 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import plan, run_passes
 
     paths = configuration.paths()
+    device = _required_device(options)
     options.machine = _own_name(options.machine, paths)
     measurements, left_out = _selected(options, paths)
     for line in left_out:
         console.print(line)
     configuration.register_machine(options.machine)
-    suites = options.bench or plan.TIMED
+    suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.TIMED
     with progress_bar(console) as report_progress:
         problems = run_passes.measure_all(
             measurements,
-            run_passes.Job(paths, options.machine, suites, shard=options.shard),
+            run_passes.Job(paths, options.machine, suites, shard=options.shard, device=device),
             passes=options.passes,
             max_environments=options.environments or len(measurements),
             random=SystemRandom(),
@@ -195,9 +189,18 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     part = f" after part {options.shard}" if options.shard else ""
     releases = "releases" if len(measurements) > 1 else "release"
     console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{options.machine}")
-    whole = not (options.bench or options.shard or options.interpreter or options.no_confirm)
+    whole = not (options.bench or options.device or options.shard or options.interpreter or options.no_confirm)
     confirmed = _confirmed(measurements, options.machine, console) if whole and counts[0] >= ENOUGH else 0
     return 2 if problems or confirmed else 0
+
+
+def _required_device(options: argparse.Namespace) -> str:
+    """Return the device that must be usable: named by an option, by the suites, or for this machine in runners.toml; "" for none."""
+    from tensorcopy.ci import runners
+    from tensorcopy.measure import plan
+
+    of_machine = {runner.machine: runner.device for runner in runners.load(RUNNERS)} if RUNNERS.exists() else {}
+    return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
 
 
 def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console) -> int:
@@ -231,29 +234,6 @@ def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measureme
             next="leave out --interpreter to install the release",
         )
     return [measurement], []
-
-
-def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from tensorcopy.measure import host_probe, preflight
-    from tensorcopy.measure.preflight import Level
-
-    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
-    for finding in findings:
-        table.add_row(signs[finding.level], escape(finding.subject), escape(finding.observed), escape(finding.advice))
-    console.print(table, soft_wrap=not console.is_terminal)
-    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
-    failures = [finding for finding in findings if finding.level in failing]
-    for finding in failures:
-        print(
-            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
-            file=sys.stderr,
-        )
-    return 1 if failures else 0
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:

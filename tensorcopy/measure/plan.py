@@ -17,6 +17,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
+from tensorcopy.worker.devices import ACCELERATORS
 
 TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
 NEW = "NEW"  # the newest release that this machine has measured, and all later ones
@@ -145,6 +146,21 @@ def _new_releases(measured: Collection[str]) -> list[Release]:
     rows = list(release_table.load())
     last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
     return rows[max(0, last) :]
+
+
+def on_device(suites: str, device: str) -> str:
+    """Return a regular expression on asv's names for the cases of `suites` on `device`.
+
+    suites : a regular expression; "" for all timed suites
+    """
+    others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
+    return f"(?:{suites}){others}" if "|" in suites else f"{suites or TIMED}{others}"
+
+
+def named_device(suites: str) -> str:
+    """Return the accelerator that a regular expression on asv's names asks for; "" for none."""
+    asked = re.search(f"'({'|'.join(ACCELERATORS)})'", re.sub(r"\(\?!.*?\)+", "", suites))
+    return asked[1] if asked else ""
 
 
 def groups(measurements: Sequence[Measurement], max_environments: int) -> list[list[Measurement]]:

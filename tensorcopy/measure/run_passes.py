@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import monotonic
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -43,6 +44,7 @@ class Job:
     suites : a regular expression on asv's names
     attributes : of asv's benchmarks
     shard : the part of a sharded run
+    device : that must be usable; "" for none
     """
 
     paths: Paths
@@ -50,6 +52,7 @@ class Job:
     suites: str
     attributes: Mapping[str, int] = field(default_factory=lambda: ONE_ROUND)
     shard: Shard | None = None
+    device: str = ""
 
 
 def measure_all(
@@ -158,12 +161,13 @@ def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProg
     staging = job.paths.environments.parent / "pass"
     draft = _stage(staging, target, job.machine)
     records_before = files.records(target) if target.exists() else []
-    cases = job.suites + (_without_absent(records_before[-1]["ledger"]["accelerators"]) if records_before else "")
-    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""))
+    cases = job.suites + (_without_absent(records_before[-1]["ledger"]["accelerators"], job.device) if records_before else "")
+    shard = str(job.shard or "")
+    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, job.device)
     try:
         program.measure(run, write_staging(staging), report_install, report_measure)
     finally:
-        stored = draft.exists() and len(files.records(draft)) > len(records_before)
+        stored = draft.exists() and len(files.records(draft)) > len(records_before) and _has_numbers(files.records(draft)[-1])
         if stored:
             _replace_json(draft.parents[1] / "benchmarks.json", job.paths.results / "benchmarks.json")
             _replace_json(draft.with_name("machine.json"), target.with_name("machine.json"))
@@ -192,14 +196,20 @@ def _stage(staging: Path, target: Path, machine: str) -> Path:
     return draft
 
 
-def _without_absent(accelerators: Mapping[str, str]) -> str:
+def _has_numbers(record: Mapping[str, Any]) -> bool:
+    """Return whether a pass has measured or counted at least one case."""
+    return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
+
+
+def _without_absent(accelerators: Mapping[str, str], required: str) -> str:
     """Return the end of a regular expression that excludes absent devices.
 
     A skipped case would still cost a process.
 
     accelerators : of the environment, as an earlier pass has recorded them
+    required : a device that was asked for, which that pass may have lacked
     """
-    absent = [device for device in ACCELERATORS if device not in accelerators]
+    absent = [device for device in ACCELERATORS if device not in (*accelerators, required)]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""
 
 

@@ -164,6 +164,12 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
     return replace(environment, report=report)
 
 
+def require(environment: Environment, device: str) -> None:
+    """Raise TensorcopyError, with the reason, where an environment's torch cannot use `device`."""
+    if device != "cpu" and device not in environment.report["ledger"]["accelerators"]:
+        interpreters.run_probe(environment.python, "tensorcopy.worker.devices", device, variables=environment.variables())
+
+
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
     """Raise TensorcopyError where an environment differs from the table."""
     provenance = environment.report["ledger"]
