@@ -23,7 +23,9 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results import load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
+from tests import emulated_cuda as emulation
 from tests import worker_in_process
+from tests.emulated_cuda import Gpu
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -136,6 +138,20 @@ def browser() -> Generator[Browser, None, None]:
         opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def emulated_cuda(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
+    """The emulated CUDA, also where there is a real one: its faults can be planted."""
+    missing = emulation.missing()
+    require(not missing, missing)
+    return emulation.build(tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture(scope="session")
+def gpu(request: pytest.FixtureRequest) -> Gpu:
+    """A CUDA device: a real one where torch has one, else the emulated one."""
+    return emulation.REAL if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
 def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:

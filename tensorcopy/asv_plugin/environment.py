@@ -21,6 +21,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.results import emulated
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -86,7 +87,11 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
-        """Measure in this environment. Raises TensorcopyError where it lacks the device that must be measured."""
+        """Measure in this environment.
+
+        Raises TensorcopyError where it lacks the device that must be measured, or has an emulated one.
+        """
+        emulated.refuse(f"a measurement of torch {release.version}", built.report["ledger"])
         environments.require(built, os.environ.get(DEVICE) or "cpu")
         for device, reason in built.report["ledger"].get("unsupported", {}).items():
             log.warning(f"torch {release.version} is not measured on {device}: {reason}")

@@ -14,7 +14,7 @@ from time import time
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import document_numbers, files, passes
+from tensorcopy.results import document_numbers, emulated, files, passes
 from tensorcopy.results.document_numbers import ALL_QUIET, Case, QuietRule
 from tensorcopy.results.merging.separate import separated
 from tensorcopy.results.noise import quiet
@@ -185,6 +185,7 @@ def _untimed(path: Path, document: dict[str, Any], fault: str, suites: dict[str,
     """
     if fault and document.get("ledger"):
         raise files.damaged(path, fault)
+    emulated.refuse_document(f"the result file {files.displayed(path)}", {} if fault else document)
     try:
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(

@@ -1,8 +1,8 @@
 /* A CUDA runtime without a GPU, for the tests. README.md beside this file describes it and its switches.
  *
- * Preloaded (LD_PRELOAD) before a torch that links libcudart.so dynamically. Device memory is host memory. Each device has one queue: a
- * thread that finishes its jobs in order, each after a known time. Copies are carried out when their job finishes, so whoever reads a
- * result before waiting reads old bytes. Kernels only take time; site/emulated_kernels.py computes their results.
+ * Preloaded (LD_PRELOAD) before a torch that links libcudart.so dynamically. Device memory is host memory. Each device has one queue, in
+ * which every job takes a known time. A copy is carried out when its time is over, so whoever reads a result before waiting reads old
+ * bytes. Kernels only take time; site/emulated_kernels.py computes their results.
  *
  * No CUDA header is needed: the few types are declared below, as CUDA 12 and 13 lay them out. */
 #define _GNU_SOURCE
@@ -44,7 +44,7 @@ typedef struct { unsigned x, y, z; } dim3_t;
 typedef struct { int type, device; void *device_pointer, *host_pointer; long reserved[8]; } pointer_attributes_t;
 typedef struct { size_t shared, constant, local; int max_threads, registers, ptx, binary, more[32]; } function_attributes_t;
 typedef struct { int device; } stream_t;
-typedef struct { int device; uint64_t job; double finished_at; } event_t;
+typedef struct { int device; uint64_t job; double ends_at; } event_t;
 
 /* ---- switches */
 
@@ -54,6 +54,7 @@ static double number(const char *name, double otherwise) {
   return text && *text ? atof(text) : otherwise;
 }
 static double operation_seconds, wait_seconds, bytes_per_second;
+static size_t carried_bytes;
 static int installed_devices(void) {
   int count = (int)number("EMULATED_CUDA_DEVICES", 1);
   return count < DEVICES ? count : DEVICES;
@@ -95,7 +96,6 @@ static void map_counters(void) {
 /* ---- the state of this process */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int initialized, has_context[DEVICES], forked_after_initialization;
 static __thread int current_device;
 static __thread status_t last_error;
@@ -114,6 +114,7 @@ __attribute__((constructor)) static void load(void) {
   operation_seconds = number("EMULATED_CUDA_OPERATION_US", 200) * 1e-6;
   wait_seconds = number("EMULATED_CUDA_WAIT_US", 0) * 1e-6;
   bytes_per_second = number("EMULATED_CUDA_GBPS", 0) * 1e9;
+  carried_bytes = (size_t)number("EMULATED_CUDA_CARRIED_MB", 1 << 20) << 20;
   map_counters();
   pthread_atfork(0, 0, in_child);
   /* Python's half must reach processes whose PYTHONPATH somebody else sets: this library is loaded before Python reads the variable. */
@@ -143,7 +144,8 @@ static void pass_until(double moment) { /* sleeps, and polls the last 0.2 ms, wh
 }
 static void pass_milliseconds(double milliseconds) { if (milliseconds > 0) pass_until(now() + milliseconds * 1e-3); }
 
-/* ---- a queue for each device */
+/* ---- a queue for each device: a job ends when the job before has ended and its own time has passed. Jobs are carried out by the next
+ * call that waits or asks for them, so that no thread needs to be woken up in time. */
 
 typedef struct {
   enum { NOTHING, COPY, SET } work;
@@ -151,37 +153,26 @@ typedef struct {
   const void *from;
   size_t nbytes;
   int byte;
-  double seconds, submitted_at;
-  event_t *event;
+  double seconds, ends_at;
 } job_t;
 #define QUEUE_LENGTH 1024 /* a full queue blocks its host, as CUDA's does */
-static struct { job_t jobs[QUEUE_LENGTH]; uint64_t submitted, finished; int has_thread; } queues[DEVICES];
+static struct { job_t jobs[QUEUE_LENGTH]; uint64_t submitted, finished; double idle_from; } queues[DEVICES];
 
 static void carry_out(const job_t *job) {
-  if (job->work == COPY) memmove(job->to, job->from, job->nbytes);
-  if (job->work == SET) memset(job->to, job->byte, job->nbytes);
+  size_t nbytes = job->nbytes < carried_bytes ? job->nbytes : carried_bytes;
+  if (job->work == COPY) memmove(job->to, job->from, nbytes);
+  if (job->work == SET) memset(job->to, job->byte, nbytes);
 }
-
-static void *finish_jobs(void *argument) {
-  int device = (int)(intptr_t)argument;
-  double idle_from = 0;
-  for (;;) {
-    pthread_mutex_lock(&lock);
-    while (queues[device].finished == queues[device].submitted) pthread_cond_wait(&changed, &lock);
-    job_t job = queues[device].jobs[queues[device].finished % QUEUE_LENGTH];
-    pthread_mutex_unlock(&lock);
-    double end = (idle_from > job.submitted_at ? idle_from : job.submitted_at) + job.seconds;
-    pass_until(end);
-    carry_out(&job);
-    if (job.nbytes > 1 << 20 && now() > end) end = now(); /* the host copies large tensors more slowly than a device */
-    idle_from = end;
-    if (job.event) job.event->finished_at = end;
-    pthread_mutex_lock(&lock);
-    queues[device].finished++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+static job_t *next_job(int device) { return &queues[device].jobs[queues[device].finished % QUEUE_LENGTH]; }
+static void finish_until(int device, uint64_t id) { /* with the lock */
+  for (; queues[device].finished < id; queues[device].finished++) {
+    pass_until(next_job(device)->ends_at);
+    carry_out(next_job(device));
   }
-  return 0;
+}
+static void finish_due(int device) { /* with the lock */
+  double time = now();
+  while (queues[device].finished < queues[device].submitted && next_job(device)->ends_at <= time) finish_until(device, queues[device].finished + 1);
 }
 
 static void make_context(int device) { /* made by the first use of a device; takes long on a real one */
@@ -194,26 +185,22 @@ static void make_context(int device) { /* made by the first use of a device; tak
   pass_milliseconds(number("EMULATED_CUDA_CONTEXT_MS", 0));
 }
 
-static uint64_t submit(int device, job_t job) {
+static job_t submit(int device, job_t job, uint64_t *id) {
   make_context(device);
   pthread_mutex_lock(&lock);
-  if (!queues[device].has_thread) {
-    pthread_t thread;
-    queues[device].has_thread = 1;
-    pthread_create(&thread, 0, finish_jobs, (void *)(intptr_t)device);
-    pthread_detach(thread);
-  }
-  while (queues[device].submitted - queues[device].finished >= QUEUE_LENGTH) pthread_cond_wait(&changed, &lock);
-  job.submitted_at = now();
+  finish_due(device);
+  if (queues[device].submitted - queues[device].finished == QUEUE_LENGTH) finish_until(device, queues[device].finished + 1);
+  double time = now(), begins_at = queues[device].idle_from > time ? queues[device].idle_from : time;
+  job.ends_at = queues[device].idle_from = begins_at + job.seconds;
   queues[device].jobs[queues[device].submitted % QUEUE_LENGTH] = job;
-  uint64_t id = ++queues[device].submitted;
-  pthread_cond_broadcast(&changed);
+  *id = ++queues[device].submitted;
   pthread_mutex_unlock(&lock);
-  return id;
+  return job;
 }
 
 static int is_finished(int device, uint64_t id) {
   pthread_mutex_lock(&lock);
+  finish_due(device);
   int finished = queues[device].finished >= id;
   pthread_mutex_unlock(&lock);
   return finished;
@@ -221,8 +208,9 @@ static int is_finished(int device, uint64_t id) {
 
 static void wait_for(int device, uint64_t id) {
   pthread_mutex_lock(&lock);
+  finish_due(device);
   int must_wait = queues[device].finished < id;
-  while (queues[device].finished < id) pthread_cond_wait(&changed, &lock);
+  finish_until(device, id);
   pthread_mutex_unlock(&lock);
   if (must_wait && wait_seconds > 0) pass_until(now() + wait_seconds); /* the host hears of the end later */
 }
@@ -334,7 +322,8 @@ status_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, int kind, st
   load_code(&directions[kind & 3]);
   count(COPIES);
   int device = device_of(stream);
-  uint64_t id = submit(device, (job_t){.work = COPY, .to = to, .from = from, .nbytes = nbytes, .seconds = seconds_of(nbytes)});
+  uint64_t id;
+  submit(device, (job_t){.work = COPY, .to = to, .from = from, .nbytes = nbytes, .seconds = seconds_of(nbytes)}, &id);
   /* pageable host memory is copied in the call; pinned memory in the queue */
   if ((kind == TO_HOST && to_type != HOST_MEMORY) || (kind == TO_DEVICE && from_type != HOST_MEMORY)) wait_for(device, id);
   return SUCCESS;
@@ -351,7 +340,8 @@ status_t cudaMemsetAsync(void *to, int byte, size_t nbytes, stream_t *stream) {
   status_t error = state();
   if (error) return error;
   count(KERNELS);
-  submit(device_of(stream), (job_t){.work = SET, .to = to, .byte = byte, .nbytes = nbytes, .seconds = seconds_of(nbytes)});
+  uint64_t id;
+  submit(device_of(stream), (job_t){.work = SET, .to = to, .byte = byte, .nbytes = nbytes, .seconds = seconds_of(nbytes)}, &id);
   return SUCCESS;
 }
 status_t cudaMemset(void *to, int byte, size_t nbytes) { return cudaMemsetAsync(to, byte, nbytes, 0); }
@@ -517,7 +507,6 @@ status_t cudaThreadExchangeStreamCaptureMode(int *mode) { return SUCCESS; }
 status_t cudaEventCreateWithFlags(event_t **event, unsigned flags) { return *event = calloc(1, sizeof **event), SUCCESS; }
 status_t cudaEventCreate(event_t **event) { return cudaEventCreateWithFlags(event, 0); }
 status_t cudaEventDestroy(event_t *event) {
-  wait_for(event->device, event->job);
   free(event);
   return SUCCESS;
 }
@@ -525,7 +514,7 @@ status_t cudaEventRecord(event_t *event, stream_t *stream) {
   status_t error = state();
   if (error) return error;
   event->device = device_of(stream);
-  event->job = submit(event->device, (job_t){.event = event});
+  event->ends_at = submit(event->device, (job_t){.seconds = 0}, &event->job).ends_at;
   return SUCCESS;
 }
 status_t cudaEventRecordWithFlags(event_t *event, stream_t *stream, unsigned flags) { return cudaEventRecord(event, stream); }
@@ -539,7 +528,7 @@ status_t cudaEventSynchronize(event_t *event) {
 }
 status_t cudaEventElapsedTime(float *milliseconds, event_t *start, event_t *end) {
   if (!is_finished(start->device, start->job) || !is_finished(end->device, end->job)) return failed(NOT_READY);
-  *milliseconds = (float)((end->finished_at - start->finished_at) * 1e3);
+  *milliseconds = (float)((end->ends_at - start->ends_at) * 1e3);
   return SUCCESS;
 }
 
@@ -591,7 +580,8 @@ static status_t launch(const void *function) {
   }
   load_code(function);
   count(KERNELS);
-  submit(current_device, (job_t){.seconds = operation_seconds});
+  uint64_t id;
+  submit(current_device, (job_t){.seconds = operation_seconds}, &id);
   return SUCCESS;
 }
 status_t cudaLaunchKernel(const void *function, dim3_t grid, dim3_t block, void **arguments, size_t shared, void *stream) { return launch(function); }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, NOT_SUPPORTED = 3, NO_PERMISSION = 4, DRIVER_NOT_LOADED = 9 };
+enum { SUCCESS = 0, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9 };
 typedef unsigned long long nbytes_t;
 
 static long number(const char *name, long otherwise) {
@@ -15,6 +15,8 @@ static long index_of(void *device) { return (long)device - 1; }
 static long of_device(void *device, const char *name, long otherwise) {
   return number("EMULATED_NVML_ONLY", index_of(device)) == index_of(device) ? number(name, otherwise) : otherwise;
 }
+
+static long devices(void) { return number("EMULATED_CUDA_DEVICES", 1); }
 
 int nvmlInit_v2(void) { return number("EMULATED_NVML_NO_DRIVER", 0) ? DRIVER_NOT_LOADED : SUCCESS; }
 int nvmlInitWithFlags(unsigned flags) { return nvmlInit_v2(); }
@@ -36,8 +38,15 @@ int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
   return sscanf(text ? text : "9.0", "%d.%d", major, minor), SUCCESS;
 }
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { return *version = 13000, SUCCESS; }
-int nvmlDeviceGetCount_v2(unsigned *count) { return *count = (unsigned)number("EMULATED_CUDA_DEVICES", 1), SUCCESS; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { return *device = (void *)(long)(index + 1), SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *count) { return *count = (unsigned)devices(), SUCCESS; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+  return *device = (void *)(long)(index + 1), index < devices() ? SUCCESS : NOT_FOUND;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) { /* of an index, as nvmlDeviceGetUUID returns it */
+  unsigned number;
+  if (sscanf(uuid, "GPU-%2x", &number) != 1 || number < 1 || number > (unsigned)devices()) return NOT_FOUND;
+  return *device = (void *)(long)number, SUCCESS;
+}
 int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device) {
   unsigned bus = 1;
   const char *colon = strchr(address, ':');
@@ -72,6 +81,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void 
 }
 int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *megahertz) { return *megahertz = 345, SUCCESS; }
 int nvmlDeviceGetMaxClockInfo(void *device, int kind, unsigned *megahertz) { return *megahertz = 1980, SUCCESS; }
+int nvmlDeviceGetApplicationsClock(void *device, int kind, unsigned *megahertz) { return *megahertz = 1980, SUCCESS; }
 int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius) { return *celsius = 31, SUCCESS; }
 int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *milliwatts) { return *milliwatts = 700000, SUCCESS; }
 int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *milliwatts) { return *milliwatts = 700000, SUCCESS; }
