@@ -95,7 +95,6 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     checkout = Path(sys.argv[1])
     sys.path.insert(0, str(checkout))
-    import benchmarks.cases
 
     for case in sys.argv[2:]:
         print(json.dumps({"case": case, **in_a_process(checkout, case)}), flush=True)
