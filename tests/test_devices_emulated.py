@@ -173,3 +173,19 @@ def test_verify_names_the_device_that_fails(on_cuda):
     done = on_cuda("-m", "tensorcopy.cli", "verify", "--interpreter", "same", "--device", "cuda", CUDA_DEVICES=0)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("tensorcopy: there is no cuda here: got RuntimeError: No CUDA GPUs are available; ")
+
+
+MEMORY = """
+import torch
+from tensorcopy.worker.probes import allocations
+from tensorcopy.worker.registry.methods import METHODS
+method = METHODS["numpy_from_dlpack"].on["cuda"]
+print(allocations.on_host(method, torch.ones(1024, device="cuda")).nbytes)
+print(allocations.on_device(method, torch.ones(1024, device="cuda")).nbytes)
+"""
+
+
+def test_the_memory_of_a_method_that_numpy_refuses_is_counted(on_cuda):
+    """np.from_dlpack raises for CUDA memory, and has allocated nothing by then."""
+    done = on_cuda("-c", MEMORY)
+    assert done.stdout.split() == ["0", "0"], done.stderr
