@@ -189,3 +189,19 @@ def test_the_memory_of_a_method_that_numpy_refuses_is_counted(on_cuda):
     """np.from_dlpack raises for CUDA memory, and has allocated nothing by then."""
     done = on_cuda("-c", MEMORY)
     assert done.stdout.split() == ["0", "0"], done.stderr
+
+
+WAITS = """
+import timeit, torch
+from tensorcopy.worker import devices
+torch.ones(1, device="cuda")
+for wait in (devices.waiter("cuda"), torch.cuda.synchronize):
+    print(min(timeit.repeat(wait, number=10_000, repeat=5)))
+"""
+
+
+def test_a_latency_does_not_contain_torchs_python_wrapper(on_cuda):
+    """The wait of the suites is bound to the stream: a release that changes `torch.cuda.synchronize` changes no copy's time."""
+    done = on_cuda("-c", WAITS)
+    bound, wrapped = map(float, done.stdout.split())
+    assert 4 * bound < wrapped, done.stderr
