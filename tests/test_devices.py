@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from tensorcopy.asv_plugin import environment
 from tensorcopy.measure import plan
+from tensorcopy.worker import devices, timers
 from tensorcopy.worker.devices import has_kernels
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
@@ -65,3 +67,28 @@ def test_the_cpu_leaves_the_accelerators_out(suites):
 def test_suites_that_name_a_device_ask_for_it(suites, device):
     """A selection that leaves a device out does not ask for it."""
     assert plan.named_device(suites) == device
+
+
+@pytest.mark.parametrize(
+    ("arguments", "only"),
+    [
+        (["run", "v2.15.0^!", "-E", "interpreter:same"], True),
+        (["run", "v2.15.0^!", "-E", "interpreter:/opt/python", "-E", "interpreter:same"], True),
+        (["run", "v2.15.0^!", "-E", "interpreter:same", "-E", "release:3.11"], False),
+        (["run", "v2.15.0^!"], False),
+    ],
+)
+def test_an_interpreter_needs_no_other_python(arguments, only):
+    """asv constructs the configuration's environments too; without uv or their Pythons, that would end the run."""
+    assert environment._only_interpreters(arguments) is only
+
+
+def test_the_clock_of_plot_and_advise_waits_for_every_device(monkeypatch):
+    """torch's own waits for XPU and MPS in recent releases only."""
+    waits = []
+    monkeypatch.setattr(devices, "waiter", lambda device: lambda: waits.append(device))
+    timers.make_timer("None", {}, "xpu").timeit(5)
+    assert waits == ["xpu"] * len(waits)
+    assert len(waits) >= 2  # before and after the loop
+    timers.make_timer("None", {}, "cpu").timeit(5)
+    assert set(waits) == {"xpu"}

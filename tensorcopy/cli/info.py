@@ -189,7 +189,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once.",
+        "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
+        "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )
     print_warnings(results.warnings)
@@ -203,7 +204,7 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     from tensorcopy.results import baseline
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
-    for title in ("time", "range of passes", "× memcpy", "GB/s", "passes"):
+    for title in ("time", "range of passes", "× memcpy", "GB/s", "in", "passes"):
         table.add_column(title, justify="right")
     for case in cases:
         timing, multiple, speed = result.timings[case], baseline.times_memcpy(result, case), baseline.bandwidth(result, case)
@@ -213,6 +214,7 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
             f"{duration(timing.low)} … {duration(timing.high)}",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
+            baseline.bytes_in(result, case) if speed else "",
             f"{len(timing.usable)} of {len(timing.by_pass)}",
         )
     return table

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
+CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
+UNITS = {"K": 2**10, "M": 2**20}
 MOVES = ("copies", "conversions", "article", "own")  # suites whose methods all copy; a primitive or an alternative may share storage
 
 
@@ -54,6 +58,24 @@ def times_memcpy(result: Result, case: Case) -> float | None:
     """Return a case's time as a multiple of its memcpy baseline, into new memory."""
     baseline, measured = timing_of(result, case), result.timings.get(case)
     return measured.median / baseline.median if baseline and measured else None
+
+
+def bytes_in(result: Result, case: Case) -> str:
+    """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
+
+    That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are unknown.
+    """
+    size, device = nbytes(case), dict(case.parameters).get("device", "cpu")
+    if size is None:
+        return ""
+    if device != "cpu":
+        cache = result.provenance.get("gpu_cache_mib")
+        if case.suite.startswith("conversions"):
+            return "bus"
+        return "" if cache is None else "L2" if 2 * size <= cache * 2**20 else "device memory"
+    caches = [CACHE.fullmatch(text) for text in result.provenance.get("hardware", {}).get("caches", ())]
+    holding = (found["level"] for found in caches if found and 2 * size <= int(found["size"]) * UNITS[found["unit"]])
+    return next(holding, "memory") if any(caches) else ""
 
 
 def bandwidth(result: Result, case: Case) -> float | None:

@@ -27,7 +27,6 @@ def collect() -> dict[str, Any]:
             "index": _unsigned(library, "nvmlDeviceGetIndex", handle),
             "capability": f"{properties.major}.{properties.minor}",
             "memory_gib": round(properties.total_memory / 2**30, 1),
-            "l2_mib": round(properties.L2_cache_size / 2**20, 1) if hasattr(properties, "L2_cache_size") else None,
             "max_clock_mhz": _unsigned(library, "nvmlDeviceGetMaxClockInfo", handle, SM_CLOCK),
             "max_memory_clock_mhz": _unsigned(library, "nvmlDeviceGetMaxClockInfo", handle, MEMORY_CLOCK),
             "application_clock_mhz": _unsigned(library, "nvmlDeviceGetApplicationsClock", handle, SM_CLOCK),
@@ -35,6 +34,14 @@ def collect() -> dict[str, Any]:
             "ecc": _is_on(library, "nvmlDeviceGetEccMode", handle),
             "mig": _is_on(library, "nvmlDeviceGetMigMode", handle),
         }
+
+
+def cache_mib() -> float | None:
+    """Return the size of the current device's L2 cache; None where this torch does not report it."""
+    import torch
+
+    nbytes = getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "L2_cache_size", None)
+    return None if nbytes is None else round(nbytes / 2**20, 1)
 
 
 def driver() -> str:

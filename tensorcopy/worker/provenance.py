@@ -76,7 +76,7 @@ def collect() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
-        **({"gpu": gpu.collect()} if "cuda" in available and torch.version.cuda else {}),
+        **({"gpu": gpu.collect(), "gpu_cache_mib": gpu.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
         "driver": _driver(),
         "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
     }
