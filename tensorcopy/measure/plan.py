@@ -154,7 +154,7 @@ def on_device(suites: str, device: str) -> str:
     suites : a regular expression; "" for all timed suites
     """
     others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
-    return f"(?:{suites}){others}" if "|" in suites else f"{suites or TIMED}{others}"
+    return f"^{others}.*(?:{suites})" if suites else f"{TIMED}{others}"  # TIMED is anchored and takes no characters
 
 
 def named_device(suites: str) -> str:

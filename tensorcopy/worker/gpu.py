@@ -22,7 +22,7 @@ def collect() -> dict[str, Any]:
 
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     with _management() as library:
-        handle = _handle(library, _uuid(properties)) if library else None
+        handle = _handle(library, properties) if library else None
         return {
             "index": _unsigned(library, "nvmlDeviceGetIndex", handle),
             "capability": f"{properties.major}.{properties.minor}",
@@ -63,23 +63,22 @@ def _management() -> Iterator[Any]:
         _call(library, "nvmlShutdown")
 
 
-def _uuid(properties: Any) -> str:
-    """Return the identifier of a device, as NVML names it; "" before torch 2.4, or where it is all zeros."""
-    uuid = str(getattr(properties, "uuid", ""))
-    return f"GPU-{uuid}" if uuid.strip("0-") else ""
+def _handle(library: Any, properties: Any) -> Any:
+    """Return NVML's handle of torch's device; None where there is none.
 
-
-def _handle(library: Any, uuid: str) -> Any:
-    """Return NVML's handle of the device with this identifier, else of the first visible one; None where there is none.
-
-    NVML numbers all devices, CUDA those of CUDA_VISIBLE_DEVICES.
+    NVML numbers all devices, CUDA those of CUDA_VISIBLE_DEVICES. A newer torch reports a device's address or its identifier; for an older
+    one, the first visible device is taken.
     """
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
     handle = c_void_p()
-    if first.isdecimal() and not uuid:
-        status = _call(library, "nvmlDeviceGetHandleByIndex_v2", c_uint(int(first)), byref(handle))
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if hasattr(properties, "pci_bus_id"):
+        address = f"{properties.pci_domain_id:08x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
+        status = _call(library, "nvmlDeviceGetHandleByPciBusId_v2", c_char_p(address.encode()), byref(handle))
+    elif hasattr(properties, "uuid") or not visible.isdecimal():
+        identifier = f"GPU-{properties.uuid}" if hasattr(properties, "uuid") else visible
+        status = _call(library, "nvmlDeviceGetHandleByUUID", c_char_p(identifier.encode()), byref(handle))
     else:
-        status = _call(library, "nvmlDeviceGetHandleByUUID", c_char_p((uuid or first).encode()), byref(handle))
+        status = _call(library, "nvmlDeviceGetHandleByIndex_v2", c_uint(int(visible)), byref(handle))
     return handle if status == 0 else None
 
 

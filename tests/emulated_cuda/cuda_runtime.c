@@ -21,7 +21,7 @@
 
 typedef int status_t;
 enum {
-  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, NO_KERNEL_IMAGE = 209,
+  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INSUFFICIENT_DRIVER = 35, NO_DEVICE = 100, INVALID_DEVICE = 101, NO_KERNEL_IMAGE = 209,
   NOT_READY = 600, LAUNCH_FAILURE = 719, NOT_SUPPORTED = 801, UNKNOWN = 999
 };
 static const struct { status_t code; const char *name, *text; } ERRORS[] = {
@@ -29,6 +29,7 @@ static const struct { status_t code; const char *name, *text; } ERRORS[] = {
   {INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"},
   {OUT_OF_MEMORY, "cudaErrorMemoryAllocation", "out of memory"},
   {NOT_INITIALIZED, "cudaErrorInitializationError", "initialization error"},
+  {INSUFFICIENT_DRIVER, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"},
   {NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
   {INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
   {NO_KERNEL_IMAGE, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
@@ -383,7 +384,7 @@ static int minor_capability(void) { return (int)(number("EMULATED_CUDA_CAPABILIT
 #define DESCRIBE(properties) \
   memset(properties, 0, sizeof *(properties)); \
   snprintf((properties)->name, sizeof (properties)->name, "Emulated CUDA device %d", device); \
-  (properties)->uuid[0] = (char)(device + 1); \
+  (properties)->uuid[0] = (char)(device + 1), (properties)->bus = device + 1; \
   (properties)->memory = device_bytes(), (properties)->warp = 32, (properties)->block_threads = 1024; \
   (properties)->shared = 49152, (properties)->registers = 65536; \
   (properties)->block[0] = (properties)->block[1] = 1024, (properties)->block[2] = 64; \
@@ -423,9 +424,11 @@ status_t cudaDeviceGetAttribute(int *value, int attribute, int device) {
   }
   return SUCCESS;
 }
+static int driver_version(void) { return (int)number("EMULATED_CUDA_DRIVER", 13000); }
 status_t cudaGetDeviceCount(int *count) {
   int indices[DEVICES];
   *count = 0;
+  if (driver_version() < 13000) return failed(INSUFFICIENT_DRIVER);
   if (forked_after_initialization) return failed(NOT_INITIALIZED);
   if (is_lost() && !initialized) return failed(UNKNOWN);
   initialized = 1;
@@ -442,7 +445,7 @@ status_t cudaSetDevice(int device) {
   make_context(device); /* as from CUDA 12 on */
   return SUCCESS;
 }
-status_t cudaDriverGetVersion(int *version) { return *version = 13000, SUCCESS; }
+status_t cudaDriverGetVersion(int *version) { return *version = driver_version(), SUCCESS; }
 status_t cudaRuntimeGetVersion(int *version) { return *version = 13000, SUCCESS; }
 status_t cudaDeviceGetPCIBusId(char *text, int length, int device) { return snprintf(text, length, "0000:%02x:00.0", device + 1), SUCCESS; }
 status_t cudaDeviceCanAccessPeer(int *can, int device, int peer) { return *can = 0, SUCCESS; }

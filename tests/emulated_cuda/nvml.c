@@ -29,7 +29,14 @@ const char *nvmlErrorString(int error) {
     default: return "Not Supported";
   }
 }
-int nvmlSystemGetDriverVersion(char *text, unsigned length) { return snprintf(text, length, "580.0.0"), SUCCESS; }
+int nvmlSystemGetDriverVersion(char *text, unsigned length) {
+  const char *version = getenv("EMULATED_NVML_DRIVER");
+  return snprintf(text, length, "%s", version ? version : "580.0.0"), SUCCESS;
+}
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
+  const char *text = getenv("EMULATED_CUDA_CAPABILITY");
+  return sscanf(text ? text : "9.0", "%d.%d", major, minor), SUCCESS;
+}
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { return *version = 13000, SUCCESS; }
 int nvmlDeviceGetCount_v2(unsigned *count) { return *count = (unsigned)devices(), SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
@@ -46,6 +53,10 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device) {
   if (colon) sscanf(colon + 1, "%x", &bus);
   return *device = (void *)(long)bus, SUCCESS;
 }
+/* torch looks these up when memory is short */
+int nvmlDeviceGetNvLinkRemoteDeviceType(void *device, unsigned link, int *type) { return NOT_SUPPORTED; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *address) { return NOT_SUPPORTED; }
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, void *processes) { return *count = 0, SUCCESS; }
 int nvmlDeviceGetIndex(void *device, unsigned *index) { return *index = (unsigned)index_of(device), SUCCESS; }
 int nvmlDeviceGetName(void *device, char *text, unsigned length) {
   return snprintf(text, length, "Emulated CUDA device %ld", index_of(device)), SUCCESS;

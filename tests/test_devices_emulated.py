@@ -1,0 +1,149 @@
+"""A device that fails is named and never taken for an absent one; a run without the device that was asked for stores nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests import emulated_cuda
+from tests.conftest import ROOT, require
+
+pytestmark = pytest.mark.slow
+
+STATE = "from tensorcopy.worker import devices; state = devices.state('cuda'); print(state.usability.value, state.reason, sep=': ')"
+IN_A_FORK = f"""
+import os, torch
+torch.cuda.is_available()
+if os.fork() == 0:
+    {STATE}
+else:
+    os.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def on_cuda(tmp_path_factory):
+    """Run Python, or a command of tensorcopy, with the emulated device."""
+    require(not emulated_cuda.missing(), emulated_cuda.missing())
+    cuda = emulated_cuda.build(tmp_path_factory.mktemp("emulated-cuda"))
+
+    def run(*arguments, cwd=ROOT, variables=(), **switches):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(cwd),
+            "TENSORCOPY_EMULATED": "allowed",
+            **cuda.variables(**switches),
+            **dict(variables),
+        }
+        return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("switches", "code", "expected"),
+    [
+        ({}, STATE, r"usable: "),
+        ({"CUDA_NO_KERNELS": 1}, STATE, r"failing: \w+: CUDA error: no kernel image is available"),
+        ({"CUDA_MEMORY_MB": 1}, STATE, r"failing: OutOfMemoryError: CUDA out of memory"),
+        ({"CUDA_LOST_AFTER": 0}, STATE, r"failing: \w+: CUDA unknown error"),
+        ({}, IN_A_FORK, r"failing: cuda was used before this process was forked"),
+        (
+            {"CUDA_CAPABILITY": "6.0"},
+            STATE,
+            r"unsupported: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\), only for .*sm_90",
+        ),
+        ({"CUDA_DRIVER": 11040}, STATE, r"unsupported: the driver is too old for torch \S+: .*found version 11040"),
+        ({"CUDA_DEVICES": 0}, STATE, r"absent: RuntimeError: No CUDA GPUs are available"),
+    ],
+    ids=["usable", "no kernels", "out of memory", "lost", "forked", "old wheel", "old driver", "no device"],
+)
+def test_absence_and_failure_differ_and_the_first_line_is_kept(on_cuda, switches, code, expected):
+    """torch itself answers `is_available()` with False, or with an error in the first use."""
+    done = on_cuda("-c", code, **switches)
+    assert re.match(expected, done.stdout), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [("check",), ("advise", "--device", "cuda"), ("plot", "copies", "--device", "cuda")], ids=" ".join)
+def test_a_device_that_fails_is_an_error_of_every_command_that_uses_it(on_cuda, command):
+    """One line, and exit code 2; `check` without a device looks at all of them."""
+    done = on_cuda("-m", "tensorcopy.cli", *command, CUDA_NO_KERNELS=1)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "tensorcopy: cuda is there and fails: got " in done.stderr
+    assert "no kernel image is available for execution on the device; allowed: cpu; next: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+MEASURE = (
+    "-m",
+    "tensorcopy.cli",
+    "measure",
+    "--interpreter",
+    "same",
+    "--passes",
+    "1",
+    "--machine",
+    "box",
+    "--bench",
+    r"^floors.OnDevice.*\b1024\b",
+)
+
+
+def test_measuring_cuda_without_it_stores_nothing(on_cuda, checkout):
+    """Exit code 2 and one line with the reason, for --device, for suites that name a device, and for a machine of runners.toml."""
+    runners = checkout.root / ".github" / "runners.toml"
+    before = runners.read_text()
+    runs = [((), ("--device", "cuda")), ((), ("--bench", "1024, 'cuda'"))]
+    done = [on_cuda(*MEASURE, *options, cwd=checkout.root, CUDA_DEVICES=0) for _, options in runs]
+    runners.write_text(before + '\n[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
+    try:
+        done.append(on_cuda(*MEASURE, "--bench", "floors.Control", cwd=checkout.root, CUDA_DEVICES=0))
+    finally:
+        runners.write_text(before)
+    for each in done:
+        assert each.returncode == 2, each.stdout + each.stderr
+        assert "tensorcopy: there is no cuda here: got RuntimeError: No CUDA GPUs are available; allowed: cpu; next: " in each.stderr
+    assert not list((checkout.root / "results").glob("box/*py*"))
+
+
+def test_a_run_in_which_every_case_is_skipped_is_no_success(on_cuda, checkout):
+    """Neither the first of a release nor one beside earlier passes."""
+    options = (*MEASURE, "--bench", "OnDevice.*(1|2)")
+    first = on_cuda(*options, cwd=checkout.root, CUDA_DEVICES=0)
+    assert first.returncode == 2, first.stdout + first.stderr
+    assert not list((checkout.root / "results").glob("box/*py*"))
+    assert on_cuda(*MEASURE, "--bench", "floors.Control", cwd=checkout.root, CUDA_DEVICES=0).returncode == 0
+    (path,) = (checkout.root / "results").glob("box/*py*")
+    before = path.read_bytes()
+    second = on_cuda(*options, cwd=checkout.root, CUDA_DEVICES=0)
+    assert second.returncode == 2, second.stdout + second.stderr
+    assert path.read_bytes() == before
+    path.unlink()
+
+
+def test_the_provenance_has_the_gpu_and_what_changes_its_numbers(on_cuda, checkout):
+    """The second of two devices, without the caching allocator."""
+    variables = {"CUDA_VISIBLE_DEVICES": "1", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "CUDA_LAUNCH_BLOCKING": "1"}
+    options = (*MEASURE, "--device", "cuda")
+    done = on_cuda(*options, cwd=checkout.root, variables=variables, CUDA_DEVICES=2, CUDA_OPERATION_US=20)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (checkout.root / "results").glob("box/*py*")
+    ledger = json.loads(path.read_text())["ledger"]
+    path.unlink()
+    assert ledger["accelerators"] == {"cuda": "Emulated CUDA device 1"}
+    assert variables.items() <= ledger["settings"].items()
+    assert ledger["driver"] == "580.0.0"
+    gpu = ledger["gpu"]
+    assert (gpu["index"], gpu["capability"], gpu["max_clock_mhz"], gpu["power_limit_w"], gpu["ecc"], gpu["mig"]) == (
+        1,
+        "9.0",
+        1980,
+        700.0,
+        True,
+        False,
+    )
