@@ -41,7 +41,8 @@ class _Allocations:
         return allocations(self.measure, method, numel, device).peak
 
     def track_allocations(self, method, numel, device):
-        return allocations(self.measure, method, numel, device).count
+        count = allocations(self.measure, method, numel, device).count
+        return skip(f"{device}'s allocator does not count allocations") if count is None else count
 
     track_allocated.unit = track_peak.unit = "bytes"
     track_allocations.unit = "allocations"
@@ -77,16 +78,20 @@ class Counted:
     def track_peak(self, peaks, method, numel):
         skip_if_absent()
         peak = peaks[method, numel]
+        if isinstance(peak, Exception):
+            raise peak  # of this method: the others are counted
         return skip(peak) if isinstance(peak, str) else peak
 
     track_peak.unit = "bytes"
 
 
 def _peak(method, numel):
-    """Return the peak in bytes, or the reason for skipping."""
+    """Return the peak in bytes, the reason for skipping, or what the method raises."""
     if not exists(method):
         return f"{method.code} exists from torch {method.since} on"
     try:
         return allocation_probe.counted(method.on["cuda"], numel).peak
     except NotImplementedError as reason:
         return str(reason)
+    except Exception as error:
+        return RuntimeError(f"{type(error).__name__}: {error}")  # a type that can be pickled for the other processes

@@ -27,8 +27,12 @@ def case(suite, **parameters):
             case("floors.Strided.time_gather", memory="fresh", numel=131072),
         ),
         (
-            case("copies.Latency.time_copy", method="tensor", numel=1024, device="cuda"),
+            case("copies.Throughput.time_copy", method="tensor", numel=1024, device="cuda"),
             case("floors.OnDevice.time_transfer", way="device to device", numel=1024, device="cuda"),
+        ),
+        (
+            case("copies.Latency.time_copy", method="tensor", numel=1024, device="cuda"),
+            case("floors.Latency.time_transfer", numel=1024, device="cuda"),
         ),
         (
             case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1024, device="cuda"),
@@ -37,7 +41,7 @@ def case(suite, **parameters):
         (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
         (case("floors.Control.time_sum"), None),
     ],
-    ids=["size", "dtype", "strided", "device", "to host", "copies nothing", "control"],
+    ids=["size", "dtype", "strided", "device", "device, waited for", "to host", "copies nothing", "control"],
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""

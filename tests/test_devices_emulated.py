@@ -127,8 +127,8 @@ def test_a_run_in_which_every_case_is_skipped_is_no_success(on_cuda, checkout):
 
 
 def test_the_provenance_has_the_gpu_and_what_changes_its_numbers(on_cuda, checkout):
-    """The second of two devices, without the caching allocator."""
-    variables = {"CUDA_VISIBLE_DEVICES": "1", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "CUDA_LAUNCH_BLOCKING": "1"}
+    """The second of two devices."""
+    variables = {"CUDA_VISIBLE_DEVICES": "1", "PYTORCH_CUDA_ALLOC_CONF": "backend:native", "CUDA_LAUNCH_BLOCKING": "1"}
     options = (*MEASURE, "--device", "cuda")
     done = on_cuda(*options, cwd=checkout.root, variables=variables, CUDA_DEVICES=2, CUDA_OPERATION_US=20)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -147,3 +147,61 @@ def test_the_provenance_has_the_gpu_and_what_changes_its_numbers(on_cuda, checko
         True,
         False,
     )
+
+
+CROSSCHECK = """
+from pathlib import Path
+from tensorcopy.worker.probes import timer_crosscheck
+root = Path("benchmarks").absolute()
+case = next(case for case in timer_crosscheck.timed_cases(root, "cuda") if case.suite.startswith("copies.Throughput"))
+for reference in ("Timer", "events"):
+    print(timer_crosscheck.ratio(root, case, "cuda", reference, 1))
+timer_crosscheck._in_a_process(lambda: [1 / 0])
+"""
+
+
+def test_the_processes_that_verify_a_device_can_use_it_and_show_what_they_raise(on_cuda):
+    """torch.utils.benchmark asks for CUDA when it is imported: in the parent, it would make every forked process fail."""
+    done = on_cuda("-c", CROSSCHECK, CUDA_OPERATION_US=500)
+    assert [0.5 < float(line) < 2 for line in done.stdout.splitlines()] == [True, True], done.stdout + done.stderr
+    assert "in <lambda>" in done.stderr
+    assert done.stderr.endswith("RuntimeError: ZeroDivisionError: division by zero\n")
+
+
+def test_verify_names_the_device_that_fails(on_cuda):
+    """Before anything is timed, in any interpreter that has torch."""
+    done = on_cuda("-m", "tensorcopy.cli", "verify", "--interpreter", "same", "--device", "cuda", CUDA_DEVICES=0)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("tensorcopy: there is no cuda here: got RuntimeError: No CUDA GPUs are available; ")
+
+
+MEMORY = """
+import torch
+from tensorcopy.worker.probes import allocations
+from tensorcopy.worker.registry.methods import METHODS
+method = METHODS["numpy_from_dlpack"].on["cuda"]
+print(allocations.on_host(method, torch.ones(1024, device="cuda")).nbytes)
+print(allocations.on_device(method, torch.ones(1024, device="cuda")).nbytes)
+"""
+
+
+def test_the_memory_of_a_method_that_numpy_refuses_is_counted(on_cuda):
+    """np.from_dlpack raises for CUDA memory, and has allocated nothing by then."""
+    done = on_cuda("-c", MEMORY)
+    assert done.stdout.split() == ["0", "0"], done.stderr
+
+
+WAITS = """
+import timeit, torch
+from tensorcopy.worker import devices
+torch.ones(1, device="cuda")
+for wait in (devices.waiter("cuda"), torch.cuda.synchronize):
+    print(min(timeit.repeat(wait, number=10_000, repeat=5)))
+"""
+
+
+def test_a_latency_does_not_contain_torchs_python_wrapper(on_cuda):
+    """The wait of the suites is bound to the stream: a release that changes `torch.cuda.synchronize` changes no copy's time."""
+    done = on_cuda("-c", WAITS)
+    bound, wrapped = map(float, done.stdout.split())
+    assert 4 * bound < wrapped, done.stderr

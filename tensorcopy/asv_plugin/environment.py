@@ -184,7 +184,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
             self._installed = environments.inspected(executable)
             provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
-        provenance["asv_runner"] = environments.runner()  # from `_runner_folder`
+        provenance["asv_runner"] = environments.runner()  # from `runner_folder`
         super().__init__(conf, ".".join(provenance["python"].split(".")[:2]), provenance["build"], tagged_env_vars)
         TorchReleases.why_not_here = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
@@ -212,19 +212,23 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""
-        path = interpreters.search_path([CHECKOUT, self._runner_folder()], self._installed.python)
+        path = interpreters.search_path([CHECKOUT, runner_folder(Path(self._env_dir))], self._installed.python)
         return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
 
-    def _runner_folder(self) -> Path:
-        """Return a folder that holds only a link to asv_runner, which is pure Python."""
-        import asv_runner
 
-        folder = Path(self._env_dir).absolute() / "asv-runner"
-        folder.mkdir(parents=True, exist_ok=True)
-        link = folder / "asv_runner"
-        link.unlink(missing_ok=True)  # it may point to an asv that was removed
-        link.symlink_to(Path(asv_runner.__file__).parent)
-        return folder
+def runner_folder(environments: Path) -> Path:
+    """Return a folder that holds only a link to asv_runner, which is pure Python.
+
+    environments : the folder of all environments, in which it is made
+    """
+    import asv_runner
+
+    folder = environments.absolute() / "asv-runner"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "asv_runner"
+    link.unlink(missing_ok=True)  # it may point to an asv that was removed
+    link.symlink_to(Path(asv_runner.__file__).parent)
+    return folder
 
 
-__all__ = ["InterpreterEnvironment", "ReleaseEnvironment"]
+__all__ = ["InterpreterEnvironment", "ReleaseEnvironment", "runner_folder"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_warnings, progress_bar
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 
@@ -223,17 +222,7 @@ def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measureme
         results = load.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
         return plan.select(options.releases, paths.pythons, measured)
-    measurement = plan.in_interpreter(options.interpreter)
-    release = measurement.release
-    mismatches = [text for text in options.releases if text not in (plan.NEW, release.version, release.tag)]
-    if mismatches:
-        raise TensorcopyError(
-            "this interpreter has another torch",
-            got=", ".join(mismatches),
-            allowed=release.version,
-            next="leave out --interpreter to install the release",
-        )
-    return [measurement], []
+    return [plan.in_interpreter(options.interpreter, options.releases)], []
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:

@@ -82,15 +82,24 @@ class Shard:
         return len(range(self.number - 1, passes, self.of))
 
 
-def in_interpreter(python: str) -> Measurement:
+def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
     """Return the measurement of an interpreter's own torch.
 
     python : as asv's "-E interpreter:" takes it; "same" is the running interpreter
+    named : the releases that the user has named
 
-    Raises TensorcopyError where that torch is no release of the table.
+    Raises TensorcopyError where that torch is no release of the table, or another one than `named`.
     """
     provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(provenance)
+    others = [text for text in named if text not in (NEW, release.version, release.tag)]
+    if others:
+        raise TensorcopyError(
+            "this interpreter has another torch",
+            got=", ".join(others),
+            allowed=release.version,
+            next="leave out --interpreter to install the release",
+        )
     return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 
 

@@ -34,15 +34,17 @@ class Environment:
     python : its interpreter
     report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "methods", "article"
     own : additional environment variables of its processes
+    folders : to import packages from that are not installed in it
     """
 
     python: Path
     report: dict[str, Any]
     own: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures this checkout."""
-        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": str(CHECKOUT)}
+        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
 
 
 def runner() -> str:

@@ -26,7 +26,8 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
 
     preallocated : copied into memory that is allocated before, not during the copy
 
-    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, and to the host the transfer (`preallocated`: pinned).
+    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to the host the
+    transfer (`preallocated`: pinned).
     """
     parameters, size = dict(case.parameters), nbytes(case)
     if size is None:
@@ -34,6 +35,8 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
     memory, device = "kept" if preallocated else "fresh", parameters.get("device", "cpu")
     if device != "cpu":
         to_host = "device to host, pinned" if preallocated else "device to host, pageable"
+        if case.suite.startswith("copies.Latency"):
+            return Case("floors.Latency.time_transfer", (("numel", parameters["numel"]), ("device", device)))
         way = to_host if case.suite.startswith("conversions") else "device to device"
         return Case("floors.OnDevice.time_transfer", (("way", way), ("numel", parameters["numel"]), ("device", device)))
     if parameters.get("layout") == "strided":

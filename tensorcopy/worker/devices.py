@@ -169,13 +169,20 @@ def require(device: str) -> None:
 
 
 def waiter(device: str) -> Callable[[], object]:
-    """Return a function that waits until `device` has finished its queued work.
+    """Return the cheapest function that waits until `device` has finished its queued work.
 
-    The CPU has no queue.
+    On CUDA and XPU it is bound to this thread's current stream, and skips torch's Python wrappers: `torch.cuda.synchronize` takes 5 to 7 µs
+    of Python, depending on the release, which a latency would contain. The CPU has no queue.
     """
     import torch
 
-    return float if device == "cpu" else getattr(torch, device).synchronize  # float() is the cheapest call that does nothing
+    if device == "cpu":
+        return float  # the cheapest call that does nothing
+    module = getattr(torch, device)
+    if device == "mps":
+        return module.synchronize  # type: ignore[no-any-return]
+    stream = module.current_stream()
+    return super(module.Stream, stream).synchronize  # type: ignore[no-any-return, misc]
 
 
 def wait(device: str) -> None:
