@@ -12,7 +12,7 @@ from typing import Any
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 
 OPERATION = 500  # microseconds that a copy takes on the emulated device
-SWITCHES = {"CUDA_OPERATION_US": OPERATION, "CUDA_WAIT_US": 200, "CUDA_CONTEXT_MS": 80, "CUDA_LOAD_MS": 40}
+SWITCHES = {"CUDA_OPERATION_US": OPERATION, "CUDA_WAIT_US": 100, "CUDA_CONTEXT_MS": 80, "CUDA_LOAD_MS": 40}
 COPY = 4 * 2**20  # bytes of a copy of 2^20 elements
 BLOCKING = 0.75  # of the time between events, where they enclose what the host does between copies that wait
 TRANSFERS = {"detach_numpy_copy": 1, "clone_detach_numpy": 2, "detach_clone_numpy": 2}  # copies that the device carries out
