@@ -6,7 +6,8 @@ asv has an environment install a "commit". Here the environment then switches to
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
@@ -112,6 +113,8 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     _live: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
+        if _only_interpreters(sys.argv):
+            raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: an interpreter is named")  # without uv
         if uv.find_python(python) is None:
             self._unavailable(conf, python)
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
@@ -214,6 +217,15 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""
         path = interpreters.search_path([CHECKOUT, runner_folder(Path(self._env_dir))], self._installed.python)
         return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
+
+
+def _only_interpreters(arguments: Sequence[str]) -> bool:
+    """Return whether asv's arguments name interpreters and no release environment.
+
+    asv also constructs the configuration's environments then; an interpreter that has everything needs neither their Pythons nor uv.
+    """
+    named = [argument for argument in arguments if argument.partition(":")[0] in ("interpreter", "release")]
+    return bool(named) and all(argument.startswith("interpreter") for argument in named)
 
 
 def runner_folder(environments: Path) -> Path:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from tensorcopy.measure.host_probe import Gpu
     from tensorcopy.releases.release_table import Release
     from tensorcopy.results.load import Case, Result
 
@@ -25,6 +26,7 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     table = commands.add_parser("releases", help="list the torch releases, where each was measured and can be installed; add new ones")
     actions = table.add_subparsers(metavar="ACTION")
+    table.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: also whether this GPU and its driver can run each")
     table.set_defaults(command=_releases)
     add = actions.add_parser("add", help="add one release or nightly to the table, from its wheel")
     add.add_argument("version", help="such as 2.16.0")
@@ -61,20 +63,32 @@ def _table(*titles: str, **options: Any) -> Table:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import release_table
+    from tensorcopy.releases import gpu_support, release_table
     from tensorcopy.results import load
 
     results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
-    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on")
+    gpu = _gpu() if options.device == "cuda" else None
+    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *(["CUDA", gpu.name] if gpu else []))
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
-        table.add_row(f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–")
+        cells = [f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–"]
+        table.add_row(*cells, *([release.cuda, gpu_support.why_not(release, gpu.driver, gpu.capability) or "runs"] if gpu else []))
     console.print(table)
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
+
+
+def _gpu() -> Gpu:
+    """Return the GPU that CUDA would use. Raises TensorcopyError where there is none."""
+    from tensorcopy.measure import host_probe
+
+    gpus, reason = host_probe.gpus()
+    if not gpus:
+        raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy releases")
+    return gpus[0]
 
 
 def _installable_on(release: Release) -> str:
@@ -210,8 +224,9 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy.measure import host_probe, preflight
     from tensorcopy.measure.preflight import Level
+    from tensorcopy.releases import release_table
 
-    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
+    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, release_table.load())
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
     for finding in findings:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS, expression, positive, print_errors, print_warnings, progress_bar
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 
@@ -202,6 +203,29 @@ def _required_device(options: argparse.Namespace) -> str:
     return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
 
 
+def _on_this_gpu(measurements: Sequence[Measurement], skipped: Sequence[str]) -> tuple[list[Measurement], list[str]]:
+    """Leave out the releases that the GPU or its driver cannot run, before they are installed.
+
+    Raises TensorcopyError where it can run none of them.
+    """
+    from tensorcopy.measure import host_probe
+    from tensorcopy.releases import gpu_support
+
+    gpus, _ = host_probe.gpus()
+    if not gpus:
+        return list(measurements), list(skipped)  # perhaps of AMD; where there is none, the check before measuring names the reason
+    reasons = {each: gpu_support.why_not(each.release, gpus[0].driver, gpus[0].capability) for each in measurements}
+    lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
+    if len(lines) == len(measurements):
+        raise TensorcopyError(
+            f"{gpus[0].name} can run none of these releases",
+            got=lines[-1].partition(" is skipped: ")[2],
+            allowed="a release that `tensorcopy releases --device cuda` shows as running",
+            next="name another release, or install a newer driver",
+        )
+    return [each for each in measurements if not reasons[each]], [*skipped, *lines]
+
+
 def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console) -> int:
     """Measure the new changes at these releases again, and return the exit code."""
     from tensorcopy.cli import confirm
@@ -221,7 +245,8 @@ def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measureme
     if options.interpreter is None:
         results = load.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
-        return plan.select(options.releases, paths.pythons, measured)
+        measurements, skipped = plan.select(options.releases, paths.pythons, measured)
+        return _on_this_gpu(measurements, skipped) if options.device == "cuda" else (measurements, skipped)
     return [plan.in_interpreter(options.interpreter, options.releases)], []
 
 

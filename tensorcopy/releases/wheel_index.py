@@ -16,6 +16,7 @@ from tensorcopy.releases.release_table import TABLE, Release, load, minor
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 NIGHTLY = re.compile(r"\.dev(\d{8})$")
+ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
 REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
@@ -37,7 +38,9 @@ def release(version: str) -> Release:
             uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"])
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
-        constants = _string_constants((uv.site_packages(path) / "torch" / "version.py").read_text(encoding="utf-8"))
+        torch = uv.site_packages(path) / "torch"
+        constants = _string_constants((torch / "version.py").read_text(encoding="utf-8"))
+        kernels = _kernels(torch / "lib" / "libtorch_python.so")
     return Release(
         version=constants["__version__"].split("+")[0],
         date=uploaded,
@@ -47,7 +50,18 @@ def release(version: str) -> Release:
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
         requires=REQUIRES.get(version, ()),
         kind="nightly" if NIGHTLY.search(version) else "release",
+        cuda=constants.get("cuda", ""),
+        kernels=kernels,
     )
+
+
+def _kernels(library: Path) -> tuple[str, ...]:
+    """Return the GPU architectures that a wheel is compiled for; none for a wheel without CUDA.
+
+    torch.cuda.get_arch_list() splits the same text of the library, and answers only where there is a GPU.
+    """
+    found = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
+    return tuple(found[0].decode().split()) if found else ()
 
 
 def _date(version: str, entry: dict[str, Any]) -> date:
