@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.emulated_cuda import Request, guards
-from tests.emulated_cuda.guards import BASELINES, CONVERSION, COPY, LATENCY, OPERATION, SWITCHES, THROUGHPUT
+from tests.emulated_cuda.guards import BASELINES, CONVERSION, COPY, LARGEST, LATENCY, OPERATION, SWITCHES, THROUGHPUT
 
 MEMORY = {
     f"memory.Device.track_peak('detach_clone', {2**20}, 'cuda')": COPY,
@@ -33,6 +33,7 @@ def rows(gpu, tmp_path_factory):
     requests = [Request(ROOT, cases)]
     if gpu.is_emulated:
         requests.append(Request(ROOT, (OTHER_DEVICE,), {"EMULATED_CUDA_DEVICES": "2"}))
+        requests.append(Request(ROOT, (LARGEST,), {"EMULATED_CUDA_MEMORY_MB": "512"}))
     readings = gpu.readings(requests, tmp_path_factory.mktemp("readings") / "counters", **SWITCHES)
     return {case: row for (_, case), row in readings.items()}
 
@@ -85,6 +86,14 @@ def test_memory_is_that_of_the_tensors_device(gpu, rows):
     if not gpu.is_emulated:
         pytest.skip("the number of real devices is not set here; the emulated one has two")
     guards.is_peak(rows[OTHER_DEVICE])
+
+
+@pytest.mark.slow
+def test_a_tensor_that_the_device_cannot_hold_is_skipped_by_name(gpu, rows):
+    """2^28 elements are a gibibyte; the other cases are measured."""
+    if not gpu.is_emulated:
+        pytest.skip("the memory of a real device is not set here")
+    guards.is_skipped_for_memory(rows[LARGEST])
 
 
 @pytest.mark.slow

@@ -147,6 +147,21 @@ def test_two_commits_are_compared_on_the_device(checkout, gpu, tmp_path):
         assert all(OPERATION * 0.97 <= change[side] < 3 * OPERATION for side in ("before", "after"))
 
 
+def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
+    """One turn of one size: how close they are on a loaded machine is not what is tested."""
+    few = {
+        "benchmarks/cases.py": (r"^ON_DEVICE = .*$", "ON_DEVICE = [2**10]"),
+        "tensorcopy/worker/probes/timer_crosscheck.py": (r"^DISAGREES = .*$", "PROCESSES, TURNS, STEADY, DISAGREES = 1, 1, 9.0, 2.0"),
+    }
+    with checkout.edited(few):
+        options = ("--interpreter", "same", "--device", "cuda", "--bench", "^conversions.Latency")
+        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=200))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    ratios = dict(re.findall(r"^conversions\.Latency, by (\w+) +3 +([\d.]+)", done.stdout, re.MULTILINE))
+    assert ratios.keys() == {"Timer", "events"}, done.stdout + done.stderr
+    assert all(1 / 3 < float(ratio) < 3 for ratio in ratios.values())
+
+
 def test_check_finds_every_documented_behaviour(checkout, gpu):
     """On the device's own tensors."""
     done = checkout.run("tensorcopy", "check", "--device", "cuda", **gpu.variables(CUDA_OPERATION_US=1))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.emulated_cuda import Request, guards
-from tests.emulated_cuda.guards import SWITCHES
+from tests.emulated_cuda.guards import LARGEST, SWITCHES
 
 pytestmark = pytest.mark.slow
 
@@ -46,12 +46,17 @@ def peak_of_the_other_device(rows: Rows) -> None:
     guards.is_peak(rows[OTHER_DEVICE])
 
 
+def too_large(rows: Rows) -> None:
+    guards.is_skipped_for_memory(rows[LARGEST])
+
+
 GUARDED: dict[Callable[[Rows], None], tuple[str, ...]] = {
     throughput: (THROUGHPUT,),
     latency: (LATENCY, THROUGHPUT),
     conversion: (CONVERSION,),
     peak: (PEAK,),
     peak_of_the_other_device: (OTHER_DEVICE,),
+    too_large: (LARGEST,),
 }  # the cases that a guard reads
 
 
@@ -98,6 +103,9 @@ MISTAKES = {
     "the loading of code in a sample": Mistake(CASES, CLOCK, WALL_CLOCK, throughput, switches={"CONTEXT_MS": 0}),
     "the peak is not reset": Mistake(ALLOCATIONS, "    module.reset_peak_memory_stats(x.device)", "    pass", peak),
     "memory of the current device": Mistake(ALLOCATIONS, AFTER, "    after = module.memory_stats()", peak_of_the_other_device),
+    "memory is not looked at": Mistake(
+        CASES, "    skip_without_memory(numel, device)\n", "", too_large, error="CUDA out of memory", switches={"MEMORY_MB": 512}
+    ),
     "CUDA is initialized before the fork": Mistake(
         CASES, "_spent = [0.0]", "torch.cuda.is_available()\n_spent = [0.0]", throughput, error="forked"
     ),

@@ -23,6 +23,8 @@ LATENCY = tuple(f"copies.Latency.time_copy('{method}', 1024, 'cuda')" for method
 CONVERSION = tuple(f"conversions.Latency.time_conversion('{method}', 1024, 'cuda')" for method in CONVERSIONS)
 BASELINES = tuple(f"floors.OnDevice.time_transfer('{way}', 1024, 'cuda')" for way in WAYS)
 
+LARGEST = f"copies.Throughput.time_copy('detach_clone', {2**28}, 'cuda')"
+
 Row = Mapping[str, Any]
 
 
@@ -69,3 +71,8 @@ def is_baseline(row: Row, is_emulated: bool) -> None:
 def is_peak(row: Row) -> None:
     """A copy holds as many bytes as its tensor, to the byte."""
     assert value(row) == COPY, row
+
+
+def is_skipped_for_memory(row: Row) -> None:
+    """A tensor of which the device cannot hold what is needed is skipped, and the reason has both sizes."""
+    assert re.search(r"[\d.]+ GiB, and the device has [\d.]+ GiB", row.get("skipped", "")), row
