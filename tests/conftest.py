@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -353,6 +355,23 @@ class Checkout:
         """Run `tensorcopy` or `asv` in it."""
         command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
         return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
+
+    @contextmanager
+    def edited(self, edits: Mapping[str, tuple[str, str]]) -> Generator[None, None, None]:
+        """Replace text in its files for a while.
+
+        edits : by file, a regular expression with ^ and $ for lines, and what replaces each match
+        """
+        before = {name: (self.root / name).read_text(encoding="utf-8") for name in edits}
+        try:
+            for name, (pattern, replacement) in edits.items():
+                text, count = re.subn(pattern, replacement, before[name], flags=re.MULTILINE)
+                assert count, f"nothing matches {pattern} in {name}"
+                (self.root / name).write_text(text, encoding="utf-8")
+            yield
+        finally:
+            for name, text in before.items():
+                (self.root / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,7 @@ def measure(run: Run, config: Path, report_install: ReportProgress, report_measu
     Raises TensorcopyError where a case failed or nothing could run.
     """
     arguments = ["run", f"{run.release}^!", "--config", str(config), "-E", run.environment]
-    arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine]
+    arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine, "--show-stderr"]
     for name, value in run.attributes.items():
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
@@ -171,7 +171,7 @@ def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
     raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported
     return TensorcopyError(
         what,
-        got=f"failures in {', '.join(failed)}" if failed else raised[-1] if raised else " ".join(texts[-2:]),
+        got=": ".join([f"failures in {', '.join(failed)}", *raised[:1]]) if failed else raised[-1] if raised else " ".join(texts[-2:]),
         allowed="every case measured, or skipped by name",
         next=next,
     )

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,15 @@ from typing import Any
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 LIBRARIES = {"cuda_runtime.c": "libcuda.so.1", "nvml.c": "libnvidia-ml.so.1"}  # by source: the names that torch and pynvml open
+
+
+@dataclass(frozen=True)
+class Request:
+    """Cases of a checkout's suites, to be measured with additional environment variables."""
+
+    root: Path
+    cases: tuple[str, ...]
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,20 +56,22 @@ class Gpu:
     def run(self, *command: str, root: Path = ROOT, **switches: object) -> subprocess.CompletedProcess[str]:
         """Run this Python with `command`, with the checkout `root` as its current folder.
 
-        switches : as of `variables`; names in capitals with "=" kept as they are
+        root : a copy of this checkout, which is imported
+        switches : as of `variables`
         """
         variables = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "200", **self.variables(**switches)}
         return subprocess.run([sys.executable, *command], cwd=root, env=variables, capture_output=True, text=True, check=False)
 
-    def readings(self, cases: Sequence[str], counters: Path, root: Path = ROOT, **switches: object) -> dict[str, dict[str, Any]]:
-        """Return what the suites of `root` read, by case; see readings.py.
+    def readings(self, requests: Sequence[Request], counters: Path, **switches: object) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return what suites read, by checkout and case; see readings.py.
 
         counters : a new file for the counters of the emulated device
         """
-        done = self.run(str(FOLDER / "readings.py"), str(root), *cases, root=root, CUDA_COUNTERS=counters, **switches)
-        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        assert len(rows) == len(cases), done.stdout + done.stderr
-        return {row["case"]: row for row in rows}
+        request = json.dumps([[str(request.root), request.cases, request.variables] for request in requests])
+        done = self.run(str(FOLDER / "readings.py"), request, root=FOLDER, CUDA_COUNTERS=counters, **switches)
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        assert len(rows) == sum(len(request.cases) for request in requests), done.stdout + done.stderr
+        return {(root, case): row for root, case, row in rows}
 
 
 REAL = Gpu()

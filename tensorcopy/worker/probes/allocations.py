@@ -72,11 +72,11 @@ def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
         raise NotImplementedError(f"{UNCACHED} is set, so that CUDA's allocator keeps no statistics")
     _result(method, x)
     devices.wait(name)
-    module.reset_peak_memory_stats()
-    before = module.memory_stats()
+    module.reset_peak_memory_stats(x.device)  # which need not be the current one
+    before = module.memory_stats(x.device)
     result = _result(method, x)
     devices.wait(name)
-    after = module.memory_stats()
+    after = module.memory_stats(x.device)
     del result
     return between(before, after)
 
