@@ -48,6 +48,11 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
     return Case("floors.ByBytes.time_memcpy", (("memory", memory), ("nbytes", str(size))))
 
 
+def wait_alone(device: str) -> Case:
+    """Return the case that times a wait for a device with nothing to do; every latency contains one."""
+    return Case("floors.WaitAlone.time_wait", (("device", device),))
+
+
 def timing_of(result: Result, case: Case, *, preallocated: bool = False) -> Timing | None:
     """Return the time of a case's memcpy baseline, None where it was not measured."""
     baseline = case_of(case, preallocated=preallocated)
