@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest
+from tensorcopy.analysis.advice import matching, recommend
+from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
@@ -37,7 +37,7 @@ def benchmark(nanoseconds, **observed):
             "code": name,
             "code_on_accelerator": name,
             "since": "1.9.0",
-            "observed": {"cpu": {"plain": {**SEEN, **observed.get(name, {})}}},
+            "observed": {"cpu": {kind: {**SEEN, **observed.get(name, {})} for kind in ("plain", "with_grad")}},
         }
         for name in nanoseconds
     }
@@ -87,11 +87,11 @@ def test_the_shipped_answers_equal_the_chooser_s_pages(content):
     result, series = content.machine.result, content.machine.series[0].results
     compared = 0
     for device in recommend.devices(result):
-        for request in recommend.requests(device):
+        for request in matching.requests(device):
             for numel, options in recommend.options_by_size(result, request, series).items():
                 advice = advise._as_shipped(request, numel)
                 assert (advice.numel, [match.code for match in advice.choices]) == (numel, [option.code for option in options])
-                assert advice.why == advise._why(options)
+                assert advice.why == advise._why(request, options)
                 compared += 1
     assert compared >= 40
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.site.charts import charts
+from tensorcopy.site.charts import charts, labelled_plot
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
 from tensorcopy.site.charts.svg_plot import Plot
@@ -114,11 +115,25 @@ def test_flags_of_neighbouring_changes_do_not_overlap():
     assert plot.top > Plot("", NameAxis(("a",)), ValueAxis(1e-6, 1e-4)).top
 
 
+def test_a_labelled_plot_names_each_line_at_its_end():
+    """In the order of the ends, and no two names overlap."""
+    lines = [Line([PlotPoint(0, 1.0), PlotPoint(1, end)], number) for number, end in enumerate((1.0, 1.01, 1.0, 2.0), 1)]
+    plot = Plot("methods", NameAxis(("1.9.0", "2.0.0")), ValueAxis.around([1.0, 2.0]), lines)
+    svg = labelled_plot.svg(plot, ["a(x)", "b(x)", "c(x)", "d(x)"], "four ways", "solid: Python 3.11")
+    names = {name: float(y) for y, name in re.findall(r'<text x="\d+" y="([\d.]+)"[^>]*>(\w\(x\))</text>', svg)}
+    assert set(names) == {"a(x)", "b(x)", "c(x)", "d(x)"}
+    assert min(names, key=names.__getitem__) == "d(x)"
+    heights = sorted(names.values())
+    assert all(second - first >= labelled_plot.GAP - 1 for first, second in pairwise(heights))
+    assert "four ways" in svg
+    assert "solid: Python 3.11" in svg
+
+
 def test_a_plot_has_no_colours_of_its_own():
     """The stylesheet colours it; a standalone file includes both colour schemes."""
     results = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
     (machine,) = machines(results, (OLD, NEW))
-    svg = charts.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"})
+    svg = charts.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"}).svg()
     assert "x.b(), torch 2.0.0, py3.11-cuda: 2.00 µs" in svg
     assert "style" not in svg
     assert not re.search(r'(fill|stroke)="', svg)

@@ -12,7 +12,8 @@ def outcome(observed: dict[str, Any]) -> str:
     """Return an outcome in a few words: "independent, out of the graph"."""
     if observed["raises"]:
         return str(observed["raises"]).replace("{device}", "the device")
-    words = ["shares storage" if observed["shares_storage"] else "independent"]
+    words = [f"changes {observed['changes'].replace(', ', ' and ')}"] if observed.get("changes") else []
+    words.append("shares storage" if observed["shares_storage"] else "independent")
     if observed["gives"] == "tensor":
         words.append("in the graph" if observed["keeps_graph"] else "out of the graph")
         if observed["requires_grad"] and not observed["keeps_graph"]:

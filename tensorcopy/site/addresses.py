@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
+from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.load import Case, Result
 
 LANDING = "index.html"

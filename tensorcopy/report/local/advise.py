@@ -2,7 +2,7 @@
 
 With torch, every matching method is observed and timed on the spot, in a separate process (`worker.probes.quick_bench`). Without torch
 the answer is that of the chooser's page, which comes with the package as shipped.json, written by `tensorcopy readme`. Both are chosen by
-`analysis.recommend`.
+`analysis.advice.recommend`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest, Option
+from tensorcopy.analysis.advice import matching, recommend
+from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.analysis.advice.recommend import Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
@@ -144,7 +145,7 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
         if baseline_case:
             timings[baseline_case] = timing([PassSamples((seconds,)) for seconds in benchmark["baseline"]])
     options = recommend.options_by_size(_result(benchmark, timings), request).get(numel, ())
-    return _advice(request, numel, [_matching_method(option) for option in options], _why(options), "here", benchmark)
+    return _advice(request, numel, [_matching_method(option) for option in options], _why(request, options), "here", benchmark)
 
 
 def _result(benchmark: Mapping[str, Any], timings: dict[Case, Any]) -> Result:
@@ -165,8 +166,8 @@ def _request(to: str, independent: bool, keep_graph: bool, requires_grad: bool, 
     return CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
 
 
-def _why(options: Sequence[Option]) -> str:
-    key, placeholders = recommend.reason(options)
+def _why(request: CopyRequest, options: Sequence[Option]) -> str:
+    key, placeholders = recommend.reason(request, options)
     return translate(key, **placeholders)
 
 
@@ -196,7 +197,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
     """
     answers = []
     for device in recommend.devices(result):
-        for request in recommend.requests(device):
+        for request in matching.requests(device):
             by_size = recommend.options_by_size(result, request, others)
             matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
             answers.append(
@@ -204,7 +205,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
                     "request": asdict(request),
                     "methods": {name: {"code": match.code, "caveats": match.caveats} for name, match in matches.items()},
                     "sizes": {
-                        str(numel): {"why": _why(options), "choices": [_row(_matching_method(option)) for option in options]}
+                        str(numel): {"why": _why(request, options), "choices": [_row(_matching_method(option)) for option in options]}
                         for numel, options in by_size.items()
                     },
                 }

@@ -75,8 +75,8 @@ def shows_baseline(machine: Machine, case: Case) -> bool:
     return multiple is not None and multiple <= MAX_TIMES_BASELINE
 
 
-def of_group(history: History, codes: Mapping[str, str]) -> str:
-    """Plot a group's methods at one size over the releases.
+def of_group(history: History, codes: Mapping[str, str]) -> Plot:
+    """Return the plot of a group's methods at one size over the releases.
 
     Lines of the first environment are solid, others dashed.
     """
@@ -90,7 +90,7 @@ def of_group(history: History, codes: Mapping[str, str]) -> str:
                 points.append(PlotPoint(position, timing.median, tip) if timing else None)
             lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
     label = f"{history.group}: {count(history.numel)} float32, time per call over torch releases"
-    return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines).svg()
+    return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines)
 
 
 def of_sizes(table: CostTable, *, linear: bool) -> str:

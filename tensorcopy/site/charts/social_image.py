@@ -31,7 +31,7 @@ def picture(machine: Machine) -> bytes:
         return b""
     codes = {method: machine.code(method) for method in history.methods}
     if name().endswith(".svg"):
-        return charts.standalone(charts.of_group(history, codes)).encode()
+        return charts.standalone(charts.of_group(history, codes).svg()).encode()
     return _png(history, codes)
 
 

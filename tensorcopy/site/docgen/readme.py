@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tensorcopy.analysis.advice import recommend
+from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.report.local import advise
 from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
-from tensorcopy.site.charts import charts
+from tensorcopy.site.charts import charts, labelled_plot
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, machines
 
 BEGIN = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"
+WANTS = {
+    "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
+    "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
+    "an independent ndarray": CopyRequest("ndarray", True, None, True, "cpu"),
+}
 RESULTS_OF = {"copy": "tensor", "conversion": "ndarray"}
 
 
@@ -52,9 +60,13 @@ def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") 
 
 
 def history_svg(machine: Machine) -> str:
-    """Return the history of the copies at the smaller size as a standalone SVG."""
+    """Return the history of the copies at the smaller size as a standalone SVG, with a title and the methods at the ends of their lines."""
     history = next(history for history in machine.histories if history.group == "copy")
-    return charts.standalone(charts.of_group(history, {name: machine.code(name) for name in history.methods}))
+    codes = {name: machine.code(name) for name in history.methods}
+    names = [environment.split("-")[0].removeprefix("py") for environment in history.environments]
+    title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
+    lines = f"solid: Python {names[0]}" + (f"; dashed: Python {', '.join(names[1:])}" if names[1:] else "")
+    return charts.standalone(labelled_plot.svg(charts.of_group(history, codes), list(codes.values()), title, lines))
 
 
 def _answer(machine: Machine) -> str:
@@ -62,7 +74,15 @@ def _answer(machine: Machine) -> str:
         f"`{machine.code(table.methods[row])}` for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
         for table, row in machine.winners()
     ]
-    return f"With torch {machine.newest.version} on {machine.provenance['cpu']}, use {' and '.join(uses)}. One thread, {_day(machine)}."
+    answer = f"With torch {machine.newest.version} on {machine.provenance['cpu']}, use {' and '.join(uses)}. One thread, {_day(machine)}."
+    rows = [[want, f"`{_code(machine, request)}`"] for want, request in WANTS.items()]
+    return "\n".join([markdown_table(["I want", "I type"], rows, "ll"), "", answer])
+
+
+def _code(machine: Machine, request: CopyRequest) -> str:
+    """Return the code that is recommended for a request, at the size that is nearest to `advise`'s."""
+    options = recommend.options_by_size(machine.result, request, machine.series[0].results)
+    return options[recommend.nearest_size(advise.NUMEL, options)][0].code
 
 
 def _methods(machine: Machine) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import suite_of
+from tensorcopy.analysis.advice import matching, recommend
+from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
@@ -47,11 +47,10 @@ class CostTable:
     with_grad: tuple[int, ...]
 
     def winner(self) -> int:
-        """Return the row that is among the fastest at the most sizes.
+        """Return the row to use: the usual form, unless another row is clearly faster at more than half of the sizes.
 
-        Sizes with and without grad count.
-
-        Ties are broken by how often a row is the fastest, then by its times over all sizes.
+        Without the usual form, or with a faster row, it is the one that is among the fastest at the most sizes, with and without grad. Ties
+        are broken by how often a row is the fastest, then by its times over all sizes.
         """
 
         def rank(row: int) -> tuple[int, int, float]:
@@ -59,7 +58,10 @@ class CostTable:
             product = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
             return self.sizes_among_fastest(row) + self.with_grad[row], sum(cost.fastest for cost in costs), -product
 
-        return max(range(len(self.methods)), key=rank)
+        best = max(range(len(self.methods)), key=rank)
+        usual = next((row for row, method in enumerate(self.methods) if method in matching.USUAL.values()), best)
+        slower = sum(recommend.clearly_slower(cost, fastest) for cost, fastest in zip(self.costs[usual], self.costs[best], strict=True))
+        return best if 2 * slower > len(self.numels) else usual
 
     def fastest_row(self, column: int) -> int | None:
         """Return the row with the lowest time at a size; None when nothing was measured."""
@@ -86,7 +88,7 @@ class CostTable:
 
 def groups(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
-    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
+    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(matching.GROUPS))]
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
@@ -122,7 +124,7 @@ def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()
 def _cases(result: Result, group: str, device: str) -> list[Case]:
     suite = suite_of(group, device)
     cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
-    return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
+    return cases if group in matching.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
 
 
 def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], series: Sequence[Result]) -> tuple[int, ...]:

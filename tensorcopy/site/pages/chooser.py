@@ -8,8 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis import recommend
-from tensorcopy.analysis.recommend import CopyRequest, Option
+from tensorcopy.analysis.advice import matching, recommend
+from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.analysis.advice.recommend import Option
 from tensorcopy.report.units import count
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
@@ -58,7 +59,7 @@ def _answers(machine: Machine) -> Answers:
     answers = {
         request: recommend.options_by_size(machine.result, request, machine.series[0].results)
         for device in recommend.devices(machine.result)
-        for request in recommend.requests(device)
+        for request in matching.requests(device)
     }
     return {request: by_size for request, by_size in answers.items() if by_size}
 
@@ -69,7 +70,7 @@ def _empty_pages() -> Iterator[Page]:
 
 def _answer_pages(address: str, machine: Machine | None, answers: Answers, request: CopyRequest, numel: int) -> Iterator[Page]:
     options = answers[request][numel]
-    reason, placeholders = recommend.reason(options)
+    reason, placeholders = recommend.reason(request, options)
     values = {
         language: {
             "machine": machine,

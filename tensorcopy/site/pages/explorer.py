@@ -68,7 +68,7 @@ def _plots(machine: Machine) -> Iterator[tuple[History, dict[str, str], Markup]]
     """Yield the drawings without scripts, with the code of each line."""
     for history in machine.histories:
         codes = {method: machine.code(method) for method in history.methods}
-        yield history, codes, Markup(charts.of_group(history, codes))  # noqa: S704 - our own SVG
+        yield history, codes, Markup(charts.of_group(history, codes).svg())  # noqa: S704 - our own SVG
 
 
 def _link_tables(machine: Machine) -> list[LinkTable]:

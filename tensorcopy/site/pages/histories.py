@@ -46,7 +46,7 @@ def pages(content: Content) -> Iterator[Page]:
         "changes": lambda machine: _ordered(machine_changes(content, machine)),
         "sections": partial(_sections, timed=True),
         "explorer": lambda machine, history: explorer.link(machine, *_cases_of(machine, history)),
-        "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history))),  # noqa: S704 - our own SVG
+        "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
         "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)

@@ -12,8 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.groups import ReleaseChange
-from tensorcopy.analysis.recommend import suite_of
 from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.i18n import texts

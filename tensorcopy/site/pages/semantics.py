@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tensorcopy.analysis import recommend
+from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.semantics_text import outcome
 from tensorcopy.results.load import Result

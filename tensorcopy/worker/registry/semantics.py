@@ -6,10 +6,12 @@ that tests, pages and readers can compare them.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf, nan
 from typing import Any, Protocol
 
 
@@ -31,6 +33,7 @@ class Outcome:
     layout : "same" where y has the strides of a transposed x, or "contiguous"
     warns : category and text of its warnings, except DeprecationWarning
     raises : type and text of its error; `{device}` stands for the tensor's device
+    changes : what is not that of x: "shape", "values" or "gradients", joined by ", "; "" for a true copy or view
     """
 
     gives: str = "tensor"
@@ -43,6 +46,7 @@ class Outcome:
     layout: str | None = "same"
     warns: str = ""
     raises: str = ""
+    changes: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,18 +88,31 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
     with _record_warnings() as caught:
         try:
             y = method.on[device](x)
+            outcome = _tensor_outcome(x, y) if isinstance(y, torch.Tensor) else _array_outcome(x, y)
         except Exception as error:  # any error is an outcome
             return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
     shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
-    warns = "; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown)
-    if not isinstance(y, torch.Tensor):
-        return array(
-            shares_storage=_shares_storage(x, y),
-            dtype="same" if y.dtype.name == "float32" else y.dtype.name,
-            layout=_layout(x, tuple(stride // y.itemsize for stride in y.strides)),
-            warns=warns,
-        )
+    with _record_warnings():
+        changed = _changes(method, device, requires_grad)
+    return replace(
+        outcome, warns="; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown), changes=changed
+    )
+
+
+def _array_outcome(x: Any, y: Any) -> Outcome:
+    import numpy as np
+
+    if not isinstance(y, np.ndarray):
+        raise TypeError(f"{type(y).__name__} returned, neither a tensor nor an ndarray")
+    return array(
+        shares_storage=_shares_storage(x, y),
+        dtype="same" if y.dtype.name == "float32" else y.dtype.name,
+        layout=_layout(x, tuple(stride // y.itemsize for stride in y.strides)),
+    )
+
+
+def _tensor_outcome(x: Any, y: Any) -> Outcome:
     return Outcome(
         keeps_graph=_keeps_graph(x, y),
         is_leaf=y.is_leaf,
@@ -104,7 +121,6 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
         dtype="same" if y.dtype == x.dtype else str(y.dtype),
         layout=_layout(x, y.stride()),
         shares_storage=_shares_storage(x, y),  # last, as it writes to x
-        warns=warns,
     )
 
 
@@ -131,12 +147,12 @@ def _layout(x: Any, strides: tuple[int, ...]) -> str:
 
 
 def _keeps_graph(x: Any, y: Any) -> bool:
-    """Return whether the gradient of y.sum() reaches x."""
+    """Return whether a gradient of y reaches x."""
     if not y.requires_grad:
         return False
     x.grad = None
-    y.sum().backward()
-    reached = x.grad is not None and bool((x.grad == 1).all())
+    y.sum().backward(retain_graph=True)
+    reached = x.grad is not None
     x.grad = None
     return reached
 
@@ -145,9 +161,43 @@ def _shares_storage(x: Any, y: Any) -> bool:
     """Return whether a write to x changes y; writes to x."""
     import torch
 
+    before = copy.deepcopy(y.detach() if isinstance(y, torch.Tensor) else y)
     with torch.no_grad():
-        x[0, 0] = 99.0
-        return float(y[0, 0]) == 99.0
+        x.fill_(99.0)
+    return not _equal(before, y)
+
+
+def _changes(method: RunsOnDevices, device: str, requires_grad: bool) -> str:
+    """Return what a method changes: "shape", "values", "gradients"; called on values of all kinds, which no operation but a copy keeps."""
+    import torch
+
+    random = torch.Generator().manual_seed(0)
+    spread = torch.randn(24, generator=random) * 10 ** (40 * torch.rand(24, generator=random) - 20)
+    values = torch.cat([spread, torch.randn(24, generator=random), torch.tensor([0.0, 1.0, -1.0, 1e30, -1e30, inf, -inf, nan])]).reshape(
+        2, -1
+    )
+    x = values.clone().to(device).t().requires_grad_(requires_grad)
+    try:
+        y = method.on[device](x)
+        if tuple(y.shape) != tuple(x.shape):
+            return "shape, values"
+        changed = [] if _equal(y, values.t()) and _equal(x, values.t()) else ["values"]
+        if isinstance(y, torch.Tensor) and y.requires_grad:
+            gradient = torch.randn(y.shape, generator=random).to(y.device, y.dtype)
+            y.backward(gradient)
+            if x.grad is not None and not _equal(x.grad, gradient):
+                changed.append("gradients")
+    except Exception:  # it fails for some values
+        return "values"
+    return ", ".join(changed)
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Return whether two tensors or ndarrays of one shape have the same values; NaN equals NaN."""
+    import torch
+
+    a, b = (torch.as_tensor(each).detach().cpu() for each in (first, second))
+    return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def _first_line(message: Any) -> str:

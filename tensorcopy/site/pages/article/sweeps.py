@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from packaging.version import Version
 
-from tensorcopy.analysis import recommend
+from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.units import count, duration

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
+from tensorcopy.analysis.advice import matching
+from tensorcopy.analysis.advice.matching import GROUPS, CopyRequest
 from tensorcopy.analysis.two_sample import judge
 from tensorcopy.analysis.verdict import Change, Failure, Samples, Verdict
 from tensorcopy.results import baseline
@@ -20,7 +22,6 @@ from tensorcopy.results.noise import machine_drift
 from tensorcopy.results.noise.machine_drift import DriftModel
 from tensorcopy.results.passes import Timing
 
-GROUPS = ("copy", "conversion", "primitive", "alternative")
 SUITES = {
     "copy": "copies.{}.time_copy",
     "conversion": "conversions.{}.time_conversion",
@@ -30,25 +31,8 @@ SUITES = {
 OWN = "own.{}.time_own"  # for all other groups, which users define
 WITHOUT_GRAD = ("primitive", "alternative")  # timed for tensors without grad only
 ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, so it waits for the device
-FIRST = "1.9.0"  # the first release in the table: a method as old as that needs no caveat
-
-
-@dataclass(frozen=True)
-class CopyRequest:
-    """A request for something made of a tensor `x`.
-
-    to : "tensor" or "ndarray"
-    own : whether it shall have its own storage, or share that of x
-    keeps_graph : whether gradients shall flow back to x; None if there is no graph: x requires no grad, or an ndarray is wanted
-    requires_grad : whether x does
-    device : of x
-    """
-
-    to: str
-    own: bool
-    keeps_graph: bool | None
-    requires_grad: bool
-    device: str
+FASTER = 1.05  # times as fast as the usual form, at least, is another that is recommended in its place
+FASTER_BY = 50e-9  # seconds, also at least
 
 
 @dataclass(frozen=True)
@@ -58,7 +42,9 @@ class Option:
     timing : None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
     change : from the fastest option to this one; None for the fastest, and without a timing
-    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since"
+    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since", and for
+        a tensor that requires no grad what differs once it does: "grad_raises", "grad_warns", "grad_flows", "grad_own"
+    usual : whether it is the form that is recommended unless another is clearly faster
     """
 
     method: str
@@ -67,6 +53,7 @@ class Option:
     multiple: float | None
     change: Change | None
     caveats: tuple[tuple[str, str], ...]
+    usual: bool = False
 
     @property
     def among_fastest(self) -> bool:
@@ -76,17 +63,6 @@ class Option:
     @property
     def warns(self) -> bool:
         return any(key == "warns" for key, _ in self.caveats)
-
-
-def requests(device: str) -> list[CopyRequest]:
-    """Return all possible requests on a device, in order."""
-    result = []
-    for to in ("tensor", "ndarray"):
-        for own in (True, False):
-            for requires_grad in (False, True):
-                graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
-                result += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
-    return result
 
 
 def devices(result: Result) -> list[str]:
@@ -112,11 +88,12 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
     """Return the matching methods at each size, the recommended one first.
 
     The others follow by time, then those without a time.
-    The recommended method does not warn, and is among the fastest, if there is such a method; of several it is the one that is
-    significantly slower than the fastest at the smallest share of sizes.
+    The usual form is recommended unless another one is faster: significantly, and by at least `FASTER` and `FASTER_BY`. That one does not
+    warn, and is among the fastest, if there is such a method; of several it is the one that is significantly slower than the fastest at the
+    smallest share of sizes.
     others : results of the same machine, Python and build, which show the noise
     """
-    names = [name for name in _methods(result) if _matches(result.methods[name], request)]
+    names = [name for name in _methods(result) if matching.matches(result.methods[name], request)]
     neighbours = list(others)
     rows = {numel: _options(result, request, names, numel, neighbours) for numel in measured_sizes(result, request)}
     shares = {name: _share_slower([row[name] for row in rows.values()]) for name in names}
@@ -126,7 +103,33 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
         order = shares[option.method] if option.among_fastest else _time(option)
         return option.timing is None, option.warns, not option.among_fastest, order, times[option.method]
 
-    return {numel: tuple(sorted(row.values(), key=rank)) for numel, row in rows.items()}
+    return {numel: _usual_first(sorted(row.values(), key=rank)) for numel, row in rows.items()}
+
+
+def _usual_first(options: Sequence[Option]) -> tuple[Option, ...]:
+    """Return the options with the usual form first, unless the first one is clearly faster."""
+    usual = next((option for option in options if option.usual), None)
+    if usual is None or clearly_slower(usual, options[0]):
+        return tuple(options)
+    return usual, *(option for option in options if option is not usual)
+
+
+class Timed(Protocol):
+    """A method with its time at one size, None if it was not measured."""
+
+    @property
+    def timing(self) -> Timing | None: ...
+
+    @property
+    def among_fastest(self) -> bool: ...
+
+
+def clearly_slower(usual: Timed, other: Timed) -> bool:
+    """Return whether the usual form is slower than another: significantly, and by at least `FASTER` and `FASTER_BY`."""
+    if usual.among_fastest or usual.timing is None or other.timing is None:
+        return False
+    slow, fast = usual.timing.median, other.timing.median
+    return slow >= FASTER * fast and slow - fast >= FASTER_BY
 
 
 def _share_slower(options: Sequence[Option]) -> float:
@@ -138,18 +141,20 @@ def _share_slower(options: Sequence[Option]) -> float:
     return sum(slower) / len(slower) if slower else 1.0
 
 
-def reason(options: Sequence[Option]) -> tuple[str, dict[str, int]]:
+def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, int]]:
     """Return a key of words.toml and its placeholders: why the first is recommended."""
     measured = sum(option.timing is not None for option in options)
     if not options:
-        return "no_match", {}
+        return ("use_x" if request.keeps_graph and not request.own else "no_match"), {}
     if options[0].timing is None:
-        return "reason_unmeasured", {}
+        return ("reason_usual_unmeasured" if options[0].usual and measured else "reason_unmeasured"), {}
     if len(options) == 1:
         return "reason_only", {}
-    if not options[0].among_fastest:
-        return "reason_no_warning", {}
-    return ("reason_fastest", {"measured": measured}) if options[0].change is None else ("reason_tied", {})
+    if options[0].change is None:
+        return "reason_fastest", {"measured": measured}
+    if options[0].usual:
+        return "reason_usual", {}
+    return ("reason_tied" if options[0].among_fastest else "reason_no_warning"), {}
 
 
 def nearest_size(numel: int, sizes: Iterable[int]) -> int:
@@ -184,21 +189,6 @@ def _methods(result: Result) -> list[str]:
     return sorted(result.methods, key=lambda name: order.get(result.methods[name].get("group", ""), len(GROUPS)))
 
 
-def _matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
-    """Return whether a method was observed to do what is requested."""
-    observed = (row.get("observed") or {}).get(request.device)
-    if not observed:
-        return False
-    outcome = observed["with_grad" if request.requires_grad else "plain"]
-    return (
-        not outcome["raises"]
-        and outcome["gives"] == request.to
-        and (request.to != "tensor" or outcome["device"] == "same")
-        and outcome["shares_storage"] is not request.own
-        and (request.keeps_graph is None or outcome["keeps_graph"] is request.keeps_graph)
-    )
-
-
 def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]) -> dict[str, Option]:
     cases = {name: case_of(result.methods[name], name, request, numel) for name in names}
     changes = against_fastest(result, list(cases.values()), others)
@@ -209,24 +199,11 @@ def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: 
             timing=result.timings.get(case),
             multiple=baseline.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
-            caveats=tuple(_caveats(result.methods[name], request)),
+            caveats=tuple(matching.caveats(result.methods[name], request)),
+            usual=name == matching.usual(request),
         )
         for name, case in cases.items()
     }
-
-
-def _caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
-    outcome = row["observed"][request.device]["with_grad" if request.requires_grad else "plain"]
-    if outcome["warns"]:
-        yield "warns", str(outcome["warns"])
-    if outcome["requires_grad"] and not outcome["keeps_graph"]:
-        yield "own_gradient", ""
-    if outcome["layout"] != "same":
-        yield "contiguous", ""
-    if outcome["shares_storage"]:
-        yield "writes", ""
-    if row.get("since", FIRST) != FIRST:
-        yield "since", str(row["since"])
 
 
 def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: int) -> Case:

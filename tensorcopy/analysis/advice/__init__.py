@@ -1,0 +1,1 @@
+"""What to use: which methods match a request, and which is recommended."""

@@ -1,0 +1,96 @@
+"""What an operation changes is observed, so that nothing but a copy is recommended as one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tensorcopy.analysis.advice import matching
+from tensorcopy.report.semantics_text import outcome
+
+torch = pytest.importorskip("torch")
+
+from tensorcopy.worker.registry import semantics  # noqa: E402 - it imports torch
+from tensorcopy.worker.registry.method import Method, make_method  # noqa: E402
+
+
+def operation(code: str) -> Method:
+    return make_method("own", code, since="1.9.0")
+
+
+@pytest.mark.parametrize(
+    ("code", "plain", "with_grad"),
+    [
+        ("x.detach().clone()", "", ""),
+        ("x.clone() * 1", "", ""),
+        ("x.double()", "", ""),  # another dtype with the same values
+        ("torch.relu(x)", "values", "values, gradients"),
+        ("x * 0", "values", "values, gradients"),
+        ("x.half()", "values", "values"),  # rounded, and so are gradients, by the same rounding
+        ("torch.nan_to_num(x)", "values", "values, gradients"),
+        ("x + (x - x.detach())", "values", "values, gradients"),
+        ("x.clone().flatten()", "shape, values", "shape, values"),
+        ("x.mul_(2)", "values", ""),  # on a leaf that requires grad it raises
+    ],
+)
+def test_a_change_is_observed(code, plain, with_grad):
+    """Of values and gradients, over many magnitudes, signs, infinity and NaN; of x itself too."""
+    observed = semantics.observed(operation(code), "cpu")
+    assert (observed.plain.changes, observed.with_grad.changes) == (plain, with_grad)
+
+
+def test_a_gradient_that_is_not_passed_on_is_a_change():
+    """The values are those of x; the gradient is doubled."""
+    observed = semantics.observed(operation("torch.where(x.isfinite(), 2 * x - x.detach(), x)"), "cpu")
+    assert observed.with_grad.keeps_graph
+    assert observed.with_grad.changes in ("gradients", "values, gradients")  # 2 x - x is rounded for some x
+    assert outcome(dataclasses.asdict(observed.with_grad)).startswith("changes ")
+
+
+@pytest.mark.parametrize("code", ["x.tolist()", "(x,)", "x.sum().item()", "x.to_sparse()"])
+def test_what_is_neither_a_tensor_nor_an_array_is_an_error(code):
+    """It is an outcome, and not raised."""
+    assert semantics.observed(operation(code), "cpu").plain.gives == "error"
+
+
+LEAVES = st.sampled_from(["x", "x.detach()", "x.clone()", "x.contiguous()"])
+FUNCTIONS = [
+    "torch.relu({})",
+    "torch.tanh({})",
+    "({}).abs()",
+    "-({})",
+    "({}).clone()",
+    "({}).detach()",
+    "({}).round()",
+    "({}).half().float()",
+]
+NUMBERS = ["0", "1", "-1", "2", "0.5", "1e-30", "1e30"]
+EXPRESSIONS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds(lambda form, part: form.format(part), st.sampled_from(FUNCTIONS), inner),
+        st.builds(lambda part, sign, number: f"({part}) {sign} {number}", inner, st.sampled_from("+-*/"), st.sampled_from(NUMBERS)),
+        st.builds(lambda part, low: f"({part}).clamp(min={low})", inner, st.sampled_from(["-1e38", "0", "-1"])),
+        st.builds(lambda first, second: f"torch.maximum({first}, {second})", inner, inner),
+    ),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(code=EXPRESSIONS, seed=st.integers(0, 2**31))
+def test_only_a_copy_of_the_values_matches_a_request(code, seed):
+    """Whatever the expression: if it matches any request, its values are those of x, of values that the observation did not use."""
+    own = operation(code)
+    observed = {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}
+    row = {"group": "own", "observed": observed}
+    if not any(matching.matches(row, request) for request in matching.requests("cpu")):
+        return
+    random = torch.Generator().manual_seed(seed)
+    x = torch.randn(50, generator=random) * 10 ** (10 * torch.rand(50, generator=random) - 5)
+    y = own(x.clone())
+    assert y.dtype == x.dtype
+    assert torch.equal(y, x), code
