@@ -26,7 +26,7 @@ MEMORY = {
 OTHER_DEVICE = "peak('detach_clone', 'cuda:1')"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # timed tests run first, and so not beside the others of this module
 def rows(gpu, tmp_path_factory):
     """What the suites read, by case."""
     cases = (*THROUGHPUT, *LATENCY, *CONVERSION, *BASELINES, *MEMORY)
