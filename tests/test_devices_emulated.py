@@ -153,6 +153,7 @@ CROSSCHECK = """
 from pathlib import Path
 from tensorcopy.worker.probes import timer_crosscheck
 root = Path("benchmarks").absolute()
+timer_crosscheck.main([str(root), "cuda", "no such suite"])  # prints what it would time on
 case = next(case for case in timer_crosscheck.timed_cases(root, "cuda") if case.suite.startswith("copies.Throughput"))
 for reference in ("Timer", "events"):
     print(timer_crosscheck.ratio(root, case, "cuda", reference, 1))
@@ -163,7 +164,9 @@ timer_crosscheck._in_a_process(lambda: [1 / 0])
 def test_the_processes_that_verify_a_device_can_use_it_and_show_what_they_raise(on_cuda):
     """torch.utils.benchmark asks for CUDA when it is imported: in the parent, it would make every forked process fail."""
     done = on_cuda("-c", CROSSCHECK, CUDA_OPERATION_US=500)
-    assert [0.5 < float(line) < 2 for line in done.stdout.splitlines()] == [True, True], done.stdout + done.stderr
+    head, *ratios = done.stdout.splitlines() or [done.stderr]
+    assert '"on": "' in head, done.stderr
+    assert [0.5 < float(line) < 2 for line in ratios] == [True, True], done.stdout + done.stderr
     assert "in <lambda>" in done.stderr
     assert done.stderr.endswith("RuntimeError: ZeroDivisionError: division by zero\n")
 
@@ -205,3 +208,43 @@ def test_a_latency_does_not_contain_torchs_python_wrapper(on_cuda):
     done = on_cuda("-c", WAITS)
     bound, wrapped = map(float, done.stdout.split())
     assert 4 * bound < wrapped, done.stderr
+
+
+def test_releases_that_the_driver_cannot_run_are_refused_before_they_are_installed(on_cuda, checkout):
+    """Exit code 2 and one line; `releases --device cuda` has the reason beside each release."""
+    measured = on_cuda("-m", "tensorcopy.cli", "measure", "2.15.0", "--device", "cuda", cwd=checkout.root, NVML_DRIVER="550.54.14")
+    assert measured.returncode == 2, measured.stdout + measured.stderr
+    assert "can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; " in measured.stderr
+    listed = on_cuda("-m", "tensorcopy.cli", "releases", "--device", "cuda", variables={"COLUMNS": "250"}, NVML_DRIVER="550.54.14")
+    rows = {line.split()[0]: line.rstrip() for line in listed.stdout.splitlines()}
+    assert rows["2.15.0"].endswith("CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14")
+    assert rows["2.10.0"].endswith(" runs")
+    assert rows["1.9.0"].endswith("no kernels for sm_90, only for sm_37, sm_50, sm_60, sm_70")
+
+
+def test_a_torch_without_kernels_measures_the_cpu_and_says_so(on_cuda, checkout):
+    """Nobody has asked for the device."""
+    done = on_cuda(*MEASURE, "--bench", "floors.Control", cwd=checkout.root, CUDA_CAPABILITY="6.0", variables={"COLUMNS": "250"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"torch \S+ is not measured on cuda: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\)", done.stdout)
+    (path,) = (checkout.root / "results").glob("box/*py*")
+    assert json.loads(path.read_text())["ledger"]["unsupported"].keys() == {"cuda"}
+    path.unlink()
+
+
+def test_an_interpreter_needs_neither_uv_nor_the_pythons_of_the_configuration(on_cuda, checkout):
+    """uv is replaced by a program that fails, and asv.conf.json names Pythons that are not there."""
+    bin_folder = checkout.root / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "uv.py").write_text("def find_uv_bin():\n    raise SystemExit('uv was asked')\n")
+    variables = {"PYTHONPATH": f"{checkout.root}:{bin_folder}"}
+    configuration = checkout.root / "asv.conf.json"
+    before = configuration.read_text()
+    configuration.write_text(before.replace('["3.11", "3.9"]', '["3.6", "3.5"]'))
+    try:
+        done = on_cuda(*MEASURE, "--device", "cuda", cwd=checkout.root, variables=variables, CUDA_OPERATION_US=20)
+    finally:
+        configuration.write_text(before)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (checkout.root / "results").glob("box/*py*")
+    path.unlink()

@@ -86,7 +86,7 @@ def _add_merge(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
-    from tensorcopy.measure import dashboard
+    from tensorcopy.measure import dashboard, run_passes
     from tensorcopy.site import server
 
     paths = configuration.paths()
@@ -101,6 +101,8 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as report_progress:
         problems = dashboard.run(measurements, paths, options.machine, options.quick, report_progress)
     print_errors(problems)
+    for line in run_passes.not_measured(measurements, paths, options.machine):
+        console.print(line, soft_wrap=True)
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
         _serve(options, paths.html, console)
@@ -184,6 +186,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
             report_progress=report_progress,
         )
     print_errors(problems)
+    for line in run_passes.not_measured(measurements, paths, options.machine):
+        console.print(line, soft_wrap=True)
     counts = sorted({plan.count_passes(measurement.file(paths, options.machine), suites) for measurement in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {options.shard}" if options.shard else ""

@@ -196,6 +196,16 @@ def _stage(staging: Path, target: Path, machine: str) -> Path:
     return draft
 
 
+def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[str]:
+    """Return a line for each device that is there and that a release's torch could not use in its last pass."""
+    lines = []
+    for measurement in measurements:
+        path = measurement.file(paths, machine)
+        unsupported = files.read(path)["ledger"].get("unsupported", {}) if path.exists() else {}
+        lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
+    return lines
+
+
 def _has_numbers(record: Mapping[str, Any]) -> bool:
     """Return whether a pass has measured or counted at least one case."""
     return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))

@@ -60,8 +60,8 @@ def _kernels(library: Path) -> tuple[str, ...]:
 
     torch.cuda.get_arch_list() splits the same text of the library, and answers only where there is a GPU.
     """
-    found = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
-    return tuple(found[0].decode().split()) if found else ()
+    match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
+    return tuple(match[0].decode().split()) if match else ()
 
 
 def _date(version: str, entry: dict[str, Any]) -> date:

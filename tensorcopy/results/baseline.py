@@ -48,6 +48,11 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
     return Case("floors.ByBytes.time_memcpy", (("memory", memory), ("nbytes", str(size))))
 
 
+def wait_alone(device: str) -> Case:
+    """Return the case that times a wait for a device with nothing to do; every latency contains one."""
+    return Case("floors.WaitAlone.time_wait", (("device", device),))
+
+
 def timing_of(result: Result, case: Case, *, preallocated: bool = False) -> Timing | None:
     """Return the time of a case's memcpy baseline, None where it was not measured."""
     baseline = case_of(case, preallocated=preallocated)
@@ -69,12 +74,12 @@ def bytes_in(result: Result, case: Case) -> str:
     if size is None:
         return ""
     if device != "cpu":
-        cache = result.provenance.get("gpu_cache_mib")
+        mib = result.provenance.get("gpu_cache_mib")
         if case.suite.startswith("conversions"):
             return "bus"
-        return "" if cache is None else "L2" if 2 * size <= cache * 2**20 else "device memory"
+        return "" if mib is None else "L2" if 2 * size <= mib * 2**20 else "device memory"
     caches = [CACHE.fullmatch(text) for text in result.provenance.get("hardware", {}).get("caches", ())]
-    holding = (found["level"] for found in caches if found and 2 * size <= int(found["size"]) * UNITS[found["unit"]])
+    holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * UNITS[cache["unit"]])
     return next(holding, "memory") if any(caches) else ""
 
 

@@ -156,7 +156,7 @@ def unsupported() -> dict[str, str]:
 def require(device: str) -> None:
     """Raise TensorcopyError where this torch cannot use `device`."""
     if device not in DEVICES:
-        raise TensorcopyError("unknown device", got=device, allowed=", ".join(DEVICES), next="name one of them")
+        raise TensorcopyError(f"there is no {device} here", got=device, allowed=", ".join(_usable()), next="name one of them")
     usability, reason = state(device).usability, state(device).reason
     if usability is Usability.USABLE:
         return
@@ -182,7 +182,7 @@ def waiter(device: str) -> Callable[[], object]:
     if device == "mps":
         return module.synchronize  # type: ignore[no-any-return]
     stream = module.current_stream()
-    return super(module.Stream, stream).synchronize  # type: ignore[no-any-return, misc]
+    return super(module.Stream, stream).synchronize  # type: ignore[no-any-return]
 
 
 def wait(device: str) -> None:
