@@ -26,7 +26,7 @@ MEMORY = {
 OTHER_DEVICE = "peak('detach_clone', 'cuda:1')"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # timed tests run first, and so not beside the others of this module
 def rows(gpu, tmp_path_factory):
     """What the suites read, by case."""
     cases = (*THROUGHPUT, *LATENCY, *CONVERSION, *BASELINES, *MEMORY)
@@ -44,6 +44,7 @@ def test_gcc_builds_the_runtime_without_cuda(emulated_cuda):
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("case", THROUGHPUT)
 def test_throughput_waits_once_for_a_loop(gpu, rows, case):
     """The emulated device's own clock reads the time that was set."""
@@ -53,6 +54,7 @@ def test_throughput_waits_once_for_a_loop(gpu, rows, case):
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize(("latency", "throughput"), list(zip(LATENCY, THROUGHPUT)), ids=LATENCY)
 def test_latency_waits_for_each_copy(rows, latency, throughput):
     """It is the longer one."""
@@ -60,6 +62,7 @@ def test_latency_waits_for_each_copy(rows, latency, throughput):
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("case", CONVERSION)
 def test_a_conversion_has_its_copies(gpu, rows, case):
     """One to the host, and one more on the device where the method clones first."""
@@ -67,6 +70,7 @@ def test_a_conversion_has_its_copies(gpu, rows, case):
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("case", BASELINES)
 def test_a_baseline_is_one_copy(gpu, rows, case):
     """Of the same bytes, into existing memory."""

@@ -19,7 +19,7 @@ MACHINE = "gpu-box"
 CASES = "'(detach_clone|detach_numpy_copy|device to device)', 1024, 'cuda'"
 SUITES = {"conversions.Latency.time_conversion", "copies.Latency.time_copy", "copies.Throughput.time_copy"}
 MEASURE = ("measure", "--interpreter", "same", "--machine", MACHINE, "--no-confirm", "--bench", CASES)
-OPERATION = 200e-6
+OPERATION, CONTEXT = 1e-3, 0.2  # seconds that a copy and a context take
 ALLOWED = {"TENSORCOPY_EMULATED": "allowed"}
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
 
@@ -42,7 +42,7 @@ def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.Compl
 @pytest.fixture(scope="module")
 def measured(checkout, gpu, refused):
     """One pass on the device, and its result file."""
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=200))
+    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000, CUDA_CONTEXT_MS=200))
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = (checkout.root / "results" / MACHINE).glob("*-cuda-interpreter.json")
     return path
@@ -57,7 +57,7 @@ def test_results_of_an_emulated_device_are_refused_before_they_are_measured(chec
 
 
 def test_a_pass_has_the_device_in_its_provenance_and_its_times(gpu, measured):
-    """The smallest time of a case is one operation, and less than three."""
+    """Each time of a case has an operation, and nothing that happens once."""
     result = json.loads(measured.read_text())
     assert result["ledger"]["accelerators"]["cuda"].startswith("Emulated CUDA" if gpu.is_emulated else "")
     column = result["result_columns"].index("samples")
@@ -68,7 +68,7 @@ def test_a_pass_has_the_device_in_its_provenance_and_its_times(gpu, measured):
     }
     assert set(samples) >= SUITES
     if gpu.is_emulated:
-        assert all(OPERATION * 0.97 <= min(samples[suite]) < 3 * OPERATION for suite in SUITES), samples
+        assert all(OPERATION * 0.97 <= min(samples[suite]) < CONTEXT for suite in SUITES), samples
 
 
 def test_the_pages_show_the_device(checkout, gpu, measured):
@@ -101,7 +101,7 @@ def test_a_device_that_is_lost_in_mid_pass_is_named_and_nothing_is_lost(checkout
     """The pass before keeps its samples, and a page can still be made."""
     before = json.loads(measured.read_text())
     lost_after = refused[1] + 50  # while the first case is measured
-    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=200)
+    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=1000)
     done = checkout.run("tensorcopy", *MEASURE, "--passes", "2", **ALLOWED, **switches)
     assert done.returncode == 2, done.stdout + done.stderr
     assert LINE.fullmatch(done.stderr)
@@ -132,7 +132,7 @@ def test_two_commits_are_compared_on_the_device(checkout, gpu, tmp_path):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command], cwd=checkout.root, check=True)
     options = ("--device", "cuda", "--interpreter", "same", "--passes", "1", "--bench", r"Throughput.*'detach_clone', 1024,")
     command = ("ci", "pull-request", "--base", "HEAD~1", *options, "--out", str(tmp_path / "out"))
-    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=200)}
+    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000)}
     done = subprocess.run(
         [sys.executable, "-c", ONE_PASS, *command], cwd=checkout.root, env=variables, capture_output=True, text=True, check=False
     )
@@ -144,7 +144,7 @@ def test_two_commits_are_compared_on_the_device(checkout, gpu, tmp_path):
     (change,) = pair["comparison"]["changes"]
     assert change["parameters"]["device"] == "cuda"
     if gpu.is_emulated:
-        assert all(OPERATION * 0.97 <= change[side] < 3 * OPERATION for side in ("before", "after"))
+        assert all(OPERATION * 0.97 <= change[side] < 20 * OPERATION for side in ("before", "after"))
 
 
 def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
@@ -155,7 +155,7 @@ def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
     }
     with checkout.edited(few):
         options = ("--interpreter", "same", "--device", "cuda", "--bench", "^conversions.Latency")
-        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=200))
+        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=1000))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     ratios = dict(re.findall(r"^conversions\.Latency, by (\w+) +3 +([\d.]+)", done.stdout, re.MULTILINE))
     assert ratios.keys() == {"Timer", "events"}, done.stdout + done.stderr
@@ -171,7 +171,7 @@ def test_check_finds_every_documented_behaviour(checkout, gpu):
 
 def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
     """Each time has at least one operation."""
-    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=200))
+    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
     assert done.returncode == 0, done.stderr
     curves = json.loads(done.stdout)["curves"]
     fastest = min(point["low"] for curve in curves for point in curve["points"])
@@ -182,7 +182,7 @@ def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
 
 def test_advise_reads_the_device_and_not_its_queue(checkout, gpu):
     """A copy on the device is one operation."""
-    done = checkout.run("tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=200))
+    done = checkout.run("tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
     assert done.returncode == 0, done.stderr
     seconds = [choice["seconds"] for choice in json.loads(done.stdout)["choices"] if choice["seconds"]]
     assert seconds
