@@ -19,6 +19,7 @@ import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices
+from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.registry.methods import NAMES, exists
 from tensorcopy.worker.tensors import make_tensor
 
@@ -32,7 +33,10 @@ WARM_UP_SECONDS = 0.05  # of these calls at most: a copy of 64 MiB gets new page
 EXTRA = "TENSORCOPY_EXTRA"  # the environment variable with a share of calls to make without counting them: an injected slowdown
 MOVED = 2**20  # elements; larger tensors get varying addresses anyway
 NUMELS = [2**k for k in (0, 4, 7, 10, 14, 17, 20, 24)]  # dispatch dominates below 2^14, memcpy at 2^20, page faults at 2^24
-ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24)]
+ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24, 28)]  # 2^20 fits into the caches of a large GPU, 2^28 into none
+
+COPIES_HELD = 4  # of a tensor on a device at once: the input, the copy, its predecessor, and one that a method makes in between
+STEADY, CLOCKS_SECONDS = 0.98, 1.0  # a device's clocks are up when the last part of ten is not faster than the first; longest wait for that
 
 _spent = [0.0]  # seconds per call, summed over the samples of this process, which times one case
 timed = []  # that case
@@ -84,6 +88,23 @@ def skip_if_absent():
         skip(environ["TENSORCOPY_ABSENT"])
 
 
+def skip_without(device):
+    """Skip where the device is absent, or not supported by this build of torch.
+
+    Raises TensorcopyError for a device that is there and fails: that is a failure, not a skipped case.
+    """
+    if devices.state(device).usability is Usability.FAILING:
+        devices.require(device)
+    if not devices.is_available(device):
+        skip(f"no {device} here: {devices.state(device).reason}")
+
+
+def skip_without_memory(numel, device):
+    """Skip a tensor of which the device cannot hold `COPIES_HELD`."""
+    if device == "cuda" and 4 * numel * COPIES_HELD > (total := torch.cuda.get_device_properties(0).total_memory):
+        skip(f"{COPIES_HELD} tensors of {numel * 4 / 2**30:g} GiB, and the device has {total / 2**30:.1f} GiB")
+
+
 @cache
 def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requires_grad=False, threads=1, each_waited_for=False):
     """Return the loop of `method` on one tensor, ready to be timed.
@@ -91,8 +112,8 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
     Skips methods and devices that this torch or this machine does not have.
     """
     skip_if_absent()
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+    skip_without(device)
+    skip_without_memory(numel, device)
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
     if threads > devices.cores():
@@ -151,9 +172,10 @@ class Loop:
         minimum = STRETCH_SECONDS if device == "cpu" else LOOP_SECONDS
         self._calls = 1
         self._warm_up(FIRST)
-        # the minimum of two, so that a process that was suspended during one of them does not get a part that is too short
-        while (elapsed := min(self._stretch(), self._stretch())) < minimum:
-            self._calls *= 2
+        elapsed = self._calibrate(minimum)
+        if device != "cpu":
+            self._wait_for_clocks()
+            elapsed = self._calibrate(minimum)  # again, because a part is shorter now
         self._stretches = max(1, min(STRETCHES, round(LOOP_SECONDS / elapsed)))
         self._counted = self._calls
         if slowed and EXTRA in environ:
@@ -186,6 +208,22 @@ class Loop:
             self._stretch()
             if monotonic() > end:
                 break
+
+    def _calibrate(self, minimum):
+        """Double the calls of a part until it takes `minimum` seconds, and return the seconds that it takes."""
+        # the minimum of two, so that a process that was suspended during one of them does not get a part that is too short
+        while (elapsed := min(self._stretch(), self._stretch())) < minimum:
+            self._calls *= 2
+        return elapsed
+
+    def _wait_for_clocks(self):
+        """Run the code until the device's clocks are up: they rise for some milliseconds after it was idle."""
+        end = monotonic() + CLOCKS_SECONDS
+        parts = [self._stretch()]
+        while monotonic() < end:
+            parts.append(self._stretch())
+            if len(parts) >= STRETCHES and parts[-1] >= parts[-STRETCHES] * STEADY:
+                return
 
     def _stretch(self):
         return self._seconds(self._calls, **self.names)

@@ -66,8 +66,12 @@ class Throughput(Suite):
 
 
 class Latency(Suite):
-    """One copy at a time: the device is waited for after each."""
+    """One copy at a time: the device is waited for after each.
 
+    Every time contains a wait, whose own is `floors.WaitAlone`.
+    """
+
+    version = "4"  # waits by the stream's own call, 5 µs less than by torch.cuda.synchronize
     params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
 

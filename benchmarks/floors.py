@@ -5,10 +5,9 @@ from functools import cache
 import numpy as np
 import torch
 
-from tensorcopy.worker import devices
 from tensorcopy.worker.devices import ACCELERATORS
 
-from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip
+from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip, skip_without, skip_without_memory
 
 BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # the sizes of all cases on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees
@@ -38,9 +37,13 @@ def gather(memory, numel):
 
 
 @cache
-def transfer(way, numel, device):
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+def transfer(way, numel, device, each_waited_for=None):
+    """Return the loop of a copy into existing memory.
+
+    each_waited_for : by default where the copy ends on the host
+    """
+    skip_without(device)
+    skip_without_memory(numel, device)
     if way == "device to host, pinned" and device == "mps":
         skip("memory shared with the GPU is not pinned")
     out = {
@@ -52,7 +55,14 @@ def transfer(way, numel, device):
     def place():
         return {"x": torch.ones(numel, device=device), "out": out()}
 
-    return Loop("out.copy_(x)", place, device=device, each_waited_for=way != "device to device", moves=numel <= MOVED, slowed=False)
+    waited_for = way != "device to device" if each_waited_for is None else each_waited_for
+    return Loop("out.copy_(x)", place, device=device, each_waited_for=waited_for, moves=numel <= MOVED, slowed=False)
+
+
+@cache
+def wait_alone(device):
+    skip_without(device)
+    return Loop("wait()", dict, device=device, moves=False, slowed=False)
 
 
 @cache
@@ -86,11 +96,32 @@ class OnDevice(Suite):
     Throughput for copies on the device, latency for copies to the host.
     """
 
+    version = "4"  # waits by the stream's own call
     params = [["device to device", "device to host, pageable", "device to host, pinned"], ON_DEVICE, list(ACCELERATORS)]
     param_names = ["way", "numel", "device"]
 
     def time_transfer(self, way, numel, device):
         self.time(transfer(way, numel, device), way, numel, device)
+
+
+class Latency(Suite):
+    """The device's own copy, waited for after each: the baseline of `copies.Latency`."""
+
+    params = [ON_DEVICE, list(ACCELERATORS)]
+    param_names = ["numel", "device"]
+
+    def time_transfer(self, numel, device):
+        self.time(transfer("device to device", numel, device, each_waited_for=True), numel, device)
+
+
+class WaitAlone(Suite):
+    """A wait for a device that has nothing to do: every latency contains one."""
+
+    params = [list(ACCELERATORS)]
+    param_names = ["device"]
+
+    def time_wait(self, device):
+        self.time(wait_alone(device), device)
 
 
 class Control(Suite):

@@ -5,13 +5,12 @@ They are counted, so one pass is enough.
 
 from functools import cache
 
-from tensorcopy.worker import devices
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 from tensorcopy.worker.probes import allocations as allocation_probe
 from tensorcopy.worker.registry.methods import METHODS, exists
 from tensorcopy.worker.tensors import make_tensor
 
-from .cases import skip, skip_if_absent
+from .cases import skip, skip_if_absent, skip_without
 
 NUMELS = [2**20]  # 4 MiB of float32
 
@@ -22,8 +21,7 @@ def allocations(measure, method, numel, device):
     method = METHODS[method]
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
-    if not devices.is_available(device):
-        skip(f"no {device} here")
+    skip_without(device)
     try:
         return measure(method.on[device], make_tensor(numel, device))
     except NotImplementedError as reason:
@@ -43,7 +41,8 @@ class _Allocations:
         return allocations(self.measure, method, numel, device).peak
 
     def track_allocations(self, method, numel, device):
-        return allocations(self.measure, method, numel, device).count
+        count = allocations(self.measure, method, numel, device).count
+        return skip(f"{device}'s allocator does not count allocations") if count is None else count
 
     track_allocated.unit = track_peak.unit = "bytes"
     track_allocations.unit = "allocations"
@@ -79,16 +78,20 @@ class Counted:
     def track_peak(self, peaks, method, numel):
         skip_if_absent()
         peak = peaks[method, numel]
+        if isinstance(peak, Exception):
+            raise peak  # of this method: the others are counted
         return skip(peak) if isinstance(peak, str) else peak
 
     track_peak.unit = "bytes"
 
 
 def _peak(method, numel):
-    """Return the peak in bytes, or the reason for skipping."""
+    """Return the peak in bytes, the reason for skipping, or what the method raises."""
     if not exists(method):
         return f"{method.code} exists from torch {method.since} on"
     try:
         return allocation_probe.counted(method.on["cuda"], numel).peak
     except NotImplementedError as reason:
         return str(reason)
+    except Exception as error:
+        return RuntimeError(f"{type(error).__name__}: {error}")  # a type that can be pickled for the other processes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -23,7 +25,9 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results import load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
+from tests import emulated_cuda as emulation
 from tests import worker_in_process
+from tests.emulated_cuda import Gpu
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -151,6 +155,20 @@ def browser() -> Generator[Browser, None, None]:
         opened = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def emulated_cuda(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
+    """The emulated CUDA, also where there is a real one: its faults can be planted."""
+    missing = emulation.missing()
+    require(not missing, missing)
+    return emulation.build(tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture(scope="session")
+def gpu(request: pytest.FixtureRequest) -> Gpu:
+    """A CUDA device: a real one where torch has one, else the emulated one."""
+    return emulation.REAL if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
 def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:
@@ -352,6 +370,23 @@ class Checkout:
         """Run `tensorcopy` or `asv` in it."""
         command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
         return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
+
+    @contextmanager
+    def edited(self, edits: Mapping[str, tuple[str, str]]) -> Generator[None, None, None]:
+        """Replace text in its files for a while.
+
+        edits : by file, a regular expression with ^ and $ for lines, and what replaces each match
+        """
+        before = {name: (self.root / name).read_text(encoding="utf-8") for name in edits}
+        try:
+            for name, (pattern, replacement) in edits.items():
+                text, count = re.subn(pattern, replacement, before[name], flags=re.MULTILINE)
+                assert count, f"nothing matches {pattern} in {name}"
+                (self.root / name).write_text(text, encoding="utf-8")
+            yield
+        finally:
+            for name, text in before.items():
+                (self.root / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -54,11 +54,14 @@ def test_without_a_callers_file_the_error_is_only_logged(monkeypatch, caplog):
         (["[50.00%] ··· copies.BySize.time_copy failed", "asv: failure"], ERROR, "none"),
         (["[50.00%] ··· copies.BySize.time_copy failed", "· threads.Copies.time_copy failed", "end"], None,
          "failures in copies.BySize.time_copy, threads.Copies.time_copy"),
+        (["[50.00%] ··· a.B.time_c failed", "Traceback", "torch.AcceleratorError: CUDA error: unknown", "ValueError: 1"], None,
+         "failures in a.B.time_c: torch.AcceleratorError: CUDA error: unknown"),
         (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], None, "ModuleNotFoundError: No module named 'x'"),
         (["·· x: got a; allowed: b; next: c", "ValueError: 1"], None, "ValueError: 1"),
         (["first", "· second", "", "·· third"], None, "second third"),
     ],
-    ids=["the plugin's error", "failed cases", "an exception", "a line that only resembles an error", "asv's last lines"],
+    ids=["the plugin's error", "failed cases", "a failed case with its exception", "an exception", "a line that only resembles an error",
+         "asv's last lines"],
 )  # fmt: skip
 def test_a_failure_names_its_most_specific_cause(lines, error, got):
     """The order: plugin's error, failed cases, exception, asv's last lines."""

@@ -7,7 +7,7 @@ import pytest
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
-from tests.conftest import NEW, measured
+from tests.conftest import NEW, OLD, measured
 
 
 def case(suite, **parameters):
@@ -27,8 +27,12 @@ def case(suite, **parameters):
             case("floors.Strided.time_gather", memory="fresh", numel=131072),
         ),
         (
-            case("copies.Latency.time_copy", method="tensor", numel=1024, device="cuda"),
+            case("copies.Throughput.time_copy", method="tensor", numel=1024, device="cuda"),
             case("floors.OnDevice.time_transfer", way="device to device", numel=1024, device="cuda"),
+        ),
+        (
+            case("copies.Latency.time_copy", method="tensor", numel=1024, device="cuda"),
+            case("floors.Latency.time_transfer", numel=1024, device="cuda"),
         ),
         (
             case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1024, device="cuda"),
@@ -37,7 +41,7 @@ def case(suite, **parameters):
         (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
         (case("floors.Control.time_sum"), None),
     ],
-    ids=["size", "dtype", "strided", "device", "to host", "copies nothing", "control"],
+    ids=["size", "dtype", "strided", "device", "device, waited for", "to host", "copies nothing", "control"],
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
@@ -60,3 +64,28 @@ def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
         copied = [case for case in result.timings if baseline.nbytes(case) and not case.suite.startswith("article.")]
         without = [case for case in copied if not baseline.timing_of(result, case)]
         assert not without
+
+
+@pytest.mark.parametrize(
+    ("timed", "place"),
+    [
+        (case("copies.BySize.time_copy", method="clone", numel=1024), "L1"),
+        (case("copies.BySize.time_copy", method="clone", numel=131072), "L2"),
+        (case("copies.BySize.time_copy", method="clone", numel=1048576), "L3"),
+        (case("copies.BySize.time_copy", method="clone", numel=16777216), "memory"),
+        (case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda"), "L2"),
+        (case("copies.Throughput.time_copy", method="clone", numel=268435456, device="cuda"), "device memory"),
+        (case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1048576, device="cuda"), "bus"),
+        (case("floors.Control.time_sum"), ""),
+    ],
+)
+def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
+    """4 MiB and their copy lie in the caches of a large GPU."""
+    caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
+    result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
+    assert baseline.bytes_in(result, timed) == place
+
+
+def test_unknown_caches_have_no_name():
+    copy = case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda")
+    assert baseline.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""

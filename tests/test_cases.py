@@ -14,7 +14,8 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
-from tensorcopy.results import files
+from tensorcopy.results import baseline, files
+from tensorcopy.results.load import Case
 from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
 from tensorcopy.worker.tensors import DTYPES, make_tensor
 
@@ -51,6 +52,45 @@ def test_a_sample_is_seconds_per_call(now):
     calls.clear()
     assert sample() == pytest.approx(0.001)
     assert len(calls) * 0.001 >= cases.LOOP_SECONDS
+
+
+def test_the_baselines_of_a_device_are_suites():
+    """The site looks them up by name."""
+    names = {benchmark.name for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
+    latency = Case("copies.Latency.time_copy", (("method", "clone_detach"), ("numel", "1"), ("device", "cuda")))
+    assert {baseline.wait_alone("cuda").suite, baseline.case_of(latency).suite} <= names
+
+
+def test_a_device_is_used_until_its_clocks_are_up(now, monkeypatch):
+    """An idle GPU becomes faster for some milliseconds; later parts of ten are not faster than earlier ones."""
+    monkeypatch.setattr(cases, "monotonic", lambda: now[0])
+    seconds = [0.004]
+
+    def function():
+        now[0] += seconds[0]
+        seconds[0] = max(0.001, seconds[0] * 0.98)
+
+    loop = cases.Loop("function()", lambda: {"function": function})
+    seconds[0] = 0.004
+    loop._wait_for_clocks()
+    assert seconds[0] == 0.001
+
+
+def test_waiting_for_clocks_ends(now, monkeypatch):
+    """Also where every part is faster than the last."""
+    monkeypatch.setattr(cases, "monotonic", lambda: now[0])
+    seconds = [0.01]
+
+    def function():
+        now[0] += seconds[0]
+        seconds[0] *= 0.999
+
+    loop = cases.Loop("function()", lambda: {"function": function})
+    seconds[0] = 0.01
+    start = now[0]
+    monkeypatch.setattr(cases, "STEADY", 2.0)
+    loop._wait_for_clocks()
+    assert now[0] - start == pytest.approx(cases.CLOCKS_SECONDS, abs=0.02)
 
 
 def test_making_a_case_takes_no_time_on_the_clock(now):

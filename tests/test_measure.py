@@ -222,11 +222,17 @@ def test_the_dashboard_measures_what_this_host_lacks(small_checkout, monkeypatch
 
 def test_the_next_pass_excludes_absent_devices():
     """A skipped case would still cost a process. Cases on the CPU always run."""
-    expression = re.compile(plan.TIMED + run_passes._without_absent({"cuda": "NVIDIA H200"}))
+    expression = re.compile(plan.TIMED + run_passes._without_absent({"cuda": "NVIDIA H200"}, ""))
     assert expression.search("copies.BySize.time_copy('tensor', 16)")
     assert expression.search("copies.Latency.time_copy('tensor', 16, 'cuda')")
     assert not expression.search("copies.Latency.time_copy('tensor', 16, 'mps')")
     assert not expression.search("memory.Host.track_peak('tensor', 16, 'cpu')")
+
+
+def test_a_device_that_was_absent_and_is_asked_for_is_not_excluded():
+    """Its driver may have been installed since."""
+    expression = re.compile(plan.on_device("", "cuda") + run_passes._without_absent({}, "cuda"))
+    assert expression.search("copies.Latency.time_copy('tensor', 16, 'cuda')")
 
 
 @pytest.mark.parametrize(

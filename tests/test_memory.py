@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
+
 import pytest
 import torch
 
+from tests.conftest import ROOT
+
+sys.path.insert(0, str(ROOT))
+from benchmarks import memory
 from tensorcopy.worker.probes import allocations
 from tensorcopy.worker.probes.allocations import Allocations
 from tensorcopy.worker.registry.methods import COPIES, METHODS
@@ -67,6 +74,33 @@ def test_an_error_of_the_method_is_raised():
     """Only the error that numpy cannot read a device is expected."""
     with pytest.raises(RuntimeError, match="does not belong"):
         allocations.on_host(lambda x: _fail(), torch.ones(4))
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Unsupported device in DLTensor."), BufferError("Can't export"), TypeError("to numpy")])
+def test_numpy_cannot_read_a_device(error):
+    """numpy 1 and 2 differ in what np.from_dlpack raises."""
+
+    def refused(x):
+        x.clone()
+        raise error
+
+    assert allocations.on_host(refused, torch.ones(NUMEL)).nbytes in (0, 2**20)
+
+
+def test_xpus_allocator_counts_bytes_only():
+    """Its memory_stats has no "allocation" keys."""
+    before = {"allocated_bytes.all.allocated": 512, "allocated_bytes.all.current": 512, "allocated_bytes.all.peak": 512}
+    after = {"allocated_bytes.all.allocated": 1536, "allocated_bytes.all.current": 1536, "allocated_bytes.all.peak": 1536}
+    assert allocations.between(before, after) == Allocations(1024, 1024, None)
+
+
+def test_a_method_that_raises_does_not_take_the_others_with_it(monkeypatch):
+    """All methods are counted in one process; the error is raised for this method's case."""
+    monkeypatch.setattr(memory.allocation_probe, "counted", lambda method, numel: 1 // 0)
+    peaks = memory.Counted().setup_cache()
+    assert len(peaks) == len(METHODS)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        memory.Counted().track_peak(pickle.loads(pickle.dumps(peaks)), "clone", memory.NUMELS[0])
 
 
 def _fail():

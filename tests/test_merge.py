@@ -20,7 +20,7 @@ from tensorcopy.results.identity import identity_of
 from tensorcopy.results.merging import merge, merge_results
 from tensorcopy.results.merging.divide import divided, identities
 from tensorcopy.results.merging.merge import Merged
-from tests.conftest import NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
+from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
 def merged(first, second):

@@ -13,14 +13,18 @@ from tensorcopy.cli import main
 from tensorcopy.measure import host_probe, preflight
 from tensorcopy.measure.host_probe import Gpu, Host
 from tensorcopy.measure.preflight import GIB, Level
+from tensorcopy.releases import gpu_support, release_table
 
 QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
 
 
+RELEASES = release_table.load()
+
+
 def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cuda") -> dict[str, Level]:
     """Return the findings that are not OK, by subject."""
-    findings = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device)
+    findings = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device, RELEASES)
     assert all(bool(finding.advice) == (finding.level is not Level.OK) for finding in findings)
     return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
@@ -53,12 +57,54 @@ def test_a_disturbed_host_is_reported(change, subject, level):
         ({"slowed_by": ("heat",)}, "GPU 0 clock", Level.WARNING),
         ({"persistent": False}, "GPU 0 driver", Level.WARNING),
         ({"divided": True}, "GPU 0", Level.WARNING),
+        ({"hidden": "Insufficient Permissions"}, "GPU 0 load", Level.WARNING),
+        ({"driver": "550.54.14"}, "GPU 0 torch", Level.WARNING),
+        ({"driver": "418.40"}, "GPU 0 torch", Level.REFUSED),
+        ({"capability": (7, 0)}, "GPU 0 torch", Level.WARNING),
     ],
 )
 def test_a_disturbed_gpu_is_reported(change, subject, level):
     """For measuring the CPU it does not matter."""
     assert levels(gpus=[replace(IDLE, **change)]) == {subject: level}
     assert levels(gpus=[replace(IDLE, **change)], device="cpu") == {}
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        (None, [0, 1, 2]),
+        ("", []),
+        ("1", [1]),
+        ("2,0", [2, 0]),
+        ("0,7,1", [0]),
+        ("GPU-bb", [1]),
+        ("GPU-", []),
+        ("MIG-1", []),
+    ],
+)
+def test_the_visible_gpus_are_those_of_cuda(selection, expected):
+    """CUDA_VISIBLE_DEVICES has numbers or beginnings of identifiers; CUDA ignores what follows a wrong one."""
+    identifiers = ["GPU-aa", "GPU-bb", "GPU-cc"]
+    assert host_probe.visible([0, 1, 2], selection, lambda gpu: identifiers[gpu]) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "driver", "capability", "reason"),
+    [
+        ("2.15.0", "580.65.06", (9, 0), ""),
+        ("2.15.0", "575.51.03", (9, 0), "CUDA 13.2 needs driver R580 or newer, and this one is 575.51.03"),
+        ("2.11.0", "570.86.10", (9, 0), "CUDA 13.0 needs driver R580 or newer, and this one is 570.86.10"),
+        ("2.10.0", "570.86.10", (9, 0), ""),
+        ("1.13.1", "580.65.06", (8, 0), ""),
+        ("1.12.1", "580.65.06", (8, 0), "no kernels for sm_80, only for sm_37, sm_50, sm_60, sm_70"),
+        ("2.1.2", "580.65.06", (9, 0), ""),
+        ("2.0.1", "580.65.06", (9, 0), "no kernels for sm_90, only for sm_37, sm_50, sm_60, sm_70, sm_75, sm_80, sm_86"),
+        ("2.15.0", "580.65.06", None, ""),
+    ],
+)
+def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reason):
+    """An A100 can run torch from 1.13 on, an H200 from 2.1 on; CUDA 13 needs R580."""
+    assert gpu_support.why_not(release_table.find(version), driver, capability) == reason
 
 
 def test_without_a_gpu_only_cuda_is_refused():

@@ -216,3 +216,20 @@ def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, m
     page = (checkout.root / "site" / "index.html").read_text()
     assert ">Machines</a>: xeon-2core" in page  # one release is left of the machine that measured last: no history
     assert (checkout.root / "site" / "index.json").exists()
+
+
+def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
+    """The dashboard has no option for it. One size is measured here, and a page names the device."""
+    sizes = {"benchmarks/cases.py": (r"^(NUMELS|ON_DEVICE) = [^#\n]*", r"\1 = [2**10]  ")}
+    variables = {"TENSORCOPY_EMULATED": "allowed", **gpu.variables(CUDA_OPERATION_US=200)}
+    with checkout.edited(sizes):
+        options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
+        done = checkout.run("tensorcopy", "dashboard", *options, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (checkout.root / "results" / "gpu-box").glob(f"{NEWEST.sha[:8]}-*.json")
+    result = json.loads(path.read_text())
+    (name,) = result["ledger"]["accelerators"].values()
+    suites = {suite for suite, row in result["results"].items() if any(row[0] or ())}
+    assert suites >= {"copies.BySize.time_copy", "copies.Throughput.time_copy", "copies.Latency.time_copy"}
+    assert suites >= {"conversions.BySize.time_conversion", "conversions.Latency.time_conversion"}
+    assert name in (checkout.root / "site" / "machines" / "gpu-box.html").read_text(encoding="utf-8")

@@ -31,6 +31,7 @@ SAME_MACHINE = (
     "os",
     "driver",
     "accelerators",
+    "gpu",
     "settings",
 )
 SAME_TIMER = ("asv_runner",)  # it takes the samples

@@ -6,7 +6,8 @@ asv has an environment install a "commit". Here the environment then switches to
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
@@ -21,9 +22,11 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.results import emulated
 from tensorcopy.worker.registry import operations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 
 
@@ -85,6 +88,14 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
+        """Measure in this environment.
+
+        Raises TensorcopyError where it lacks the device that must be measured, or has an emulated one.
+        """
+        emulated.refuse(f"a measurement of torch {release.version}", built.report["ledger"])
+        environments.require(built, os.environ.get(DEVICE) or "cpu")
+        for device, reason in built.report["ledger"].get("unsupported", {}).items():
+            log.warning(f"torch {release.version} is not measured on {device}: {reason}")
         self._interpreter, self._own, self._commit = built.python, built.own, release.sha
         self._set_commit_hash(release.sha)
         with exit_on_error():
@@ -103,6 +114,8 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     _live: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
+        if _only_interpreters(sys.argv):
+            raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: an interpreter is named")  # without uv
         if uv.find_python(python) is None:
             self._unavailable(conf, python)
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
@@ -175,7 +188,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
             self._installed = environments.inspected(executable)
             provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
-        provenance["asv_runner"] = environments.runner()  # from `_runner_folder`
+        provenance["asv_runner"] = environments.runner()  # from `runner_folder`
         super().__init__(conf, ".".join(provenance["python"].split(".")[:2]), provenance["build"], tagged_env_vars)
         TorchReleases.why_not_here = staticmethod(
             lambda release: "" if release == self._release else f"{executable.name} has torch {self._release.version}"
@@ -198,23 +211,37 @@ class InterpreterEnvironment(_MeasuringEnvironment):
                     allowed=self._release.version,
                     next=f"asv run -E interpreter:same {self._release.tag}",
                 )
-        self._use(self._release, self._installed, conf)
+        with exit_on_error():
+            self._use(self._release, self._installed, conf)
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""
-        path = interpreters.search_path([CHECKOUT, self._runner_folder()], self._installed.python)
+        path = interpreters.search_path([CHECKOUT, runner_folder(Path(self._env_dir))], self._installed.python)
         return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
 
-    def _runner_folder(self) -> Path:
-        """Return a folder that holds only a link to asv_runner, which is pure Python."""
-        import asv_runner
 
-        folder = Path(self._env_dir).absolute() / "asv-runner"
-        folder.mkdir(parents=True, exist_ok=True)
-        link = folder / "asv_runner"
-        link.unlink(missing_ok=True)  # it may point to an asv that was removed
-        link.symlink_to(Path(asv_runner.__file__).parent)
-        return folder
+def _only_interpreters(arguments: Sequence[str]) -> bool:
+    """Return whether asv's arguments name interpreters and no release environment.
+
+    asv also constructs the configuration's environments then; an interpreter that has everything needs neither their Pythons nor uv.
+    """
+    named = [argument for argument in arguments if argument.partition(":")[0] in ("interpreter", "release")]
+    return bool(named) and all(argument.startswith("interpreter") for argument in named)
 
 
-__all__ = ["InterpreterEnvironment", "ReleaseEnvironment"]
+def runner_folder(environments: Path) -> Path:
+    """Return a folder that holds only a link to asv_runner, which is pure Python.
+
+    environments : the folder of all environments, in which it is made
+    """
+    import asv_runner
+
+    folder = environments.absolute() / "asv-runner"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "asv_runner"
+    link.unlink(missing_ok=True)  # it may point to an asv that was removed
+    link.symlink_to(Path(asv_runner.__file__).parent)
+    return folder
+
+
+__all__ = ["InterpreterEnvironment", "ReleaseEnvironment", "runner_folder"]

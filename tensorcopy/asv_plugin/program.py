@@ -15,6 +15,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from tensorcopy.asv_plugin.environment import DEVICE
 from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import TensorcopyError, of_text
@@ -40,6 +41,7 @@ class Run:
     attributes : of asv's benchmarks, such as {"rounds": 1}
     shard : the part of a sharded run that the pass belongs to; the pass's record stores it
     pass_id : the name of the pass, unique; "" for any
+    device : that must be usable; "" for none
     """
 
     release: str
@@ -50,6 +52,7 @@ class Run:
     machine: str
     shard: str = ""
     pass_id: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,13 +97,13 @@ def measure(run: Run, config: Path, report_install: ReportProgress, report_measu
     Raises TensorcopyError where a case failed or nothing could run.
     """
     arguments = ["run", f"{run.release}^!", "--config", str(config), "-E", run.environment]
-    arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine]
+    arguments += ["--bench", run.cases, "--append-samples", "--machine", run.machine, "--show-stderr"]
     for name, value in run.attributes.items():
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
     reader = _PhaseReader(report_install, report_measure)
-    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard, PASS: run.pass_id})
+    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard, PASS: run.pass_id, DEVICE: run.device})
     if output.error or output.exit_code != 0:
         raise _failure(f"asv run {run.release}^! failed", output, next="run the same asv run with --show-stderr to see why")
 
@@ -174,7 +177,7 @@ def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
     raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported
     return TensorcopyError(
         what,
-        got=f"failures in {', '.join(failed)}" if failed else raised[-1] if raised else " ".join(texts[-2:]),
+        got=": ".join([f"failures in {', '.join(failed)}", *raised[:1]]) if failed else raised[-1] if raised else " ".join(texts[-2:]),
         allowed="every case measured, or skipped by name",
         next=next,
     )

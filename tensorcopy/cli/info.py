@@ -1,19 +1,23 @@
-"""Commands that list what is in the checkout: releases, times and methods."""
+"""Commands that list what is here: releases, times, methods, and this machine."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from tensorcopy.measure.host_probe import Gpu
     from tensorcopy.releases.release_table import Release
     from tensorcopy.results.load import Case, Result
 
@@ -22,6 +26,7 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     table = commands.add_parser("releases", help="list the torch releases, where each was measured and can be installed; add new ones")
     actions = table.add_subparsers(metavar="ACTION")
+    table.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: also whether this GPU and its driver can run each")
     table.set_defaults(command=_releases)
     add = actions.add_parser("add", help="add one release or nightly to the table, from its wheel")
     add.add_argument("version", help="such as 2.16.0")
@@ -42,6 +47,11 @@ def add(commands: Any) -> None:
     methods.add_argument("name", nargs="?", help="show one method on every measured release")
     methods.set_defaults(command=_methods)
 
+    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
+    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
+    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
+    machine.set_defaults(command=_machine)
+
 
 def _table(*titles: str, **options: Any) -> Table:
     from rich.table import Table
@@ -53,20 +63,32 @@ def _table(*titles: str, **options: Any) -> Table:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import release_table
+    from tensorcopy.releases import gpu_support, release_table
     from tensorcopy.results import load
 
     results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
-    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on")
+    gpu = _gpu() if options.device == "cuda" else None
+    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *(["CUDA", gpu.name] if gpu else []))
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
-        table.add_row(f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–")
+        cells = [f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–"]
+        table.add_row(*cells, *([release.cuda, gpu_support.why_not(release, gpu.driver, gpu.capability) or "runs"] if gpu else []))
     console.print(table)
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
+
+
+def _gpu() -> Gpu:
+    """Return the GPU that CUDA would use. Raises TensorcopyError where there is none."""
+    from tensorcopy.measure import host_probe
+
+    gpus, reason = host_probe.gpus()
+    if not gpus:
+        raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy releases")
+    return gpus[0]
 
 
 def _installable_on(release: Release) -> str:
@@ -172,7 +194,8 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once.",
+        "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
+        "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )
     for line in not_included(results.problems):
@@ -188,7 +211,7 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     from tensorcopy.results import baseline
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
-    for title in ("time", "range of passes", "× memcpy", "GB/s", "passes"):
+    for title in ("time", "range of passes", "× memcpy", "GB/s", "in", "passes"):
         table.add_column(title, justify="right")
     for case in cases:
         timing, multiple, speed = result.timings[case], baseline.times_memcpy(result, case), baseline.bandwidth(result, case)
@@ -198,6 +221,31 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
             f"{duration(timing.low)} … {duration(timing.high)}",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
+            baseline.bytes_in(result, case) if speed else "",
             f"{len(timing.usable)} of {len(timing.by_pass)}",
         )
     return table
+
+
+def _machine(options: argparse.Namespace, console: Console) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from tensorcopy.measure import host_probe, preflight
+    from tensorcopy.measure.preflight import Level
+    from tensorcopy.releases import release_table
+
+    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, release_table.load())
+    table = Table(box=None, pad_edge=False, show_header=False)
+    signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
+    for finding in findings:
+        table.add_row(signs[finding.level], escape(finding.subject), escape(finding.observed), escape(finding.advice))
+    console.print(table, soft_wrap=not console.is_terminal)
+    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
+    failures = [finding for finding in findings if finding.level in failing]
+    for finding in failures:
+        print(
+            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
+            file=sys.stderr,
+        )
+    return 1 if failures else 0

@@ -1,11 +1,10 @@
-"""Commands that measure: dashboard, measure and machine."""
+"""Commands that measure: dashboard and measure."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
-import sys
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.plan import Measurement
 
+RUNNERS = Path(".github/runners.toml")
 MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
 
 
@@ -40,7 +40,6 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     _add_dashboard(commands)
     _add_measure(commands)
-    _add_machine(commands)
 
 
 def _add_dashboard(commands: Any) -> None:
@@ -69,6 +68,7 @@ def _add_measure(commands: Any) -> None:
     passes.add_argument(
         "--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites except the article's"
     )
+    passes.add_argument("--device", choices=DEVICES, help="only the cases on this device; exit 2 if it is missing or fails; default: all")
     passes.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
@@ -101,16 +101,9 @@ def _add_rebuild(command: Any) -> None:
     command.add_argument("--rebuild", action="store_true", help="remove environments that have lost a file, and build them anew")
 
 
-def _add_machine(commands: Any) -> None:
-    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
-    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
-    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
-    machine.set_defaults(command=_machine)
-
-
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
-    from tensorcopy.measure import dashboard
+    from tensorcopy.measure import dashboard, run_passes
     from tensorcopy.site import server
 
     paths = configuration.paths()
@@ -125,6 +118,8 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as report_progress:
         problems = dashboard.run(measurements, paths, options.machine, options.quick, report_progress)
     print_errors(problems)
+    for line in run_passes.not_measured(measurements, paths, options.machine):
+        console.print(line, soft_wrap=True)
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
         _serve(options, paths.html, console)
@@ -189,17 +184,20 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
 
     until = monotonic() + options.budget
     paths = configuration.paths()
+    device = _required_device(options)
     options.machine = _own_name(options.machine, paths)
     measurements, left_out = _selected(options, paths)
     for line in left_out:
         console.print(line)
-    suites = options.bench or plan.TIMED
-    job = run_passes.Job(paths, options.machine, suites, shard=options.shard)
+    suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.TIMED
+    job = run_passes.Job(paths, options.machine, suites, shard=options.shard, device=device)
     size: dict[str, Any] = {"passes": options.passes, "max_environments": options.environments or len(measurements)}
     _prepare(options, measurements, paths, size["max_environments"], console)
     with progress_bar(console) as report_progress:
         problems = run_passes.measure_all(measurements, job, **size, random=SystemRandom(), report_progress=report_progress, until=until)
     print_errors(problems)
+    for line in run_passes.not_measured(measurements, paths, options.machine):
+        console.print(line, soft_wrap=True)
     counts = sorted({plan.count_passes(measurement.file(paths, options.machine), suites) for measurement in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {options.shard}" if options.shard else ""
@@ -210,7 +208,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         console.print(
             f"stopped at the end of its time: {left} {'pass is' if left == 1 else 'passes are'} left; the same command takes them"
         )
-    whole = not (options.bench or options.shard or options.interpreter or options.no_confirm or left)
+    whole = not (options.bench or options.device or options.shard or options.interpreter or options.no_confirm or left)
     confirmed = _confirmed(measurements, options.machine, console, until) if whole and counts[0] >= ENOUGH else 0
     return 2 if problems or confirmed else 0
 
@@ -234,6 +232,38 @@ def _prepare(
         print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
 
 
+def _required_device(options: argparse.Namespace) -> str:
+    """Return the device that must be usable: named by an option, by the suites, or for this machine in runners.toml; "" for none."""
+    from tensorcopy.ci import runners
+    from tensorcopy.measure import plan
+
+    of_machine = {runner.machine: runner.device for runner in runners.load(RUNNERS)} if RUNNERS.exists() else {}
+    return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
+
+
+def _on_this_gpu(measurements: Sequence[Measurement], skipped: Sequence[str]) -> tuple[list[Measurement], list[str]]:
+    """Leave out the releases that the GPU or its driver cannot run, before they are installed.
+
+    Raises TensorcopyError where it can run none of them.
+    """
+    from tensorcopy.measure import host_probe
+    from tensorcopy.releases import gpu_support
+
+    gpus, _ = host_probe.gpus()
+    if not gpus:
+        return list(measurements), list(skipped)  # perhaps of AMD; where there is none, the check before measuring names the reason
+    reasons = {each: gpu_support.why_not(each.release, gpus[0].driver, gpus[0].capability) for each in measurements}
+    lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
+    if len(lines) == len(measurements):
+        raise TensorcopyError(
+            f"{gpus[0].name} can run none of these releases",
+            got=lines[-1].partition(" is skipped: ")[2],
+            allowed="a release that `tensorcopy releases --device cuda` shows as running",
+            next="name another release, or install a newer driver",
+        )
+    return [each for each in measurements if not reasons[each]], [*skipped, *lines]
+
+
 def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console, until: float) -> int:
     """Measure the new changes at these releases again until a time, and return the exit code."""
     from tensorcopy.cli import confirm
@@ -253,38 +283,6 @@ def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measureme
     if options.interpreter is None:
         results = load.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
-        return plan.select(options.releases, paths.pythons, measured)
-    measurement = plan.in_interpreter(options.interpreter)
-    release = measurement.release
-    mismatches = [text for text in options.releases if text not in (plan.NEW, release.version, release.tag)]
-    if mismatches:
-        raise TensorcopyError(
-            "this interpreter has another torch",
-            got=", ".join(mismatches),
-            allowed=release.version,
-            next="leave out --interpreter to install the release",
-        )
-    return [measurement], []
-
-
-def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.table import Table
-    from rich.text import Text
-
-    from tensorcopy.measure import host_probe, preflight
-    from tensorcopy.measure.preflight import Level
-
-    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
-    for finding in findings:
-        table.add_row(signs[finding.level], finding.subject, finding.observed, finding.advice)
-    console.print(table, soft_wrap=not console.is_terminal)
-    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
-    failures = [finding for finding in findings if finding.level in failing]
-    for finding in failures:
-        print(
-            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
-            file=sys.stderr,
-        )
-    return 1 if failures else 0
+        measurements, skipped = plan.select(options.releases, paths.pythons, measured)
+        return _on_this_gpu(measurements, skipped) if options.device == "cuda" else (measurements, skipped)
+    return [plan.in_interpreter(options.interpreter, options.releases)], []

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import expression, progress_bar
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.crosscheck import Agreement
+    from tensorcopy.measure.plan import Measurement
+    from tensorcopy.releases.environments import Environment
 
 
 def add(commands: Any) -> None:
@@ -21,8 +25,9 @@ def add(commands: Any) -> None:
     verify.add_argument(
         "release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that can be installed here"
     )
-    verify.add_argument("--device", default="cpu", help="default: cpu; on cuda, the Timer and CUDA events are the references")
+    verify.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; on cuda, CUDA events are a second reference")
     verify.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all that time a method")
+    verify.add_argument("--interpreter", metavar="PYTHON", help='use the torch of this Python: "same", a program or a path')
     verify.add_argument("--keep", action="store_true", help="if all agree, write the ratios to docs/agreement.json")
     verify.set_defaults(command=_verify)
 
@@ -53,7 +58,7 @@ def _require_for_keeping(condition: bool) -> None:
 
 
 def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
-    """Install the release, and time every case with asv and with its reference.
+    """Install the release unless an interpreter has it, and time every case with asv and with its reference.
 
     Raises TensorcopyError.
     """
@@ -62,10 +67,13 @@ def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import crosscheck, plan, run_passes
     from tensorcopy.measure.progress import Reporter, Stage
-    from tensorcopy.releases import environments
 
     paths = configuration.paths()
-    (measurement, *_), _skipped = plan.select([options.release] if options.release else [], paths.pythons, newest_first=True)
+    named = [options.release] if options.release else []
+    if options.interpreter:
+        measurement = plan.in_interpreter(options.interpreter, named)
+    else:
+        (measurement, *_), _skipped = plan.select(named, paths.pythons, newest_first=True)
     release, python = measurement.release, measurement.python
     with progress_bar(console) as report_progress:
         stages = [
@@ -74,9 +82,22 @@ def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
         ]
         reporter = Reporter(stages, report_progress)
         reporter.at(0)
-        environment = environments.build(paths.environments, release, python, environments.expected_build())
+        environment = _environment(measurement, paths)
         probe = crosscheck.Probe(environment, options.device, options.bench)
         return crosscheck.run(probe, partial(reporter.at, 1))
+
+
+def _environment(measurement: Measurement, paths: Paths) -> Environment:
+    """Return the environment to compare in: an interpreter with asv_runner beside it, or a release that uv installs."""
+    from dataclasses import replace
+
+    from tensorcopy.asv_plugin.environment import runner_folder
+    from tensorcopy.releases import environments, interpreters
+
+    if measurement.interpreter:
+        inspected = environments.inspected(interpreters.executable(measurement.interpreter))
+        return replace(inspected, folders=(runner_folder(paths.environments),))
+    return environments.build(paths.environments, measurement.release, measurement.python, environments.expected_build())
 
 
 def _print_agreement(agreement: Agreement, console: Console) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import child_process
+from tensorcopy.releases import child_process, environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 
@@ -90,8 +91,9 @@ def run(probe: Probe, report_progress: ReportProgress) -> Agreement:
     """Compare every case of a probe with its reference.
 
     The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
-    of 4 MiB to the system. Raises TensorcopyError where the comparison fails or has no case.
+    of 4 MiB to the system. Raises TensorcopyError where the device cannot be used, and where the comparison fails or has no case.
     """
+    environments.require(probe.environment, probe.device)
     first = _compare(probe, report_progress)
     if not first.outside:
         return first
@@ -137,7 +139,7 @@ def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -
             "asv and torch's Timer could not be compared",
             got=(errors.strip().splitlines() or [f"exit code {exit_code}"])[-1],
             allowed="a torch whose torch.utils.benchmark can be imported",
-            next="run tensorcopy verify with a newer release",
+            next=f"{shlex.join(probe.command())} shows the traceback",
         )
     if not ratios:
         raise TensorcopyError(

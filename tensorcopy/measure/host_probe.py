@@ -8,7 +8,7 @@ For MPS, XPU and ROCm only the host can be read. Reads only; starts nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +56,9 @@ class Gpu:
     persistent : whether the driver stays loaded while the GPU is idle
     slowed_by : reasons for a reduced clock
     divided : whether it is divided into MIG instances
+    index : the driver's number of it
+    capability : compute capability; None where the driver does not report it
+    hidden : why its processes cannot be listed; "" where they can
     """
 
     name: str
@@ -69,6 +72,9 @@ class Gpu:
     persistent: bool
     slowed_by: tuple[str, ...]
     divided: bool
+    index: int = 0
+    capability: tuple[int, int] | None = None
+    hidden: str = ""
 
 
 def host(folder: Path) -> Host:
@@ -97,15 +103,19 @@ def host(folder: Path) -> Host:
 
 
 def gpus() -> tuple[list[Gpu], str]:
-    """Return the NVIDIA GPUs, and the reason why there are none, or ""."""
+    """Return the visible NVIDIA GPUs, and the reason why there are none, or "".
+
+    CUDA_VISIBLE_DEVICES hides GPUs from CUDA, though not from the driver.
+    """
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     try:
         driver = pynvml.nvmlSystemGetDriverVersion()
-        gpus = [_gpu(pynvml.nvmlDeviceGetHandleByIndex(index), driver) for index in range(pynvml.nvmlDeviceGetCount())]
-        return gpus, "" if gpus else "the driver lists no GPU"
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        gpus = [_gpu(handle, driver) for handle in visible(handles, os.environ.get("CUDA_VISIBLE_DEVICES"), _uuid)]
+        return gpus, "" if gpus else "the driver lists no GPU" if not handles else "CUDA_VISIBLE_DEVICES hides every GPU"
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     finally:
@@ -121,20 +131,55 @@ SLOWDOWN_REASONS = {
 }  # by the library's names
 
 
+def visible(gpus: Sequence[T], selection: str | None, uuid_of: Callable[[T], str]) -> list[T]:
+    """Return the GPUs that CUDA sees.
+
+    gpus : in the driver's order
+    selection : CUDA_VISIBLE_DEVICES, with numbers or beginnings of identifiers; CUDA ignores what follows a wrong one. None where unset
+    """
+    if selection is None:
+        return list(gpus)
+    selected: list[T] = []
+    for name in map(str.strip, selection.split(",")):
+        number = int(name) if name.isdecimal() else None
+        matches = [gpu for index, gpu in enumerate(gpus) if index == number or (number is None and name and uuid_of(gpu).startswith(name))]
+        if len(matches) != 1:
+            break
+        selected += matches
+    return selected
+
+
+def _uuid(device: Any) -> str:
+    return str(_value_or(lambda: pynvml.nvmlDeviceGetUUID(device), ""))
+
+
+def _processes(device: Any) -> tuple[tuple[str, ...], str]:
+    """Return the names of other processes that hold memory of a GPU, and the reason why they cannot be listed, or ""."""
+    try:
+        rows = pynvml.nvmlDeviceGetComputeRunningProcesses(device)
+    except pynvml.NVMLError as error:
+        return (), str(error)
+    return tuple(_process_name(row.pid) for row in rows if row.pid != os.getpid()), ""
+
+
 def _gpu(device: Any, driver: str) -> Gpu:
+    processes, hidden = _processes(device)
     reasons = _value_or(lambda: pynvml.nvmlDeviceGetCurrentClocksEventReasons(device), 0)
     return Gpu(
         name=pynvml.nvmlDeviceGetName(device),
         driver=driver,
         memory=pynvml.nvmlDeviceGetMemoryInfo(device).free,
         busy=_value_or(lambda: pynvml.nvmlDeviceGetUtilizationRates(device).gpu / 100, 0.0),
-        processes=tuple(_process_name(row.pid) for row in pynvml.nvmlDeviceGetComputeRunningProcesses(device) if row.pid != os.getpid()),
+        processes=processes,
         clock=_value_or(lambda: pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
         max_clock=_value_or(lambda: pynvml.nvmlDeviceGetMaxClockInfo(device, pynvml.NVML_CLOCK_SM), 0),
         temperature=_value_or(lambda: pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU), 0),
         persistent=bool(_value_or(lambda: pynvml.nvmlDeviceGetPersistenceMode(device), 1)),
         slowed_by=tuple(sorted({words for name, words in SLOWDOWN_REASONS.items() if reasons & getattr(pynvml, name)})),
         divided=bool(_value_or(lambda: pynvml.nvmlDeviceGetMigMode(device)[0], 0)),
+        index=_value_or(lambda: pynvml.nvmlDeviceGetIndex(device), 0),
+        capability=_value_or(lambda: tuple(pynvml.nvmlDeviceGetCudaComputeCapability(device)), None),
+        hidden=hidden,
     )
 
 

@@ -18,6 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
+from tensorcopy.worker.devices import ACCELERATORS
 
 TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
 NEW = "NEW"  # the newest release that this machine has measured, and all later ones
@@ -82,15 +83,24 @@ class Shard:
         return len(range(self.number - 1, passes, self.of))
 
 
-def in_interpreter(python: str) -> Measurement:
+def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
     """Return the measurement of an interpreter's own torch.
 
     python : as asv's "-E interpreter:" takes it; "same" is the running interpreter
+    named : the releases that the user has named
 
-    Raises TensorcopyError where that torch is no release of the table.
+    Raises TensorcopyError where that torch is no release of the table, or another one than `named`.
     """
     provenance = environments.inspected(interpreters.executable(python)).report["ledger"]
     release = environments.released_as(provenance)
+    others = [text for text in named if text not in (NEW, release.version, release.tag)]
+    if others:
+        raise TensorcopyError(
+            "this interpreter has another torch",
+            got=", ".join(others),
+            allowed=release.version,
+            next="leave out --interpreter to install the release",
+        )
     return Measurement(release, "{}.{}".format(*minor(provenance["python"])), python, provenance["build"])
 
 
@@ -146,6 +156,21 @@ def _new_releases(measured: Collection[str]) -> list[Release]:
     rows = list(release_table.load())
     last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
     return rows[max(0, last) :]
+
+
+def on_device(suites: str, device: str) -> str:
+    """Return a regular expression on asv's names for the cases of `suites` on `device`.
+
+    suites : a regular expression; "" for all timed suites
+    """
+    others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
+    return f"^{others}.*(?:{suites})" if suites else f"{TIMED}{others}"  # TIMED is anchored and takes no characters
+
+
+def named_device(suites: str) -> str:
+    """Return the accelerator that a regular expression on asv's names asks for; "" for none."""
+    asked = re.search(f"'({'|'.join(ACCELERATORS)})'", re.sub(r"\(\?!.*?\)+", "", suites))
+    return asked[1] if asked else ""
 
 
 def groups(measurements: Sequence[Measurement], max_environments: int) -> list[list[Measurement]]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tensorcopy.measure.host_probe import Gpu, Host
+from tensorcopy.releases import gpu_support
+from tensorcopy.releases.release_table import Release
 
 GIB = 2**30
 MEMORY = 2 * GIB  # torch, and the largest suite's tensors three times over
@@ -41,17 +43,31 @@ class Finding:
     advice: str = ""
 
 
-def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str) -> list[Finding]:
+def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases: Sequence[Release] = ()) -> list[Finding]:
     """Check a machine for measuring on `device` ("cpu" or "cuda").
 
     no_gpu : the reason why `gpus` is empty
+    releases : in order of version, for the driver and the kernels that they need
     """
     findings = _host(host)
     if device == "cuda" and not gpus:
         findings.append(Finding("GPU", no_gpu, Level.REFUSED, "install the driver; start a container with --gpus all; run nvidia-smi"))
-    for number, gpu in enumerate(gpus if device == "cuda" else ()):
-        findings += _gpu(gpu, f"GPU {number}")
+    for gpu in gpus if device == "cuda" else ():
+        findings += [*_gpu(gpu, f"GPU {gpu.index}"), *_torch(gpu, f"GPU {gpu.index}", releases)]
     return findings
+
+
+def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
+    """Check which releases a GPU and its driver can run."""
+    if not releases:
+        return []
+    newest, reason = releases[-1], gpu_support.why_not(releases[-1], gpu.driver, gpu.capability)
+    others = [release.version for release in releases if not gpu_support.why_not(release, gpu.driver, gpu.capability)]
+    observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
+    if not others:
+        return [Finding(f"{name} torch", observed, Level.REFUSED, "install a newer driver")]
+    advice = f"install a newer driver, or measure {others[-1]}: tensorcopy releases --device cuda"
+    return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 
 def _host(host: Host) -> list[Finding]:
@@ -69,7 +85,8 @@ def _host(host: Host) -> list[Finding]:
 
 def _gpu(gpu: Gpu, name: str) -> list[Finding]:
     load = f"{gpu.busy:.0%} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
-    level = Level.REFUSED if gpu.busy >= GPU_BUSY else _warning_if(bool(gpu.processes))
+    load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
+    level = Level.REFUSED if gpu.busy >= GPU_BUSY else _warning_if(bool(gpu.processes or gpu.hidden))
     clock = f"{gpu.clock} of {gpu.max_clock} MHz" + (f", slowed by {', '.join(gpu.slowed_by)}" if gpu.slowed_by else "")
     driver = f"{gpu.driver}, {'kept loaded' if gpu.persistent else 'unloaded when idle'}"
     return [
@@ -80,7 +97,12 @@ def _gpu(gpu: Gpu, name: str) -> list[Finding]:
             _warning_if(not gpu.persistent),
             "nvidia-smi -pm 1 keeps the driver loaded",
         ),
-        _finding(f"{name} load", load, level, "wait, or use a GPU that no other process uses"),
+        _finding(
+            f"{name} load",
+            load,
+            level,
+            "run nvidia-smi as its administrator" if gpu.hidden else "wait, or use a GPU that no other process uses",
+        ),
         _finding(f"{name} memory", _free(gpu.memory), _refused_if_less(gpu.memory, GPU_MEMORY), f"{GPU_MEMORY // GIB} GiB are needed"),
         _finding(f"{name} clock", clock, _warning_if(bool(gpu.slowed_by)), "let it cool; run nvidia-smi -q -d PERFORMANCE"),
     ]

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import monotonic
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -42,6 +43,7 @@ class Job:
     suites : a regular expression on asv's names
     attributes : of asv's benchmarks
     shard : the part of a sharded run
+    device : that must be usable; "" for none
     """
 
     paths: Paths
@@ -49,6 +51,7 @@ class Job:
     suites: str
     attributes: Mapping[str, int] = field(default_factory=lambda: ONE_ROUND)
     shard: Shard | None = None
+    device: str = ""
 
 
 def measure_all(
@@ -172,9 +175,9 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
     records = files.records(target) if target.exists() else []
-    cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"]) if records else "")
-    name = pass_id()
-    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, str(job.shard or ""), name)
+    cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"], job.device) if records else "")
+    name, shard = pass_id(), str(job.shard or "")
+    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, name, job.device)
     program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
     if not (target.exists() and any(record["id"] == name for record in files.records(target))):
         raise TensorcopyError(
@@ -185,12 +188,28 @@ def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProg
         )
 
 
-def _without_absent(accelerators: Mapping[str, str]) -> str:
+def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[str]:
+    """Return a line for each device that is there and that a release's torch could not use in its last pass."""
+    lines = []
+    for measurement in measurements:
+        path = measurement.file(paths, machine)
+        unsupported = files.read(path)["ledger"].get("unsupported", {}) if path.exists() else {}
+        lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
+    return lines
+
+
+def _has_numbers(record: Mapping[str, Any]) -> bool:
+    """Return whether a pass has measured or counted at least one case."""
+    return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
+
+
+def _without_absent(accelerators: Mapping[str, str], required: str) -> str:
     """Return the end of a regular expression that excludes absent devices.
 
     A skipped case would still cost a process.
 
     accelerators : of the environment, as an earlier pass has recorded them
+    required : a device that was asked for, which that pass may have lacked
     """
-    absent = [device for device in ACCELERATORS if device not in accelerators]
+    absent = [device for device in ACCELERATORS if device not in (*accelerators, required)]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""

@@ -36,15 +36,17 @@ class Environment:
     python : its interpreter
     report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "methods", "article"
     own : additional environment variables of its processes
+    folders : to import packages from that are not installed in it
     """
 
     python: Path
     report: dict[str, Any]
     own: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures this checkout."""
-        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": str(CHECKOUT)}
+        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
 
 
 def runner() -> str:
@@ -194,6 +196,12 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
     environment = Environment(python, {}, own or {})
     report = interpreters.run_probe(python, "tensorcopy.worker.provenance", "--observe", variables=environment.variables())
     return replace(environment, report=report)
+
+
+def require(environment: Environment, device: str) -> None:
+    """Raise TensorcopyError, with the reason, where an environment's torch cannot use `device`."""
+    if device != "cpu" and device not in environment.report["ledger"]["accelerators"]:
+        interpreters.run_probe(environment.python, "tensorcopy.worker.devices", device, variables=environment.variables())
 
 
 def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:

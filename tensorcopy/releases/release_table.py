@@ -6,7 +6,7 @@ Its rows are the commits of the repository that asv draws its history over.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,8 @@ class Release:
     notes : the address of its release notes
     requires : packages that the wheel needs and does not declare
     kind : "release" or "nightly"
+    cuda : the CUDA version of its Linux wheel; "" if it is unknown
+    kernels : the GPU architectures that this wheel is compiled for, such as "sm_90"
     """
 
     version: str
@@ -40,6 +42,8 @@ class Release:
     notes: str
     requires: tuple[str, ...] = ()
     kind: str = "release"
+    cuda: str = field(default="", compare=False)  # another wheel of a release is the same release
+    kernels: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def tag(self) -> str:
@@ -155,12 +159,14 @@ def _release(row: dict[str, Any], table: Path) -> Release:
     try:
         first, last = row["pythons"]
         Version(row["version"])
-        release = Release(**{**row, "pythons": (first, last), "requires": tuple(row.get("requires", ()))})
+        release = Release(
+            **{**row, "pythons": (first, last), "requires": tuple(row.get("requires", ())), "kernels": tuple(row.get("kernels", ()))}
+        )
     except (KeyError, TypeError, ValueError, InvalidVersion) as error:
         raise TensorcopyError(
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
-            allowed="version, date, sha, pythons, numpy, notes, and optionally requires and kind",
+            allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
             next=f"tensorcopy releases add {row.get('version', 'VERSION')}",
         ) from error
     if len(release.sha) != 40 or set(release.sha) - set("0123456789abcdef"):
@@ -202,8 +208,8 @@ def _update(row: Any, values: Mapping[str, Any]) -> None:
 
 
 def _values(release: Release) -> dict[str, Any]:
-    values = {**asdict(release), "pythons": list(release.pythons), "requires": list(release.requires)}
-    defaults = {"requires": [], "kind": "release"}
+    values = {**asdict(release), "pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
+    defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
     return {name: value for name, value in values.items() if value != defaults.get(name)}
 
 

@@ -18,6 +18,7 @@ NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 NIGHTLY = re.compile(r"\.dev(\d{8})$")
 NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies, from which only torch is taken
+ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
 REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
@@ -40,7 +41,9 @@ def release(version: str) -> Release:
             uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], _index_of(version))
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
-        constants = _string_constants((uv.site_packages(path) / "torch" / "version.py").read_text(encoding="utf-8"))
+        torch = uv.site_packages(path) / "torch"
+        constants = _string_constants((torch / "version.py").read_text(encoding="utf-8"))
+        kernels = _kernels(torch / "lib" / "libtorch_python.so")
     return Release(
         version=constants["__version__"].split("+")[0],
         date=uploaded,
@@ -50,6 +53,8 @@ def release(version: str) -> Release:
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
         requires=REQUIRES.get(version, ()),
         kind="nightly" if NIGHTLY.search(version) else "release",
+        cuda=constants.get("cuda", ""),
+        kernels=kernels,
     )
 
 
@@ -61,6 +66,15 @@ def _newest_patch(version: str) -> str:
         return uv.resolved(f"torch=={version}.*", environments.this_python(), lowest=False) or version
     except uv.UvFailed as error:
         raise _unavailable(version, str(error)) from error
+
+
+def _kernels(library: Path) -> tuple[str, ...]:
+    """Return the GPU architectures that a wheel is compiled for; none for a wheel without CUDA.
+
+    torch.cuda.get_arch_list() splits the same text of the library, and answers only where there is a GPU.
+    """
+    match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
+    return tuple(match[0].decode().split()) if match else ()
 
 
 def _date(version: str, entry: dict[str, Any]) -> date:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
+CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
+UNITS = {"K": 2**10, "M": 2**20}
 MOVES = ("copies", "conversions", "article", "own")  # suites whose methods all copy; a primitive or an alternative may share storage
 
 
@@ -26,7 +30,8 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
 
     preallocated : copied into memory that is allocated before, not during the copy
 
-    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, and to the host the transfer (`preallocated`: pinned).
+    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to the host the
+    transfer (`preallocated`: pinned).
     """
     parameters, size = dict(case.parameters), nbytes(case)
     if size is None:
@@ -34,11 +39,18 @@ def case_of(case: Case, *, preallocated: bool = False) -> Case | None:
     memory, device = "kept" if preallocated else "fresh", parameters.get("device", "cpu")
     if device != "cpu":
         to_host = "device to host, pinned" if preallocated else "device to host, pageable"
+        if case.suite.startswith("copies.Latency"):
+            return Case("floors.Latency.time_transfer", (("numel", parameters["numel"]), ("device", device)))
         way = to_host if case.suite.startswith("conversions") else "device to device"
         return Case("floors.OnDevice.time_transfer", (("way", way), ("numel", parameters["numel"]), ("device", device)))
     if parameters.get("layout") == "strided":
         return Case("floors.Strided.time_gather", (("memory", memory), ("numel", parameters["numel"])))
     return Case("floors.ByBytes.time_memcpy", (("memory", memory), ("nbytes", str(size))))
+
+
+def wait_alone(device: str) -> Case:
+    """Return the case that times a wait for a device with nothing to do; every latency contains one."""
+    return Case("floors.WaitAlone.time_wait", (("device", device),))
 
 
 def timing_of(result: Result, case: Case, *, preallocated: bool = False) -> Timing | None:
@@ -51,6 +63,24 @@ def times_memcpy(result: Result, case: Case) -> float | None:
     """Return a case's time as a multiple of its memcpy baseline, into new memory."""
     baseline, measured = timing_of(result, case), result.timings.get(case)
     return measured.median / baseline.median if baseline and measured else None
+
+
+def bytes_in(result: Result, case: Case) -> str:
+    """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
+
+    That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are unknown.
+    """
+    size, device = nbytes(case), dict(case.parameters).get("device", "cpu")
+    if size is None:
+        return ""
+    if device != "cpu":
+        mib = result.provenance.get("gpu_cache_mib")
+        if case.suite.startswith("conversions"):
+            return "bus"
+        return "" if mib is None else "L2" if 2 * size <= mib * 2**20 else "device memory"
+    caches = [CACHE.fullmatch(text) for text in result.provenance.get("hardware", {}).get("caches", ())]
+    holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * UNITS[cache["unit"]])
+    return next(holding, "memory") if any(caches) else ""
 
 
 def bandwidth(result: Result, case: Case) -> float | None:

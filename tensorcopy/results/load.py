@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import document_numbers, files, passes
+from tensorcopy.results import document_numbers, emulated, files, passes
 from tensorcopy.results.document_numbers import ALL_QUIET, Case, QuietRule
 from tensorcopy.results.merging.separate import separated
 from tensorcopy.results.noise import quiet
@@ -173,6 +173,7 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
 
     Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
+    emulated.refuse_document(f"the result file {files.displayed(path)}", document)
     try:
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(

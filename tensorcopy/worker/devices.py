@@ -8,60 +8,181 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)
+NOTHING_THERE = ("Found no NVIDIA driver", "No CUDA GPUs", "No HIP GPUs", "no NVIDIA GPU")  # in what torch raises without a GPU
+OLD_DRIVER = "driver on your system is too old"
+
+
+class Usability(str, Enum):
+    """Whether this torch can use a device.
+
+    ABSENT is a device that is not there, UNSUPPORTED one for which this build of torch has no kernels or a CUDA that is too new for the
+    driver, and FAILING one that is there and raises.
+    """
+
+    USABLE = "usable"
+    ABSENT = "absent"
+    UNSUPPORTED = "unsupported"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True)
+class State:
+    """The usability of a device in this process.
+
+    reason : the first line of what torch raises, or another reason why the device cannot be used; "" where it can
+    """
+
+    usability: Usability
+    reason: str = ""
 
 
 @cache
-def is_available(device: str) -> bool:
-    """Return whether this torch can use `device`, one of `DEVICES`.
+def state(device: str) -> State:
+    """Return whether this torch can use `device`, one of `DEVICES`, and why not.
 
-    torch must report it as available and add two numbers on it: an old torch reports a new GPU without having kernels for it, a hosted Mac
-    reports an MPS device without memory, and MPS cannot be synchronized before torch 2.4.
+    torch must report it, be built for it, and add two numbers on it: an old torch reports a new GPU without having kernels for it, a hosted
+    Mac reports an MPS device without memory, and MPS cannot be synchronized before torch 2.4.
     """
     import torch
 
     if device == "cpu":
-        return True
+        return State(Usability.USABLE)
+    module = getattr(torch, device, None)
+    backend = torch.backends.mps if device == "mps" and hasattr(torch.backends, "mps") else module
+    if module is None or backend is None or not hasattr(module, "synchronize"):
+        return State(Usability.ABSENT, f"torch {torch.__version__} has no {device} that can be waited for")
+    if device != "mps" and getattr(module, "_is_in_bad_fork", bool)():
+        return State(Usability.FAILING, f"{device} was used before this process was forked")
+    if not backend.is_available():
+        return _unavailable(device)
+    missing = _missing_kernels() if device == "cuda" else ""
+    if missing:
+        return State(Usability.UNSUPPORTED, missing)
     try:
-        module = torch.backends.mps if device == "mps" else getattr(torch, device)
-        if not module.is_available():
-            return False
         torch.ones(1, device=device).add_(1)
         wait(device)
-    except (AttributeError, AssertionError, NotImplementedError, RuntimeError):  # torch releases differ in what they raise
-        return False
-    return True
+    except (AssertionError, NotImplementedError, RuntimeError) as error:  # torch releases differ in what they raise
+        return State(Usability.FAILING, _first_line(error))
+    return State(Usability.USABLE)
+
+
+def _unavailable(device: str) -> State:
+    """Return why torch reports that `device` is not available."""
+    import torch
+
+    if device == "cuda" and torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
+        return State(Usability.ABSENT, f"torch {torch.__version__} is built without CUDA")
+    if device == "mps":
+        return State(Usability.ABSENT, f"torch {torch.__version__} finds no Apple GPU")
+    try:
+        getattr(torch, device).init()
+    except (AssertionError, AttributeError, NotImplementedError, RuntimeError) as error:
+        reason = _first_line(error)
+        if OLD_DRIVER in reason:
+            return State(Usability.UNSUPPORTED, f"the driver is too old for torch {torch.__version__}: {reason.split('. ')[0]}")
+        failing = not any(text in reason for text in NOTHING_THERE)
+        return State(Usability.FAILING if failing and device == "cuda" else Usability.ABSENT, reason)
+    return State(Usability.ABSENT, f"torch {torch.__version__} finds no {device} device")
+
+
+def _missing_kernels() -> str:
+    """Return why this build of torch has no kernels for the current GPU; "" where it has, and for ROCm."""
+    import torch
+
+    architectures = torch.cuda.get_arch_list() if torch.version.cuda else []
+    capability = torch.cuda.get_device_capability()
+    if not architectures or has_kernels(architectures, capability):
+        return ""
+    name = torch.cuda.get_device_name()
+    return f"torch {torch.__version__} has no kernels for {name} (sm_{capability[0]}{capability[1]}), only for {', '.join(architectures)}"
+
+
+def has_kernels(architectures: Iterable[str], capability: tuple[int, int]) -> bool:
+    """Return whether code for these architectures runs on a GPU of this compute capability.
+
+    architectures : as torch.cuda.get_arch_list returns them. "sm_80" is machine code, which runs on 8.0 and later minor versions; "sm_90a"
+        runs on 9.0 alone, "sm_100f" on its family; "compute_80" is compiled by the driver for 8.0 and everything newer.
+    """
+    for architecture in architectures:
+        kind, _, number = architecture.partition("_")
+        of = int(number.rstrip("af")[:-1]), int(number.rstrip("af")[-1])
+        newer = of <= capability and (kind == "compute" or of[0] == capability[0])
+        if of == capability or (newer and not number.endswith("a")):
+            return True
+    return False
+
+
+def _first_line(error: BaseException) -> str:
+    """Return the kind and the first line of an exception."""
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
+
+
+def is_available(device: str) -> bool:
+    """Return whether this torch can use `device`, one of `DEVICES`."""
+    return state(device).usability is Usability.USABLE
 
 
 def available() -> list[str]:
-    """Return those of `DEVICES` that this torch can use, the CPU first."""
+    """Return those of `DEVICES` that this torch can use, the CPU first.
+
+    Raises TensorcopyError for a device that is there and fails: it is never taken for an absent one.
+    """
+    for device in ACCELERATORS:
+        if state(device).usability is Usability.FAILING:
+            require(device)
+    return _usable()
+
+
+def _usable() -> list[str]:
     return [device for device in DEVICES if is_available(device)]
+
+
+def unsupported() -> dict[str, str]:
+    """Return the accelerators that are there and that this build of torch cannot use, with the reason."""
+    return {device: state(device).reason for device in ACCELERATORS if state(device).usability is Usability.UNSUPPORTED}
 
 
 def require(device: str) -> None:
     """Raise TensorcopyError where this torch cannot use `device`."""
-    names = available()
-    if device not in names:
-        raise TensorcopyError(
-            f"there is no {device} here", got=device, allowed=", ".join(names), next="install a torch that is built for it, and its driver"
-        )
+    if device not in DEVICES:
+        raise TensorcopyError(f"there is no {device} here", got=device, allowed=", ".join(_usable()), next="name one of them")
+    usability, reason = state(device).usability, state(device).reason
+    if usability is Usability.USABLE:
+        return
+    what, remedy = {
+        Usability.ABSENT: (f"there is no {device} here", "install a torch that is built for it, and its driver"),
+        Usability.UNSUPPORTED: (f"this torch cannot use {device}", f"tensorcopy releases --device {device} lists the releases that can"),
+        Usability.FAILING: (f"{device} is there and fails", "free or repair it, or hide it: CUDA_VISIBLE_DEVICES= measures without it"),
+    }[usability]
+    raise TensorcopyError(what, got=reason, allowed=", ".join(_usable()), next=remedy)
 
 
 def waiter(device: str) -> Callable[[], object]:
-    """Return a function that waits until `device` has finished its queued work.
+    """Return the cheapest function that waits until `device` has finished its queued work.
 
-    The CPU has no queue.
+    On CUDA and XPU it is bound to this thread's current stream, and skips torch's Python wrappers: `torch.cuda.synchronize` takes 5 to 7 µs
+    of Python, depending on the release, which a latency would contain. The CPU has no queue.
     """
     import torch
 
-    return float if device == "cpu" else getattr(torch, device).synchronize  # float() is the cheapest call that does nothing
+    if device == "cpu":
+        return float  # the cheapest call that does nothing
+    module = getattr(torch, device)
+    if device == "mps":
+        return module.synchronize  # type: ignore[no-any-return]
+    stream = module.current_stream()
+    return super(module.Stream, stream).synchronize  # type: ignore[no-any-return]
 
 
 def wait(device: str) -> None:
@@ -100,3 +221,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def main(arguments: Sequence[str], report_progress: object = None) -> dict[str, Any]:
+    """Raise TensorcopyError where the device that is the first argument cannot be used.
+
+    `python -m tensorcopy.worker.run_probe tensorcopy.worker.devices cuda` runs it in another interpreter.
+    """
+    require(arguments[0])
+    return {"device": arguments[0]}

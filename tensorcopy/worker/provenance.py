@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import devices, hardware
+from tensorcopy.worker import devices, gpu, hardware
 from tensorcopy.worker.probes import article_claims
 from tensorcopy.worker.registry import semantics
 from tensorcopy.worker.registry.method import Method, exists, promised
@@ -29,12 +29,19 @@ from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 # environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
     "ATEN_CPU_CAPABILITY",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_VISIBLE_DEVICES",
     "GLIBC_TUNABLES",
     "LD_PRELOAD",
     "MALLOC_CONF",
     "MKL_NUM_THREADS",
     "OMP_NUM_THREADS",
+    "PYTORCH_ALLOC_CONF",
     "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
     "TENSORCOPY_EXTRA",  # a slowdown injected to test the detector
     "THP_MEM_ALLOC_ENABLE",
 )
@@ -43,8 +50,9 @@ SETTINGS = (
 def collect() -> dict[str, Any]:
     """Return versions, builds, processor, accelerators and settings of this process.
 
-    They are plain values, as result.schema.json describes them under "ledger".
+    They are plain values, as result.schema.json describes them under "ledger". Raises TensorcopyError for a device that is there and fails.
     """
+    available, unsupported = devices.available(), devices.unsupported()
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
@@ -66,7 +74,9 @@ def collect() -> dict[str, Any]:
         "cpu_quota": _cpu_quota(),
         "hugepages": _hugepages(),
         "threads": torch.get_num_threads(),
-        "accelerators": {name: devices.model(name) for name in devices.available() if name != "cpu"},
+        "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
+        **({"unsupported": unsupported} if unsupported else {}),
+        **({"gpu": gpu.collect(), "gpu_cache_mib": gpu.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
         "driver": _driver(),
         "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
     }
@@ -158,7 +168,7 @@ def _hugepages() -> str:
 
 
 def _driver() -> str:
-    return _first_line(Path("/proc/driver/nvidia/version"))
+    return _first_line(Path("/proc/driver/nvidia/version")) or gpu.driver()  # a container may have no /proc/driver
 
 
 def _first_line(path: Path) -> str:

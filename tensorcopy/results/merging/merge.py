@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import confirmations, files
+from tensorcopy.results import confirmations, emulated, files
 from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
 from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
 from tensorcopy.results.merging.merge_results import Summary, canonical, case_count, merged, version_order
@@ -132,6 +132,7 @@ def _result_files(source: Path) -> list[Path]:
 def _parts(path: Path) -> list[_Part]:
     """Return the parts of a result file by hardware. Raises TensorcopyError."""
     document = files.result(path)
+    emulated.refuse_document(f"the result file {files.displayed(path)}", document)
     try:
         by_identity = divided(document)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

@@ -7,9 +7,10 @@ allocate: FakeTensorMode runs the method on tensors without data, and every new 
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,10 @@ import torch
 
 from tensorcopy.worker import devices
 
+# in what numpy raises for a device's memory, in .numpy() and in np.from_dlpack, which may also raise BufferError
+NUMPY_REFUSES = ("numpy", "Unsupported device in DLTensor")
+BYTES, COUNT = "allocated_bytes.all.allocated", "allocation.all.allocated"  # of memory_stats
+UNCACHED = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 COUNTED_SINCE = (2, 5)  # earlier torch looks for a driver, even for fake tensors
 
 
@@ -27,12 +32,12 @@ class Allocations:
 
     nbytes : bytes allocated in total
     peak : bytes held at once, at most
-    count : number of allocations
+    count : number of allocations; None for an allocator that does not count them
     """
 
     nbytes: int
     peak: int
-    count: int
+    count: int | None
 
 
 def on_host(method: Callable[[Any], Any], x: Any) -> Allocations:
@@ -49,7 +54,7 @@ def on_host(method: Callable[[Any], Any], x: Any) -> Allocations:
     del result
     of_torch = _allocations(changes)
     of_numpy = _of_numpy(method, x)
-    return Allocations(of_torch.nbytes + of_numpy.nbytes, of_torch.peak + of_numpy.peak, of_torch.count + of_numpy.count)
+    return Allocations(of_torch.nbytes + of_numpy.nbytes, of_torch.peak + of_numpy.peak, (of_torch.count or 0) + (of_numpy.count or 0))
 
 
 def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
@@ -57,25 +62,32 @@ def on_device(method: Callable[[Any], Any], x: Any) -> Allocations:
 
     Sizes are rounded up to the allocator's blocks of at least 512 bytes.
 
-    Raises NotImplementedError for a device whose allocator keeps no statistics.
+    Raises NotImplementedError for a device whose allocator keeps no statistics, or is switched off.
     """
     name = x.device.type
     module = getattr(torch, name)
     if not hasattr(module, "memory_stats"):
         raise NotImplementedError(f"{name}'s allocator keeps no statistics")
+    if name == "cuda" and os.environ.get(UNCACHED):
+        raise NotImplementedError(f"{UNCACHED} is set, so that CUDA's allocator keeps no statistics")
     _result(method, x)
     devices.wait(name)
-    module.reset_peak_memory_stats()
-    before = module.memory_stats()
+    module.reset_peak_memory_stats(x.device)  # which need not be the current one
+    before = module.memory_stats(x.device)
     result = _result(method, x)
     devices.wait(name)
-    after = module.memory_stats()
+    after = module.memory_stats(x.device)
     del result
-    return Allocations(
-        after["allocated_bytes.all.allocated"] - before["allocated_bytes.all.allocated"],
-        after["allocated_bytes.all.peak"] - before["allocated_bytes.all.current"],
-        after["allocation.all.allocated"] - before["allocation.all.allocated"],
-    )
+    return between(before, after)
+
+
+def between(before: Mapping[str, int], after: Mapping[str, int]) -> Allocations:
+    """Return the allocations between two readings of `memory_stats`.
+
+    XPU's has no "allocation" keys: it counts bytes, not allocations.
+    """
+    count = after[COUNT] - before[COUNT] if COUNT in after else None
+    return Allocations(after[BYTES] - before[BYTES], after["allocated_bytes.all.peak"] - before["allocated_bytes.all.current"], count)
 
 
 def counted(method: Callable[[Any], Any], numel: int) -> Allocations:
@@ -101,8 +113,10 @@ def _result(method: Callable[[Any], Any], x: Any) -> Any:
     """Return the method's result; None where numpy cannot read x's device."""
     try:
         return method(x)
+    except BufferError:
+        return None
     except (TypeError, RuntimeError) as error:
-        if "numpy" not in str(error):
+        if not any(text in str(error) for text in NUMPY_REFUSES):
             raise
         return None
 

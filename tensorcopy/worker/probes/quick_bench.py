@@ -84,7 +84,7 @@ def _rounds(
 
 def _timer(name: str, x: torch.Tensor, device: str) -> Timer:
     method = find_method(name)
-    return timers.make_timer(code_on(method, device), {**method.names, "x": x})
+    return timers.make_timer(code_on(method, device), {**method.names, "x": x}, device)
 
 
 def _baseline_timer(x: torch.Tensor, to: str, device: str) -> Timer:
@@ -93,9 +93,9 @@ def _baseline_timer(x: torch.Tensor, to: str, device: str) -> Timer:
     On the CPU numpy copies into newly allocated memory; an accelerator copies into existing memory.
     """
     if device == "cpu":
-        return timers.make_timer("x.copy()", {"x": x.numpy()})
+        return timers.make_timer("x.copy()", {"x": x.numpy()}, device)
     out = torch.empty_like(x) if to == "tensor" else torch.empty(len(x))  # an ndarray is in host memory
-    return timers.make_timer("out.copy_(x)", {"x": x, "out": out})
+    return timers.make_timer("out.copy_(x)", {"x": x, "out": out}, device)
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:

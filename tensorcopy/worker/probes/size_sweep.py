@@ -131,7 +131,7 @@ def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device:
         x = torch.ones(numel, device=device).requires_grad_(requires_grad)
         for method in methods:
             _check_copy(method, x, device)
-            timer_by_key[method.name, numel] = timers.make_timer(code_on(method, device), {**method.names, "x": x})
+            timer_by_key[method.name, numel] = timers.make_timer(code_on(method, device), {**method.names, "x": x}, device)
         timer_by_key[BASELINE, numel] = _baseline_timer(x.detach(), what, device)
     return timer_by_key
 
@@ -165,9 +165,9 @@ def _points(times: Mapping[Key, Sequence[float]], name: str, numels: Sequence[in
 
 def _baseline_timer(x: torch.Tensor, what: str, device: str) -> Timer:
     if device == "cpu":
-        return timers.make_timer("np.copyto(out, x)", {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")})
+        return timers.make_timer("np.copyto(out, x)", {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")}, device)
     out = torch.empty_like(x) if what == "copies" else torch.empty(len(x))  # a conversion ends in host memory
-    return timers.make_timer("out.copy_(x)", {"x": x, "out": out})
+    return timers.make_timer("out.copy_(x)", {"x": x, "out": out}, device)
 
 
 def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:

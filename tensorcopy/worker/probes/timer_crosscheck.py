@@ -6,10 +6,12 @@ reference in alternating order, on the same tensor, in a forked process as in as
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -173,8 +175,10 @@ def _by_events(code: str, names: dict[str, Any]) -> float:
 def _in_a_process(function: Callable[[], list[Any]]) -> list[Any]:
     """Return `function()`, called in a forked process, as asv forks for every case.
 
-    This process then never touches a device. Outside Linux the function is called in this process: macOS and Apple's GPU do not support
-    forking.
+    This process never touches a device, which a forked one could not use then. Outside Linux the function is called in this process: macOS
+    and Apple's GPU do not support forking.
+
+    Raises RuntimeError with the last line of the forked process's traceback, which is printed.
     """
     if not sys.platform.startswith("linux"):
         return function()
@@ -185,17 +189,29 @@ def _in_a_process(function: Callable[[], list[Any]]) -> list[Any]:
         try:
             os.close(reading)
             with os.fdopen(writing, "w") as pipe:
-                json.dump(function(), pipe)
+                json.dump(_result_or_traceback(function), pipe)
             status = 0
         finally:
-            os._exit(status)
+            os._exit(status)  # without Python's cleanup, which is the parent's
     os.close(writing)
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     _, status = os.waitpid(child, 0)
     if status != 0 or not text:
         raise RuntimeError(f"a timing process exited with status {status}")
-    return list(json.loads(text))
+    document = json.loads(text)
+    if "traceback" in document:
+        print(document["traceback"], file=sys.stderr)
+        raise RuntimeError(document["traceback"].strip().splitlines()[-1])
+    return list(document["result"])
+
+
+def _result_or_traceback(function: Callable[[], list[Any]]) -> dict[str, Any]:
+    """Return `{"result": …}`, or `{"traceback": …}` of what the function raises."""
+    try:
+        return {"result": function()}
+    except Exception:
+        return {"traceback": traceback.format_exc()}
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -206,9 +222,11 @@ def main(arguments: Sequence[str]) -> None:
     The first line has the number of cases. A case that is skipped on this machine has the ratio null.
     """
     warnings.simplefilter("ignore")
-    import torch.utils.benchmark
-
     root, device, suites = Path(arguments[0]), arguments[1], re.compile(arguments[2])
+    if device == "cpu":
+        importlib.import_module(
+            "torch.utils.benchmark"
+        )  # once for all processes. It asks for CUDA, as no parent of a device's processes may
     cases = [case for case in timed_cases(root, device) if suites.search(case.suite)]
     references = ["Timer", "events"] if device == "cuda" else ["Timer"]
     (model,) = _in_a_process(lambda: [devices.model(device)])

@@ -1,0 +1,94 @@
+"""Which GPUs a build of torch has kernels for, which cases are on a device, and which device a command asks for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tensorcopy.asv_plugin import environment
+from tensorcopy.measure import plan
+from tensorcopy.worker import devices, timers
+from tensorcopy.worker.devices import has_kernels
+
+CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
+
+
+@pytest.mark.parametrize(
+    ("architectures", "capability", "runs"),
+    [
+        (CU102, (7, 0), True),
+        (CU102, (7, 5), True),
+        (CU102, (8, 0), False),
+        (CU102, (9, 0), False),
+        (("sm_80", "sm_86"), (8, 9), True),
+        (("sm_86",), (8, 0), False),
+        (("sm_90a",), (9, 0), True),
+        (("sm_100a",), (10, 3), False),
+        (("sm_100f",), (10, 3), True),
+        (("sm_70", "compute_70"), (12, 0), True),
+        (("compute_80",), (7, 5), False),
+    ],
+)
+def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(architectures, capability, runs):
+    """NVIDIA's rules of compatibility: an A100 or H200 cannot run torch 1.9's wheel for CUDA 10.2."""
+    assert has_kernels(architectures, capability) is runs
+
+
+ON_CUDA = "copies.Throughput.time_copy('clone_detach', 1024, 'cuda')"
+ON_CPU = "copies.BySize.time_copy('clone_detach', 1024)"
+
+
+@pytest.mark.parametrize("suites", ["", "^copies", "1024, 'cuda'", "^memory|time_copy", "clone_detach"])
+def test_a_device_selects_its_cases_only(suites):
+    """Whatever the regular expression of the suites is."""
+    assert re.search(plan.on_device(suites, "cuda"), ON_CUDA)
+    assert not re.search(plan.on_device(suites, "cuda"), ON_CPU)
+    assert not re.search(plan.on_device(suites, "cuda"), ON_CUDA.replace("cuda", "mps"))
+
+
+@pytest.mark.parametrize("suites", ["", "^copies", "^memory|time_copy"])
+def test_the_cpu_leaves_the_accelerators_out(suites):
+    assert re.search(plan.on_device(suites, "cpu"), ON_CPU)
+    assert not re.search(plan.on_device(suites, "cpu"), ON_CUDA)
+
+
+@pytest.mark.parametrize(
+    ("suites", "device"),
+    [
+        ("", ""),
+        ("^copies", ""),
+        ("1024, 'cuda'", "cuda"),
+        (f"{plan.TIMED}(?=.*'cuda')", "cuda"),
+        (f"{plan.TIMED}(?!.*'(mps|xpu)')", ""),
+        (f"{plan.TIMED}(?!.*'cuda')", ""),
+    ],
+)
+def test_suites_that_name_a_device_ask_for_it(suites, device):
+    """A selection that leaves a device out does not ask for it."""
+    assert plan.named_device(suites) == device
+
+
+@pytest.mark.parametrize(
+    ("arguments", "only"),
+    [
+        (["run", "v2.15.0^!", "-E", "interpreter:same"], True),
+        (["run", "v2.15.0^!", "-E", "interpreter:/opt/python", "-E", "interpreter:same"], True),
+        (["run", "v2.15.0^!", "-E", "interpreter:same", "-E", "release:3.11"], False),
+        (["run", "v2.15.0^!"], False),
+    ],
+)
+def test_an_interpreter_needs_no_other_python(arguments, only):
+    """asv constructs the configuration's environments too; without uv or their Pythons, that would end the run."""
+    assert environment._only_interpreters(arguments) is only
+
+
+def test_the_clock_of_plot_and_advise_waits_for_every_device(monkeypatch):
+    """torch's own waits for XPU and MPS in recent releases only."""
+    waits = []
+    monkeypatch.setattr(devices, "waiter", lambda device: lambda: waits.append(device))
+    timers.make_timer("None", {}, "xpu").timeit(5)
+    assert waits == ["xpu"] * len(waits)
+    assert len(waits) >= 2  # before and after the loop
+    timers.make_timer("None", {}, "cpu").timeit(5)
+    assert set(waits) == {"xpu"}
