@@ -14,6 +14,7 @@ from typing import Any
 
 from asv.commands import publish as asv_publish
 from asv.console import log
+from asv.plugins import regressions as asv_regressions
 from asv.publishing import OutputPublisher
 from asv.results import Results
 
@@ -45,7 +46,7 @@ def valid_results(results_dir: str) -> Iterator[Results]:
         yield Results.load(str(path), machine_name=path.parent.name)
 
 
-asv_publish.iter_results = valid_results
+asv_publish.iter_results = asv_regressions.iter_results = valid_results
 
 
 def warn(warnings: Iterable[TensorcopyError]) -> None:
