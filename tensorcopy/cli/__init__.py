@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, verify
+from tensorcopy.cli import ci, compare, confirm, docs, info, local, measure, verify, why
 from tensorcopy.errors import TensorcopyError
 
 # the packages of the extra, by import name: a missing package has no metadata that could be read instead
@@ -80,6 +80,6 @@ def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(required=True, metavar="COMMAND")
-    for module in (measure, confirm, verify, compare, info, local, ci, docs):
+    for module in (measure, confirm, verify, compare, why, info, local, ci, docs):
         module.add(commands)
     return program
