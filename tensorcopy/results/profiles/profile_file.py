@@ -74,6 +74,11 @@ class Profile:
     instructions: float
     roots: tuple[Node, ...]
 
+    @property
+    def smallest(self) -> float:
+        """The exclusive instructions of its cheapest function: one that it leaves out has fewer."""
+        return min((cost.own for cost in self.functions.values()), default=0.0)
+
     @cached_property
     def functions(self) -> dict[Function, FunctionCost]:
         """The cost of each function; within itself, a function's inclusive instructions count once."""
