@@ -27,14 +27,12 @@ class Cause:
 
     name : of the profiled case, such as "detach 1 float32 contiguous"
     code : of the method
-    case : a timed case with these functions; None for one that is counted only
     labels : of both results, such as "torch 2.5.1"
     time : the verdict on the time; None where it was not timed
     """
 
     name: str
     code: str
-    case: Case | None
     before: Result
     after: Result
     labels: tuple[str, str]
@@ -73,13 +71,15 @@ def of_pair(pair: Pair, pattern: str) -> Cause:
     assert before is not None  # `_cases` has those of both sides
     assert after is not None
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    method, numel = name.split()[:2]
     change = comparisons.between(pair.before, pair.after, pair.beside, [timed]).changes[timed] if timed else None
-    rows = pair.after.methods.get(method) or pair.before.methods.get(method) or {}
-    labels = comparisons.labels(pair.before, pair.after)
-    return Cause(
-        name, rows.get("code", method), timed, pair.before, pair.after, labels, difference.between(int(numel), before, after), change
-    )
+    return of_results(pair.before, pair.after, name, difference.between(int(name.split()[1]), before, after), change)
+
+
+def of_results(before: Result, after: Result, name: str, functions: Difference, time: Change | None) -> Cause:
+    """Return the cause of the change of a profiled case; `time` is the verdict on its time."""
+    method = name.split()[0]
+    row = after.methods.get(method) or before.methods.get(method) or {}
+    return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), functions, time)
 
 
 def _profiles(result: Result) -> Profiles:
