@@ -160,7 +160,7 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
         cases = document.pop("cases")
         if any(not _fits(row["tree"], len(functions)) for row in cases.values()):
             raise ValueError("a tree that is no tree")
-    except (OSError, EOFError, ValueError, RecursionError, lzma.LZMAError, *_invalid()) as error:
+    except (OSError, EOFError, ValueError, RecursionError, lzma.LZMAError) as error:
         raise files.damaged(path, str(error)) from error
     return Profiles(document, functions, cases)
 
@@ -171,7 +171,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
     try:
         _check(document)
-    except _invalid() as error:
+    except ValueError as error:
         raise files.damaged(path, str(error)) from error
     text = json.dumps(document, separators=(",", ":")).encode()
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
@@ -218,10 +218,5 @@ def _validator() -> Any:
 
 
 def _check(document: Any) -> None:
+    """Raise ValueError for a document that violates the schema. fastjsonschema's exception is one."""
     _validator()(document)
-
-
-def _invalid() -> tuple[type[Exception], ...]:
-    import fastjsonschema
-
-    return (fastjsonschema.JsonSchemaException,)

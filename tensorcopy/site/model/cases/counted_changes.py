@@ -64,15 +64,15 @@ def page_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> st
         return ""
     method, numel, *_ = name.split()
     grad = name.endswith(" grad")
-    of_method = [words for path, listed in changes if path == result.path and (words := listed.split())[0] == method]
+    of_method = [listed for path, listed in changes if path == result.path and listed.split()[0] == method]
     if not of_method:
         return ""
 
-    def distance(words: list[str]) -> tuple[bool, bool, bool]:
+    def distance(listed: str) -> tuple[bool, bool, bool]:
         """Return how a page's case differs from this one, the most important first."""
-        return " ".join(words) != name, (int(words[1]) >= LARGE) != (int(numel) >= LARGE), words[4:] != (["grad"] if grad else [])
+        return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
 
-    return changes[result.path, " ".join(min(of_method, key=distance))].address
+    return changes[result.path, min(of_method, key=distance)].address
 
 
 def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:

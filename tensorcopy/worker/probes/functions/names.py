@@ -43,7 +43,7 @@ def function(name: str) -> str:
         return UNNAMED
     name = name.replace(ANONYMOUS, "")
     name = OPERATOR.sub(lambda match: f"operator{''.join(CODES[letter] for letter in match[1])}", name)
-    name = _without_brackets(_without_brackets(name, "<>", _pointer), "()", lambda inside: "")
+    name = _without_brackets(_without_brackets(name, "<", ">", _pointer), "(", ")", lambda inside: "")
     name = re.sub(r"\s*(const|&|&&|volatile)$", "", name.strip()).strip()
     name = re.sub(r"^(?!operator).* (?=[\w~:{])(?!new|delete)", "", name)  # the return type of a template's instance
     return "".join(LETTERS.get(letter, letter) for letter in name) or UNNAMED
@@ -59,9 +59,8 @@ def _pointer(inside: str) -> str:
     return f"[{'::'.join(match[1].split('::')[-2:])}]" if match else ""
 
 
-def _without_brackets(name: str, brackets: str, instead: Callable[[str], str]) -> str:
+def _without_brackets(name: str, opening: str, closing: str, instead: Callable[[str], str]) -> str:
     """Return a name with `instead` of the outermost brackets' content, and without the brackets."""
-    opening, closing = brackets
     parts, depth, start = [], 0, 0
     for index, letter in enumerate(name):
         if letter == opening:
