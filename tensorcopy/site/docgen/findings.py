@@ -11,7 +11,6 @@ from tensorcopy.results.select import Pair
 FINDINGS = {  # by the name of the part: case, Python, release before, release after
     "detach": ("detach", "3.11", "2.5.1", "2.15.0"),
     "numpy": ("numpy", "3.9", "1.12.1", "1.13.1"),
-    "from_dlpack": ("numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
 }
 
 
