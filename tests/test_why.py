@@ -150,7 +150,7 @@ def test_a_tree_of_both_sides_has_each_call_once():
         (lambda document: {**document, "torch_sha": "0" * 40}, "torch_sha"),
         (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [0, 99999, 1, 1]}}}, "no tree"),
         (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [3, 0, 1, 1]}}}, "no tree"),
-        (None, ""),
+        (None, "end-of-stream"),
     ],
     ids=["version", "another torch", "unknown function", "depth", "cut off"],
 )
