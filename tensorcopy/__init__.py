@@ -27,6 +27,8 @@ API = {  # public names, and the module where each lives
     "Advice": "report.local.advise",
     "MatchingMethod": "report.local.advise",
     "plot": "report.local.sweep",
+    "why": "report.why.cause",
+    "Cause": "report.why.cause",
 }
 
 __all__ = ["__version__", *API]

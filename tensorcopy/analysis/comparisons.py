@@ -108,7 +108,7 @@ def between(
         case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
         for case, change in judge(pairs, margin=margin, noise=fit.noise(around, judged)).items()
     }
-    return Comparison(before, after, _labels(before, after), changes, margin, around, drift)
+    return Comparison(before, after, labels(before, after), changes, margin, around, drift)
 
 
 def of_counts(before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "") -> Comparison:
@@ -120,7 +120,7 @@ def of_counts(before: Result, after: Result, others: Sequence[Result], unit: str
     counted = [case for case in before.counts if counts.unit_of(case) == unit and re.search(pattern, case_name(case))]
     changes = {case: exact_counts.count_change(before, after, case, around) for case in counted}
     judged = {case: exact_counts.of_count(change) for case, change in changes.items() if change}
-    return Comparison(before, after, _labels(before, after), judged, exact_counts.LEAST)
+    return Comparison(before, after, labels(before, after), judged, exact_counts.LEAST)
 
 
 def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:
@@ -183,7 +183,7 @@ def _same_environment(first: Result, second: Result) -> bool:
     return ours == theirs
 
 
-def _labels(before: Result, after: Result) -> tuple[str, str]:
+def labels(before: Result, after: Result) -> tuple[str, str]:
     """Name each side by its release and by what else differs."""
     parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
     for pair in ((f"Python {before.python}", f"Python {after.python}"), (before.build, after.build), (before.machine, after.machine)):

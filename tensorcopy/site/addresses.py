@@ -103,6 +103,12 @@ def of_comparison(before: Result, after: Result) -> str:
     return f"compare/{'/'.join(slug(left) if left == right else f'{slug(left)}..{slug(right)}' for left, right in pairs)}.html"
 
 
+def of_cause(before: Result, after: Result, name: str) -> str:
+    """Return the address of the functions behind a change; `name` is that of the profiled case."""
+    releases = f"{slug(version(before))}..{slug(version(after))}"
+    return f"why/{slug(after.machine)}/{slug(after.environment)}/{releases}/{slug(name.replace(' ', '-'))}.html"
+
+
 def of_request(request: CopyRequest, numel: int) -> str:
     """Return the address of the chooser's answer to a request at one size."""
     graph = {None: "", False: "-cut", True: "-kept"}[request.keeps_graph]

@@ -19,7 +19,7 @@ from tensorcopy.report.local import advise
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
 from tensorcopy.site.charts import charts, method_drawings
-from tensorcopy.site.docgen import memory_table, methodology, readme, reference, reliability
+from tensorcopy.site.docgen import findings, memory_table, methodology, readme, reference, reliability
 from tensorcopy.site.model.machine import Machine, machines
 
 
@@ -77,6 +77,7 @@ def _pages(machine: Machine) -> dict[Path, str]:
         "docs/methodology.md": parts,
         "docs/memory.md": {"memory": parts["memory"]},
         "docs/reliability.md": {"tries": reliability.tries(tries)},
+        "docs/findings.md": findings.parts(machine.results),
     }
     return {
         Path(name): readme.replace_parts(Path(name).read_text(encoding="utf-8"), page_parts, name) for name, page_parts in pages.items()

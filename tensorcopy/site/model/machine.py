@@ -19,8 +19,9 @@ from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
-from tensorcopy.site.model.cases import case_changes
+from tensorcopy.site.model.cases import case_changes, counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.cases.counted_changes import CountedChange
 from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of
 from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
@@ -105,6 +106,11 @@ class Machine:
             case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
             for case, joined in self.history.items()
         }
+
+    @cached_property
+    def causes(self) -> dict[counted_changes.Key, CountedChange]:
+        """The changes of the instructions whose functions were counted, by result and profiled case."""
+        return counted_changes.of_series([series.results for series in self.series])
 
     @cached_property
     def timed_by_count(self) -> dict[Case, Case]:

@@ -18,6 +18,7 @@ from tensorcopy.site.charts import charts
 from tensorcopy.site.data_files.times_csv import case_csv
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
+from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.cases.siblings import Places, other_machines
 from tensorcopy.site.model.content import Content
@@ -37,6 +38,7 @@ class ReleaseRow:
     machine_changes : differences of the machine from that release
     change : the change detected at this release; None for none
     count, count_change : the same of the instructions
+    cause_address : the page with the functions behind the change from the release before; "" for none
     """
 
     release: str
@@ -52,6 +54,7 @@ class ReleaseRow:
     change: CaseChange | None
     count: Timing | None
     count_change: CaseChange | None
+    cause_address: str
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -163,6 +166,7 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
                     change=changes.get(place),
                     count=count,
                     count_change=count_changes.get(place),
+                    cause_address=counted_changes.page_of(machine.causes, result, case),
                 )
             )
     return sorted(rows, key=lambda row: order[row.release], reverse=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,10 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.registry.methods import ALTERNATIVES, CONVERSIONS, COPIES, METHODS, NAMES, PRIMITIVES, exists
+from tensorcopy.worker.probes.functions import valgrind
+from tensorcopy.worker.registry.method import Method
+from tensorcopy.worker.registry.methods import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, exists
+from tensorcopy.worker.registry.own import find_method, own_operations
 from tensorcopy.worker.tensors import DTYPES, LAYOUTS, make_tensor
 
 WARM_UP = 60  # calls on a small tensor: Python 3.11 specializes bytecode within some dozens of calls
@@ -45,24 +47,16 @@ TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 # and look more repeatable than counts of two releases are
 PADDING, PAGE = "TENSORCOPY_PADDING", 4096
 
+REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each section is counted
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
-EMPTY = -1  # the number of the empty loop
+EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
 
 LOOP = """
 def loop(x, calls):
     for _ in range(calls):
         {code}
 """
-
-
-def missing() -> str:
-    """Return why counting is not possible here; "" where it is."""
-    if not sys.platform.startswith("linux"):
-        return "valgrind counts on Linux only"
-    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
-        return "no valgrind here: apt install valgrind, or your system's package"
-    return ""
 
 
 @dataclass(frozen=True)
@@ -95,50 +89,59 @@ def sections() -> Iterator[Section]:
         yield Section(method, numel, dtype=dtype)
 
 
+def all_of_them() -> list[Section]:
+    """Return the sections of the registry's methods, then those of the reader's own operations."""
+    own = [Section(method, numel, requires_grad=grad) for method, numel, grad in product(own_operations(), OTHER_NUMELS, (False, True))]
+    return [*sections(), *own]
+
+
 def count() -> dict[Section, float]:
     """Return instructions per call on the CPU; the cost of the loop is subtracted.
 
     A section that raises in this torch is absent. Takes a minute or two. Raises TensorcopyError where valgrind is missing or fails.
     """
-    reason = missing()
-    if reason:
-        raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
-    numbers, totals = _run_callgrind()
-    by_section: dict[int, list[int]] = {}
-    for number, total in zip(numbers, totals):
-        by_section.setdefault(number, []).append(total)
-    empty, all_sections = min(by_section.pop(EMPTY)) / CALLS, list(sections())
+    with tempfile.TemporaryDirectory() as folder:
+        by_section = {number: [_total(path) for path in paths] for number, paths in run_callgrind(Path(folder)).items()}
+    empty, all_sections = min(by_section.pop(EMPTY)) / CALLS, all_of_them()
+    del by_section[EMPTY_SHORT]
     return {all_sections[number]: median(counts) / all_sections[number].calls - empty for number, counts in by_section.items()}
 
 
-def _run_callgrind() -> tuple[list[int], list[int]]:
-    """Return the number and the instructions of each count. Raises TensorcopyError."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "counts"
-        completed = subprocess.run(
-            [*CALLGRIND, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"],
-            # the same order of sets in every run, and no GPU driver for valgrind to run
-            env={**os.environ, "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        names = [int(line) for line in completed.stdout.split()]
-        # callgrind writes one file per section, numbered from 1, and an empty one at exit
-        totals = [int(match[1]) for number in range(1, len(names) + 1) if (match := _total(out, number))]
-    if completed.returncode != 0 or not names or len(totals) != len(names):
+def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, list[Path]]:
+    """Count every section in a new process, and return callgrind's files by the section's number.
+
+    options : more options of callgrind
+    times : counts of each section
+
+    Raises TensorcopyError where valgrind is missing or fails.
+    """
+    valgrind.require()
+    out = folder / "counts"
+    command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"]
+    # the same order of sets in every run, and no GPU driver for valgrind to run
+    own = {"PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE), REPEAT: str(times)}
+    completed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    # callgrind writes one file per section, numbered from 1, and an empty one at exit
+    numbers = [int(line) for line in completed.stdout.split()]
+    paths = [path for index in range(1, len(numbers) + 1) if (path := out.with_name(f"{out.name}.{index}")).exists()]
+    if completed.returncode != 0 or not numbers or len(paths) != len(numbers):
         raise TensorcopyError(
             "instructions were not counted",
             got=(completed.stderr.strip().splitlines() or ["nothing"])[-1],
             allowed="a count for each method",
             next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.probes.instruction_count shows the full error",
         )
-    return names, totals
+    by_section: dict[int, list[Path]] = {}
+    for number, path in zip(numbers, paths):
+        by_section.setdefault(number, []).append(path)
+    return by_section
 
 
-def _total(out: Path, number: int) -> re.Match[str] | None:
-    path = out.with_name(f"{out.name}.{number}")
-    return TOTALS.search(path.read_text(encoding="utf-8")) if path.exists() else None
+def _total(path: Path) -> int:
+    """Return the instructions in a file of callgrind."""
+    match = TOTALS.search(path.read_text(encoding="utf-8"))
+    assert match is not None
+    return int(match[1])
 
 
 def _work() -> None:
@@ -153,12 +156,13 @@ def _work() -> None:
     gc.disable()
     switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
-    _count(EMPTY, "pass", None, None, CALLS)
+    _count(EMPTY, CALLS)
+    _count(EMPTY_SHORT, FEWEST_CALLS)
     only = re.compile(os.environ.get(ONLY, ""))
-    for number, section in enumerate(sections()):
+    for number, section in enumerate(all_of_them()):
         if not only.search(str(section)):
             continue
-        method = METHODS[section.method]
+        method = find_method(section.method)
         tensor: dict[str, Any] = {"dtype": section.dtype, "layout": section.layout, "requires_grad": section.requires_grad}
         if not exists(method):
             continue
@@ -167,20 +171,23 @@ def _work() -> None:
             method(x)
         except (NotImplementedError, RuntimeError, TypeError, BufferError, AttributeError):
             continue  # raises for a tensor that requires grad or has this dtype, or is not in this torch
-        _count(number, method.code, small, x, section.calls)
+        _count(number, section.calls, method, small, x)
     sys.stdout.flush()
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def _count(number: int, code: str, small: Any, x: Any, calls: int) -> None:
-    """Count a loop `TIMES` times, and print the section's number for each count."""
+def _count(number: int, calls: int, method: Method | None = None, small: Any = None, x: Any = None) -> None:
+    """Count a loop repeatedly, and print the section's number for each count.
+
+    method : None for the empty loop
+    """
     import torch
 
-    namespace = dict(NAMES)
-    exec(LOOP.format(code=code), namespace)  # noqa: S102 - a method's code
+    namespace = dict(method.names if method else {})
+    exec(LOOP.format(code=method.code if method else "pass"), namespace)  # noqa: S102 - a method's code
     namespace["loop"](small, WARM_UP)
     namespace["loop"](x, calls)
-    for _ in range(TIMES):
+    for _ in range(int(os.environ.get(REPEAT, TIMES))):
         torch._C._valgrind_toggle()
         namespace["loop"](x, calls)
         torch._C._valgrind_toggle_and_dump_stats()

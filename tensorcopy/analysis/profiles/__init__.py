@@ -1,0 +1,1 @@
+"""The functions behind a change."""

@@ -1,0 +1,93 @@
+"""Count the functions of releases and write them beside their results. Prints nothing.
+
+Nothing is timed: a release that was measured long ago can be profiled now, on the same hardware.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.releases import environments, interpreters
+from tensorcopy.releases.environments import Environment
+from tensorcopy.results import files
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.worker.probes.functions import PROBE
+
+INSTALL, COUNT = 60.0, 150.0  # rough estimates in seconds
+
+
+def take_all(
+    measurements: Sequence[Measurement], paths: Paths, machine: str, *, again: bool, report_progress: Callable[[Progress], None]
+) -> tuple[list[Path], list[TensorcopyError]]:
+    """Profile each release, and return the written files and an error for each release that could not be profiled.
+
+    again : whether releases that have a profile are profiled too
+    """
+    missing = [m for m in measurements if again or not profile_file.path_of(m.file(paths, machine)).exists()]
+    stages = [Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(paths))) for m in missing]
+    reporter = Reporter(stages, report_progress)
+    written, problems = [], []
+    for index, measurement in enumerate(missing):
+        reporter.at(index)
+        try:
+            written.append(take(measurement, paths, machine))
+        except TensorcopyError as error:
+            problems.append(error)
+    return written, problems
+
+
+def take(measurement: Measurement, paths: Paths, machine: str) -> Path:
+    """Profile one release, write the file beside its result, and return its path. Raises TensorcopyError."""
+    result = measurement.file(paths, machine)
+    environment = _environment(measurement, paths)
+    _check_machine(result, environment)
+    document = profiled(environment)
+    path = profile_file.path_of(result)
+    profile_file.write(path, document)
+    return path
+
+
+def _environment(measurement: Measurement, paths: Paths) -> Environment:
+    if measurement.interpreter:
+        return environments.inspected(interpreters.executable(measurement.interpreter))
+    return environments.build(paths.environments, measurement.release, measurement.python, environments.expected_build())
+
+
+def profiled(environment: Environment, pattern: str = "") -> dict[str, Any]:
+    """Return the document of an environment's profiles, as functions.schema.json describes it.
+
+    pattern : a regular expression on the names of cases; default: all
+    """
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    variables = {**environments.STEADY, **os.environ, **environment.own}
+    counted = interpreters.run_probe(environment.python, PROBE, pattern, variables=variables)
+    provenance = environment.report["ledger"]
+    of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
+    return {"version": profile_file.VERSION, **of_release, "started": started, **counted}
+
+
+def _check_machine(result: Path, environment: Environment) -> None:
+    """Raise TensorcopyError where the result is missing, or of other hardware."""
+    if not result.exists():
+        raise TensorcopyError(
+            "a profile belongs to a result",
+            got=f"no {files.displayed(result)}",
+            allowed="a release that this machine has measured",
+            next="tensorcopy measure, then tensorcopy profile",
+        )
+    here, there = environment.report["ledger"]["identity"], files.read(result).get("ledger", {}).get("identity", "")
+    if there and here != there:
+        raise TensorcopyError(
+            "this is not the machine of the result",
+            got=f"identity {here}",
+            allowed=f"{there}, of {files.displayed(result)}",
+            next="profile on that machine, or measure under another --machine",
+        )

@@ -1,0 +1,1 @@
+"""The cause of a change, as text, JSON and a script that shows it."""

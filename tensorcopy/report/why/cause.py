@@ -1,0 +1,128 @@
+"""The cause of a change between two results: the functions, and whether the clock moved too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles.difference import Difference
+from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import select
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.profiles.profile_file import Profiles
+from tensorcopy.results.select import Pair
+
+RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is behind the change of a case.
+
+    name : of the profiled case, such as "detach 1 float32 contiguous"
+    code : of the method
+    labels : of both results, such as "torch 2.5.1"
+    time : the verdict on the time; None where it was not timed
+    """
+
+    name: str
+    code: str
+    before: Result
+    after: Result
+    labels: tuple[str, str]
+    difference: Difference
+    time: Change | None
+
+    @property
+    def method(self) -> str:
+        return self.name.split()[0]
+
+    @property
+    def only_the_clock(self) -> bool:
+        """Whether the time changed and the instructions did not."""
+        moved = self.time is not None and self.time.verdict in (Verdict.SLOWER, Verdict.FASTER)
+        return moved and not self.difference.changed
+
+
+def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
+    """Return which functions make the difference of a case between two releases.
+
+    case : a method such as "detach", a case as `tensorcopy compare` prints it, or a regular expression that matches only one
+    before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
+    machine : a machine's name in results; by default the one that measured last
+
+    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
+    """
+    return of_pair(select.pair(before, after, RESULTS, machine), case)
+
+
+def of_pair(pair: Pair, pattern: str) -> Cause:
+    """Return the cause of the change of a case between two results. Raises TensorcopyError."""
+    sides = tuple(_profiles(result) for result in (pair.before, pair.after))
+    cases = _cases(pair, sides)
+    name = _selected(cases, pattern)
+    before, after = (side.of(name) for side in sides)
+    assert before is not None  # `_cases` has those of both sides
+    assert after is not None
+    timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
+    change = comparisons.between(pair.before, pair.after, pair.beside, [timed]).changes[timed] if timed else None
+    return of_results(pair.before, pair.after, name, difference.between(int(name.split()[1]), before, after), change)
+
+
+def of_results(before: Result, after: Result, name: str, functions: Difference, time: Change | None) -> Cause:
+    """Return the cause of the change of a profiled case; `time` is the verdict on its time."""
+    method = name.split()[0]
+    row = after.methods.get(method) or before.methods.get(method) or {}
+    return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), functions, time)
+
+
+def _profiles(result: Result) -> Profiles:
+    profiles = profile_file.profiles_of(result)
+    if profiles is None:
+        raise profile_file.none_taken(result)
+    return profiles
+
+
+def _cases(pair: Pair, sides: tuple[Profiles, ...]) -> dict[str, list[Case]]:
+    """Return the cases of each profiled name; of several, those of the own suites of a method first."""
+    by_name: dict[str, list[Case]] = {name: [] for name in sides[0].cases if all(name in side.cases for side in sides)}
+    listed = [
+        case for case in dict.fromkeys([*pair.after.timings, *pair.after.counts]) if not case.suite.startswith(comparisons.ARTICLE_GRID)
+    ]
+    for case in listed:
+        name = profile_file.name_of(case)
+        if name in by_name:
+            by_name[name].append(case)
+    return by_name
+
+
+def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
+    """Return the one profiled case that a pattern selects. Raises TensorcopyError.
+
+    A method alone is its smallest tensor that does not require grad.
+    """
+    of_method = [name for name in cases if name.split()[0] == pattern and name.endswith("float32 contiguous")]
+    if of_method:
+        return min(of_method, key=lambda name: int(name.split()[1]))
+    names = {name: {name, *(comparisons.case_name(case) for case in of_name)} for name, of_name in cases.items()}
+    exact = [name for name, texts in names.items() if pattern in texts]
+    matches = exact or [name for name, texts in names.items() if any(re.search(pattern, text) for text in texts)]
+    if len(matches) != 1:
+        raise _not_one(pattern, matches or list(cases), len(matches))
+    return matches[0]
+
+
+def _not_one(pattern: str, names: Collection[str], matching: int) -> TensorcopyError:
+    shown = list(names)[:6]
+    return TensorcopyError(
+        "more than one case matches" if matching else "no such case was profiled on both sides",
+        got=f"{pattern!r}, which matches {matching}",
+        allowed=", ".join(shown) + (", …" if len(names) > len(shown) else ""),
+        next=f"tensorcopy why {shown[0].split()[0] if shown else 'detach'} A B, or a whole name",
+    )

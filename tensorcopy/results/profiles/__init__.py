@@ -1,0 +1,1 @@
+"""The function profiles beside the results."""

@@ -1,0 +1,222 @@
+"""Function profiles as values, and their files.
+
+A profile lies beside its result, as RESULT.functions.json.xz: asv reads every *.json of the folder. functions.schema.json describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import counts, files
+from tensorcopy.results.load import Case, Result
+
+SCHEMA = Path(__file__).with_name("functions.schema.json")
+ENDING = ".functions.json.xz"
+VERSION = 1
+LARGEST = 64_000_000  # bytes of JSON: thirty times what a release has
+
+Function = tuple[str, str]  # library and name, such as ("libc10", "c10::TensorImpl::TensorImpl")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A function as called from one chain of callers, in one call of a case.
+
+    own : exclusive instructions
+    calls : how often it is called
+    """
+
+    function: Function
+    own: float
+    calls: float
+    callees: tuple[Node, ...] = ()
+
+    @cached_property
+    def inclusive(self) -> float:
+        """Its instructions with those of its callees."""
+        return self.own + sum(callee.inclusive for callee in self.callees)
+
+    def walk(self, above: frozenset[Function] = frozenset()) -> Iterator[tuple[Node, frozenset[Function]]]:
+        """Yield this node and all below it, each with the functions above it."""
+        yield self, above
+        for callee in self.callees:
+            yield from callee.walk(above | {self.function})
+
+
+@dataclass(frozen=True)
+class FunctionCost:
+    """The cost of a function in one call of a case.
+
+    own, inclusive : instructions, without and with those of its callees
+    calls : how often it is called
+    """
+
+    own: float
+    inclusive: float
+    calls: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The functions of one case.
+
+    instructions : of one call
+    roots : the functions that the call starts with
+    """
+
+    instructions: float
+    roots: tuple[Node, ...]
+
+    @property
+    def smallest(self) -> float:
+        """The exclusive instructions of its cheapest function: one that it leaves out has fewer."""
+        return min((cost.own for cost in self.functions.values()), default=0.0)
+
+    @cached_property
+    def functions(self) -> dict[Function, FunctionCost]:
+        """The cost of each function; within itself, a function's inclusive instructions count once."""
+        costs: dict[Function, FunctionCost] = {}
+        for root in self.roots:
+            for node, above in root.walk():
+                cost = costs.get(node.function, FunctionCost(0.0, 0.0, 0.0))
+                inclusive = cost.inclusive + (0.0 if node.function in above else node.inclusive)
+                costs[node.function] = FunctionCost(cost.own + node.own, inclusive, cost.calls + node.calls)
+        return costs
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The profiles of a release on one machine and Python.
+
+    provenance : the file's keys except "functions" and "cases"
+    cases : the rows of each case, by name
+    """
+
+    provenance: Mapping[str, Any]
+    functions: tuple[Function, ...]
+    cases: Mapping[str, Any] = field(repr=False)
+
+    def of(self, name: str) -> Profile | None:
+        """Return the profile of a case by its name; None where it is not profiled."""
+        row = self.cases.get(name)
+        return Profile(row["instructions"], _nodes(row["tree"], self.functions)) if row else None
+
+
+def name_of(case: Case) -> str:
+    """Return the name under which a timed or counted case is profiled; "" for none."""
+    counted = case if case.suite.startswith(counts.INSTRUCTIONS) else counts.case_of(case)
+    if counted is None:
+        return ""
+    values = {"dtype": "float32", "layout": "contiguous", "requires_grad": "False", **dict(counted.parameters)}
+    values = {name: value.strip("'") for name, value in values.items()}
+    grad = " grad" if values["requires_grad"] == "True" else ""
+    return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
+
+
+def path_of(result: Path) -> Path:
+    """Return the path of the profile beside a result file."""
+    return result.with_name(result.name.removesuffix(".json") + ENDING)
+
+
+def profiles_of(result: Result) -> Profiles | None:
+    """Return the profiles beside a result; None where there are none.
+
+    Raises TensorcopyError for a damaged file, or one of another torch or other hardware.
+    """
+    path = path_of(result.path)
+    if not path.exists():
+        return None
+    profiles = read(path)
+    expected = {"torch_sha": result.sha, "identity": result.provenance.get("identity", profiles.provenance["identity"])}
+    for name, value in expected.items():
+        if profiles.provenance[name] != value:
+            raise files.damaged(path, f"{name} {profiles.provenance[name]}, not {value} as in its result")
+    return profiles
+
+
+def read(path: Path) -> Profiles:
+    """Return the profiles in a file, read once until it changes. Raises TensorcopyError, naming the file, for a damaged one."""
+    stat = path.stat()
+    return _read(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)  # a site has some thirty
+def _read(path: Path, size: int, modified: int) -> Profiles:
+    import lzma
+
+    try:
+        with lzma.open(path) as file:
+            text = file.read(LARGEST)
+        document = json.loads(text)
+        _check(document)
+        functions = tuple((library, name) for library, name in document.pop("functions"))
+        cases = document.pop("cases")
+        if any(not _fits(row["tree"], len(functions)) for row in cases.values()):
+            raise ValueError("a tree that is no tree")
+    except (OSError, EOFError, ValueError, RecursionError, lzma.LZMAError) as error:
+        raise files.damaged(path, str(error)) from error
+    return Profiles(document, functions, cases)
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    """Write a profile's document as a whole. Raises TensorcopyError for one that violates the schema."""
+    import lzma
+
+    try:
+        _check(document)
+    except ValueError as error:
+        raise files.damaged(path, str(error)) from error
+    text = json.dumps(document, separators=(",", ":")).encode()
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
+    temporary.replace(path)
+
+
+def none_taken(result: Result) -> TensorcopyError:
+    """Return the error for a result without profiles."""
+    version = result.provenance["torch"].partition("+")[0]
+    return TensorcopyError(
+        f"the functions of torch {version} were not counted",
+        got=f"no {path_of(result.path).name} in {files.displayed(result.path.parent)}",
+        allowed="a release with a function profile",
+        next=f"tensorcopy profile {version}@{result.python} --machine {result.machine}, which needs valgrind",
+    )
+
+
+def _nodes(rows: list[float], functions: tuple[Function, ...]) -> tuple[Node, ...]:
+    """Return the roots of a tree, from its rows."""
+    waiting: list[tuple[int, Node]] = []  # nodes whose caller is not known yet, in reverse order
+    for start in range(len(rows) - 4, -1, -4):
+        depth, number, own, calls = rows[start : start + 4]
+        callees = []
+        while waiting and waiting[-1][0] > depth:
+            callees.append(waiting.pop()[1])
+        waiting.append((int(depth), Node(functions[int(number)], own, calls, tuple(callees))))
+    return tuple(node for _, node in reversed(waiting))
+
+
+def _fits(rows: list[float], functions: int) -> bool:
+    """Return whether rows form a tree: each is at most one level below the row before, and names a function."""
+    depths, numbers = rows[0::4], rows[1::4]
+    if len(rows) % 4 or any(number != int(number) or number >= functions for number in numbers):
+        return False
+    return all(depth == int(depth) and depth <= before + 1 for before, depth in zip([-1, *depths], depths))
+
+
+@cache
+def _validator() -> Any:
+    import fastjsonschema
+
+    return fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def _check(document: Any) -> None:
+    """Raise ValueError for a document that violates the schema. fastjsonschema's exception is one."""
+    _validator()(document)

@@ -1,0 +1,102 @@
+"""The changes whose functions were counted on both sides: each has a page. Pure.
+
+Neighbouring releases of a series are compared. A method has a page for its smallest tensor, where the dispatcher dominates, with and
+without grad, and for one where the kernel dominates; other sizes, layouts and dtypes of the method lead to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles.difference import Difference
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.profiles.profile_file import Profiles
+from tensorcopy.site import addresses
+
+LARGE = 2**17  # elements from which on the kernel dominates
+PLAIN = "float32 contiguous"
+
+Key = tuple[Path, str]  # the later result, and the name of a profiled case
+
+
+@dataclass(frozen=True)
+class CountedChange:
+    """A case between two neighbouring releases, with its functions.
+
+    name : of the profiled case
+    """
+
+    before: Result
+    after: Result
+    name: str
+    difference: Difference
+
+    @property
+    def address(self) -> str:
+        """The address of its page."""
+        return addresses.of_cause(self.before, self.after, self.name)
+
+
+def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChange]:
+    """Return the changes of the instructions between neighbouring results, by result and case.
+
+    Results without a profile, or with a damaged one, have none.
+    """
+    changes = {}
+    for results in all_series:
+        for before, after in pairwise(results):
+            sides = _profiles(before), _profiles(after)
+            if sides[0] is not None and sides[1] is not None:
+                changes.update({(after.path, change.name): change for change in _changes(before, after, sides[0], sides[1])})
+    return changes
+
+
+def page_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> str:
+    """Return the address of the page about a case's change at a result; "" for none."""
+    name = profile_file.name_of(case)
+    if not name:
+        return ""
+    method, numel, *_ = name.split()
+    grad = name.endswith(" grad")
+    of_method = [listed for path, listed in changes if path == result.path and listed.split()[0] == method]
+    if not of_method:
+        return ""
+
+    def distance(listed: str) -> tuple[bool, bool, bool]:
+        """Return how a page's case differs from this one, the most important first."""
+        return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
+
+    return changes[result.path, min(of_method, key=distance)].address
+
+
+def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:
+    for name in _shown(set(first.cases) & set(second.cases)):
+        left, right = first.of(name), second.of(name)
+        if left is not None and right is not None:
+            change = CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
+            if change.difference.changed:
+                yield change
+
+
+def _shown(names: set[str]) -> list[str]:
+    """Return the cases that have pages: of each method the smallest, with and without grad, and the first large one."""
+    shown: dict[tuple[str, str, bool], str] = {}
+    for name in sorted(names, key=lambda name: int(name.split()[1])):
+        method, numel, *rest = name.split()
+        large = int(numel) >= LARGE
+        if " ".join(rest[:2]) == PLAIN and not (large and rest[2:]):
+            shown.setdefault((method, " ".join(rest[2:]), large), name)
+    return list(shown.values())
+
+
+def _profiles(result: Result) -> Profiles | None:
+    try:
+        return profile_file.profiles_of(result)
+    except TensorcopyError:
+        return None  # `tensorcopy why` reports it

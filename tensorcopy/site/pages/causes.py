@@ -1,0 +1,132 @@
+"""The functions behind the changes between neighbouring releases: a page and a script for each change whose functions were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles.difference import Difference, NodePair
+from tensorcopy.report.why import cause, cause_text, reproduction
+from tensorcopy.results.load import Case
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.site import addresses
+from tensorcopy.site.model.cases.counted_changes import CountedChange
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.page import File, Page
+
+BAR = 100.0  # half the width of the bars' drawing
+SMALLEST = 0.005  # share of the call; a smaller difference is not in the tree
+OPEN = 0.1  # share of the largest difference of the tree from which on a branch is open
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """A group or a named function, with a bar for its difference.
+
+    start, width : of the bar, from -BAR to BAR
+    """
+
+    name: str
+    is_group: bool
+    before: str
+    after: str
+    change: str
+    calls: str
+    start: str
+    width: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A function of the two-sided tree, with those that it calls.
+
+    is_open : whether the branch is open at first
+    """
+
+    name: str
+    before: str
+    after: str
+    change: str
+    calls: str
+    is_open: bool
+    callees: tuple[Branch, ...]
+
+
+def pages(content: Content) -> Iterator[Page | File]:
+    """Yield nothing: every change belongs to a machine."""
+    yield from ()
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a script for each change of a machine whose functions were counted."""
+    by_name: dict[str, Case] = {}
+    for case in machine.cases:
+        by_name.setdefault(profile_file.name_of(case), case)
+    for change in machine.causes.values():
+        yield from _page(content, machine, change, by_name.get(change.name))
+
+
+def _page(content: Content, machine: Machine, change: CountedChange, case: Case | None) -> Iterator[Page | File]:
+    comparison_address = content.comparison_address(change.before, change.after)
+    time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
+    result = cause.of_results(change.before, change.after, change.name, change.difference, time)
+    script = addresses.data(change.address, "py") if result.method in change.after.methods else ""
+    scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
+    values = {
+        "cause": result,
+        "circumstances_text": cause_text.case_text(result),
+        "sentence": cause_text.sentence(change.difference),
+        "clock_only": cause_text.CLOCK_ONLY if result.only_the_clock else "",
+        "kernel": cause_text.kernel_text(change.difference) if change.difference.kernel.shown else "",
+        "named": cause_text.named_text(change.difference),
+        "time": cause_text.time_text(result),
+        "rows": list(_rows(change.difference)),
+        "branches": _branches(_pairs(change.difference), SMALLEST * change.difference.before.instructions, OPEN * scale),
+        "history": machine.case_address(case) if case else "",
+        "comparison": comparison_address,
+        "script": script,
+        "commands": [reproduction.command(side) for side in (change.before, change.after)],
+    }
+    title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
+    yield Page(change.address, "why.html", title, values)
+    if script:
+        yield File(script, reproduction.script(result))
+
+
+def _pairs(functions: Difference) -> tuple[NodePair, ...]:
+    return difference.paired(functions.before.roots, functions.after.roots)
+
+
+def _rows(functions: Difference) -> Iterator[BarRow]:
+    """Yield a row for each group, followed by those of its named functions."""
+    names = cause_text.unique_names(functions.functions)
+    scale = max((abs(group.difference) for group in functions.groups), default=1.0) or 1.0
+    for group in functions.groups:
+        if group.named or abs(group.difference) >= 1:
+            yield _bar(group.group, group.before, group.after, scale, is_group=True)
+        for change in group.named:
+            calls = f"{cause_text.number(change.before.calls)} → {cause_text.number(change.after.calls)}"
+            yield _bar(names[change.function], change.before.own, change.after.own, scale, calls=calls)
+
+
+def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
+    width = min(BAR, BAR * abs(after - before) / scale)
+    start = 0.0 if after > before else -width
+    numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
+    return BarRow(name, is_group, *numbers, calls, f"{start:.1f}", f"{width:.1f}")
+
+
+def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tuple[Branch, ...]:
+    """Return the tree of the functions whose difference, or that of a callee, is at least `smallest`."""
+    branches = []
+    for pair in pairs:
+        callees = _branches(pair.callees, smallest, opened)
+        if abs(pair.difference) < smallest and not callees:
+            continue
+        before, after = ((side.inclusive if side else 0.0) for side in (pair.before, pair.after))
+        calls = [cause_text.number(side.calls if side else 0.0) for side in (pair.before, pair.after)]
+        numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
+        branches.append(Branch(pair.function[1], *numbers, " → ".join(dict.fromkeys(calls)), abs(pair.difference) >= opened, callees))
+    return tuple(branches)

@@ -1,0 +1,85 @@
+"""Function profiles of the installed torch repeat, and name a planted extra call; a reproduction shows a real change."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.analysis.profiles import difference
+from tensorcopy.measure.profiles import take
+from tensorcopy.releases import environments, uv
+from tensorcopy.report.why import cause, cause_text, reproduction
+from tensorcopy.results import select
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.worker.probes.functions import valgrind
+from tensorcopy.worker.registry import operations
+from tests.conftest import ROOT, require
+
+pytestmark = pytest.mark.slow
+
+CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
+PLANTED = [  # an operation, and one with a planted extra call
+    {"name": "detached_once", "code": "x.detach()"},
+    {"name": "detached_twice", "code": "x.detach().detach()"},
+]
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory):
+    """Two profiles of the installed torch, taken one after the other."""
+    require(not valgrind.missing(), valgrind.missing())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
+        operations.declared.cache_clear()
+        environment = environments.inspected(Path(sys.executable), environments.bytecode_in(tmp_path_factory.mktemp("bytecode")))
+        paths = []
+        for number in range(2):
+            path = tmp_path_factory.mktemp("profiles") / f"{number}{profile_file.ENDING}"
+            profile_file.write(path, take.profiled(environment, CASES))
+            paths.append(path)
+    operations.declared.cache_clear()
+    return [profile_file.read(path) for path in paths]
+
+
+@pytest.mark.parametrize("case", ["detached_once", "detach_clone"])
+def test_the_same_release_has_the_same_functions(profiles, case):
+    """No function differs by more than 1 % of the call, and none above 0.5 % of it appears or disappears."""
+    first, second = (counted.of(f"{case} 1 float32 contiguous") for counted in profiles)
+    functions = difference.between(1, first, second)
+    assert functions.functions == () or abs(functions.functions[0].difference) <= 0.01 * first.instructions
+    one_sided = [change for change in functions.functions if not (change.before.own and change.after.own)]
+    assert [change for change in one_sided if abs(change.difference) > 0.005 * first.instructions] == []
+    assert not functions.changed
+
+
+def test_a_planted_extra_call_is_named(profiles):
+    """Detaching twice is as many instructions more as detaching once, and `detach` is called twice."""
+    once, twice = (profiles[0].of(f"{name} 1 float32 contiguous") for name in ("detached_once", "detached_twice"))
+    functions = difference.between(1, once, twice)
+    assert functions.share_named >= difference.NAMED
+    calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in functions.calls_changed}
+    assert calls["torch::autograd::THPVariable_detach"] == ("called more often", 1, 2)
+    assert calls["at::native::detach"] == ("called more often", 1, 2)
+    assert "2× instead of 1×" in cause_text.sentence(functions)
+
+
+def test_a_reproduction_shows_a_real_change_in_a_folder_of_its_own(tmp_path):
+    """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
+    pair = select.pair("2.5.1", "2.15.0", ROOT / "results")
+    explained = cause.of_pair(pair, "detach")
+    (tmp_path / reproduction.FILE).write_text(reproduction.script(explained), encoding="utf-8")
+    times = []
+    for result in (pair.before, pair.after):
+        command = reproduction.command(result).split()
+        command[command.index("--python") + 1] = str(uv.find_python(result.python))
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert result.sha in done.stdout
+        times.append(float(re.search(r"([\d.]+) ns in the median", done.stdout)[1]))
+    assert explained.difference.ratio < 0.9
+    assert times[1] < 0.95 * times[0]
