@@ -22,7 +22,7 @@ def results(tmp_path):
     measured_in_passes(folder, NEW, {"tensor": [1.0, 1.0]}, machine="real", **REAL)
     path = measured_in_passes(folder, NEW, {"tensor": [1.0, 1.0]}, machine="emulated", **REAL)
     document = json.loads(path.read_text())
-    document["passes"][0]["ledger"] = {**PROVENANCE, "torch_sha": NEW.sha, **EMULATED}  # not the last pass, nor the file's own
+    document["passes"][0]["ledger"] = {**document["ledger"], **EMULATED}  # not the last pass, nor the file's own
     path.write_text(json.dumps(document))
     return folder
 
@@ -31,7 +31,7 @@ def test_one_pass_of_an_emulated_device_refuses_its_file(results):
     """The other files are read."""
     loaded = load.load_results(results)
     assert [result.machine for result in loaded.results] == ["real"]
-    (problem,) = loaded.problems
+    (problem,) = [each for each in loaded.problems if "is in no history" not in str(each)]  # the fixture's release is in no table
     assert problem.what == f"the result file results/emulated/{NEW.sha[:8]}-py3.11-cuda.json is refused: it is of an emulated device"
     assert problem.got == "Emulated CUDA device 0"
 

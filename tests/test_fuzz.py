@@ -18,6 +18,7 @@ from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import load
 from tensorcopy.results.merging import merge
+from tensorcopy.results.writing import lock
 from tensorcopy.site import render
 from tests import mutations
 from tests.mutations import RELEASES, mutate, seeded, small_results
@@ -153,7 +154,11 @@ def is_by_hand(request: pytest.FixtureRequest) -> bool:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {str(path): path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in (lock.LOCK, lock.WRITER)
+    }
 
 
 REPLACED = [what for what in mutations.FILE_MUTATIONS if what not in ("a copy beside itself", "another folder")]

@@ -39,14 +39,20 @@ def test_every_command_is_walked():
     assert len(names) >= 22
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
 def test_bad_input_ends_in_one_line(checkout, number):
     """A part of the whole walk in each run: other lines of each command."""
     lines = [line for command in COMMANDS for line in list(walk.bad_lines(command))[number::37]]
     assert walk.walk(checkout, [line for line in lines if line[0] not in SECONDS]) == {}
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+SHOWN = ("compare", "times", "history")  # the fast ones that show most of a result
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(command, marks=[] if command.name in SHOWN else pytest.mark.slow, id=command.name) for command in COMMANDS],
+)
 def test_control_characters_and_markup_of_results_stay_text(evil_checkout, command):
     """In tables, CSV, JSON, Markdown and error lines."""
     assert walk.walk(evil_checkout, list(walk.good_lines(command))[: 1 if command.name in SECONDS else 8]) == {}

@@ -35,6 +35,7 @@ EXIT_CODES = (0, 1, 2, 3)
 SECONDS = 20  # that a command may take here
 SUITES = ("copies.BySize", "floors.")
 EVIL = "\x1b[31m\x07\x9b2J\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # colours, bells, markup, and what ends it
+EVIL_DATA = "\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # what a file of results may have: one with control characters is not read
 BAD = (
     *(
         "",
@@ -159,7 +160,7 @@ def bad_lines(command: Command) -> Iterator[list[str]]:
 def checkout(folder: Path, evil: bool = False) -> Path:
     """Write a checkout with the results of two releases; no Python of it is installed, so that nothing is measured in it.
 
-    evil : whether names, the processor and outcomes of its results have control characters and markup
+    evil : whether names, the processor and outcomes of its results have markup and invisible characters
     """
     machine = folder / "results" / SHIPPED.name
     machine.mkdir(parents=True)
@@ -171,12 +172,16 @@ def checkout(folder: Path, evil: bool = False) -> Path:
     for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
         for path in SHIPPED.glob(f"{start}*.json"):
             document = json.loads(path.read_text(encoding="utf-8"))
-            for rows in [document.get("results", {}), *(record["suites"] for record in document.get("passes", []))]:
+            records = document.get("passes", [])
+            for rows in [
+                document.get("results", {}),
+                *(record[key] for record in records for key in ("suites", "counts") if key in record),
+            ]:
                 for suite in [name for name in rows if not name.startswith(SUITES)]:
                     del rows[suite]  # the walk is about input, not about how many cases there are
             text = json.dumps(poisoned(document) if evil else document)
             if evil:  # a case's name, wherever it is
-                text = text.replace("clone_detach", f"clone_detach{json.dumps(EVIL)[1:-1]}")
+                text = text.replace("clone_detach", f"clone_detach{json.dumps(EVIL_DATA)[1:-1]}")
             (machine / path.name).write_text(text)
     return folder
 
@@ -184,7 +189,7 @@ def checkout(folder: Path, evil: bool = False) -> Path:
 def poisoned(value: object, key: str = "") -> object:
     """Return a result file whose texts that a person may choose are hostile."""
     if key in ("cpu", "os", "libc", "governor", "code", "warns", "raises", "hugepages", "cpu_capability", "numpy"):
-        return f"{value}{EVIL}" if isinstance(value, str) else value
+        return f"{value}{EVIL_DATA}" if isinstance(value, str) else value
     if isinstance(value, dict):
         return {name: poisoned(part, name) for name, part in value.items()}
     if isinstance(value, list):

@@ -28,8 +28,8 @@ def slowed(seed: int, pause: float) -> random.Random:
     """Make this process slow between what it reads and writes, so that others come between."""
     chance, read, write = random.Random(seed), files.read, files.write
 
-    def slow_read(path: Path):
-        document = read(path)
+    def slow_read(path: Path, inside: Path | None = None):
+        document = read(path, inside)
         time.sleep(chance.random() * pause)
         return document
 

@@ -41,7 +41,7 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
         _measure_injected_slowdowns(options.passes)
     folder = injected_slowdowns.FOLDER
     slowdowns = load.load_results(folder) if folder.is_dir() else load.Results((), ())  # without any, the report names the command
-    results = load.load_results(RESULTS)
+    results = load.load_results(RESULTS) if RESULTS.is_dir() else load.Results((), ())
     print_warnings((*slowdowns.warnings, *results.warnings))
     for problem in (*slowdowns.problems, *results.problems):
         raise problem  # a report of only some of the results would be wrong
