@@ -15,6 +15,7 @@ import torch
 from tensorcopy import cli
 from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.cli import local
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
@@ -50,6 +51,7 @@ def benchmark(nanoseconds, **observed):
         "methods": rows,
         "rounds": spread,
         "baseline": [1e-7] * 9,
+        "quiet": 0.95,
     }
 
 
@@ -162,3 +164,11 @@ def test_the_command_gives_everything_as_json(capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["measured"] == "here"
     assert document["code"] == document["choices"][0]["code"]
+
+
+@pytest.mark.parametrize(("quiet", "warned"), [(0.3, True), (0.9, False), (None, False)])
+def test_a_busy_machine_is_told(capsys, quiet, warned):
+    """Times taken while other programs ran are no reason to prefer a method."""
+    local._warn_if_busy(quiet)
+    line = capsys.readouterr().err
+    assert ("too busy to compare times: got 30% of the samples were quiet" in line) is warned

@@ -43,7 +43,7 @@ def test_a_name_has_no_decorations(raw):
         ("/env/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so", "libtorch_cpu"),
         ("/usr/lib/x86_64-linux-gnu/libc.so.6", "libc"),
         ("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "ld"),
-        ("/root/lib/libpython3.11.so.1.0", "libpython"),
+        ("/usr/lib/libpython3.11.so.1.0", "libpython"),
         ("/usr/bin/python3.9", "libpython"),
         ("/env/numpy/core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so", "_multiarray_umath"),
         ("/env/torch/lib/libgomp-a34b3233.so.1", "libgomp"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import accuracy, ci, compare, confirm, docs, info, local, measure, merge, output, verify, why
+from tensorcopy.cli import accuracy, check, ci, compare, confirm, docs, info, local, measure, merge, output, verify, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -152,7 +152,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (measure, merge, confirm, verify, compare, why, accuracy, info, local, ci, docs):
+    for module in (measure, merge, confirm, verify, compare, why, accuracy, info, local, check, ci, docs):
         module.add(commands)
     return program
 

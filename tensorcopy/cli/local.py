@@ -1,16 +1,18 @@
-"""Commands for the installed torch: advise, check and plot. They need no asv."""
+"""Commands that time the installed torch: advise and plot. They need no asv."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import share_bar
+from tensorcopy.cli.arguments import print_warnings, share_bar
+from tensorcopy.cli.check import INTERPRETER
+from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,14 +20,10 @@ if TYPE_CHECKING:
 
     from tensorcopy.report.local.advise import Advice, MatchingMethod
 
-SIGNS = {True: "✓", False: "✗", None: "?"}
-INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
-
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
     _add_advise(commands)
-    _add_check(commands)
     _add_plot(commands)
 
 
@@ -45,14 +43,6 @@ def _add_advise(commands: Any) -> None:
     advise.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
-
-
-def _add_check(commands: Any) -> None:
-    check = commands.add_parser("check", help="check every documented behaviour against the installed torch; exit 1 if one differs")
-    check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
-    check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
-    check.add_argument("--json", action="store_true", help="print everything as JSON")
-    check.set_defaults(command=_check)
 
 
 def _add_plot(commands: Any) -> None:
@@ -95,9 +85,32 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         console.print(Text(f"caveat  {caveat}"), soft_wrap=True)
     if len(advice.choices) > 1:
         console.print("")
-        console.print(_choices_table(advice.choices, advise.FASTEST), soft_wrap=not console.is_terminal)
+        notes = {note: ascii_lowercase[number % 26] for number, note in enumerate(_short_caveats(advice.choices))}
+        console.print(_choices_table(advice.choices, notes, advise.FASTEST), soft_wrap=not console.is_terminal)
+        for note, letter in notes.items():
+            console.print(Text(f"{letter}  {note}"), soft_wrap=True)
     console.print(Text(f"\n{_origin(advice)}"), soft_wrap=True)
+    _warn_if_busy(advice.quiet)
     return 0
+
+
+def _short_caveats(choices: Iterable[MatchingMethod]) -> list[str]:
+    """Return each caveat once, without the text of a warning."""
+    return list(dict.fromkeys(caveat.partition(":")[0] for choice in choices for caveat in choice.caveats))
+
+
+def _warn_if_busy(quiet: float | None) -> None:
+    """Print a warning where the machine was too busy for its times to be compared."""
+    from tensorcopy.worker.control import TOO_BUSY
+
+    if quiet is not None and quiet < TOO_BUSY:
+        busy = TensorcopyError(
+            "this machine was too busy to compare times",
+            got=f"{quiet:.0%} of the samples were quiet",
+            allowed=f"{TOO_BUSY:.0%} or more",
+            next="repeat it when nothing else runs",
+        )
+        print_warnings([busy])
 
 
 def _measured_or_shipped(options: argparse.Namespace) -> Advice:
@@ -111,8 +124,11 @@ def _measured_or_shipped(options: argparse.Namespace) -> Advice:
         return advise.advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
 
 
-def _choices_table(choices: Sequence[MatchingMethod], fastest: str) -> Table:
-    """Return a table of all matching methods, the recommended one first."""
+def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str], fastest: str) -> Table:
+    """Return a table of all matching methods, the recommended one first.
+
+    notes : a letter for each caveat, which the table shows in its place
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -124,7 +140,7 @@ def _choices_table(choices: Sequence[MatchingMethod], fastest: str) -> Table:
     for choice in choices:
         verdict = choice.verdict if choice.verdict in ("", fastest, "slower") else "tied"  # unchanged or inconclusive
         against_fastest = f"{verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else verdict
-        caveats = "; ".join(caveat.partition(":")[0] for caveat in choice.caveats) or "none"
+        caveats = " ".join(notes[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"
         table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", against_fastest, Text(caveats))
     return table
 
@@ -145,82 +161,11 @@ def _origin(advice: Advice) -> str:
         f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
     )
     where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
-    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}"
+    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}{_quiet_text(advice.quiet)}"
 
 
-def _check(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import interpreters
-
-    report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.probes.conformance", *options.device)
-    rows = report["checked"]
-    differing = [row for row in rows if row["kept"] is False]
-    if options.json:
-        output.write_json(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        return 1 if differing else 0
-    devices = list(dict.fromkeys(row["device"] for row in rows))
-    for device in devices:
-        title = device if len(devices) > 1 else None
-        console.print(_check_table([row for row in rows if row["device"] == device], title), soft_wrap=not console.is_terminal)
-        console.print("")
-    _print_check_notes(rows, differing, console)
-    _print_check_result(report, differing, console)
-    return 1 if differing else 0
-
-
-def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
-    """Return a table of each method's observed behaviour on one device."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for heading in ("", "", "plain tensor", "tensor that requires grad"):
-        table.add_column(heading, overflow="fold")
-    for _, pair in groupby(rows, key=lambda row: row["method"]):
-        plain, with_grad = pair
-        sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-        table.add_row(sign, plain["code"], _short(plain["observed"]), _short(with_grad["observed"]))
-    return table
-
-
-def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Mapping[str, Any]], console: Console) -> None:
-    """Print torch's warnings and errors in full, then each difference."""
-    from rich.text import Text
-
-    from tensorcopy.report.semantics_text import differences
-
-    for text, codes in _texts(rows):
-        console.print(Text(f"{', '.join(codes)}: {text}"), soft_wrap=True)
-    for row in differing:
-        tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
-        changed = differences(row["promised"], row["observed"])
-        console.print(Text(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}"), soft_wrap=True)
-
-
-def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[str, Any]], console: Console) -> None:
-    from rich.text import Text
-
-    rows = report["checked"]
-    undocumented = sum(row["kept"] is None for row in rows)
-    note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
-    result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
-    versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
-    console.print(Text(f"{versions}: {result}{note}"), soft_wrap=True)
-
-
-def _short(observed: Mapping[str, Any]) -> str:
-    """Return an outcome for a table cell; an error's text is printed below the table."""
-    from tensorcopy.report.semantics_text import outcome
-
-    return str(observed["raises"]).partition(":")[0] or outcome(dict(observed))
-
-
-def _texts(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return each warning and error text of torch, with the code that causes it."""
-    codes_by_text: dict[str, dict[str, None]] = {}
-    for row in rows:
-        text = row["observed"]["warns"] or row["observed"]["raises"].replace("{device}", "the device")
-        if text:
-            codes_by_text.setdefault(text, {})[row["code"]] = None
-    return [(text, list(codes)) for text, codes in codes_by_text.items()]
+def _quiet_text(quiet: float | None) -> str:
+    return "" if quiet is None else f", {quiet:.0%} of the samples quiet"
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
@@ -259,7 +204,8 @@ def _print_sweep(document: Mapping[str, Any], options: argparse.Namespace, conso
     console.print(sweep_table.table(document, options.relative_to), soft_wrap=not console.is_terminal)
     grad = ", a leaf that requires grad" if options.requires_grad else ""
     how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
-    console.print(Text(f"\n{how}: medians of interleaved rounds"), soft_wrap=True)
+    console.print(Text(f"\n{how}: medians of interleaved rounds{_quiet_text(document['quiet'])}"), soft_wrap=True)
+    _warn_if_busy(document["quiet"])
 
 
 def _number(text: str) -> int:

@@ -61,6 +61,7 @@ class Advice:
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
+    quiet : the share of samples beside which the machine was quiet; None for shipped results
     """
 
     request: CopyRequest
@@ -71,6 +72,7 @@ class Advice:
     torch: str
     on: str
     day: str
+    quiet: float | None = None
 
     @property
     def code(self) -> str:
@@ -188,7 +190,7 @@ def _matching_method(option: Option) -> MatchingMethod:
 def _advice(
     request: CopyRequest, numel: int, choices: Iterable[MatchingMethod], why: str, measured: str, source: Mapping[str, Any]
 ) -> Advice:
-    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
+    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"], source.get("quiet"))
 
 
 def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:

@@ -54,7 +54,8 @@ def sentence(difference: Difference) -> str:
         return f"No change: {total}, less than two counts of the same release may differ."
     large = [group for group in difference.groups if abs(group.difference) >= LARGE * abs(difference.total)]
     parts = [_group_part(difference, group) for group in large[:GROUPS_IN_A_SENTENCE]]
-    more = f", {len(large) - len(parts)} more groups" if len(large) > len(parts) else ""
+    left = len(large) - len(parts)
+    more = f", and {left} more group{'s' if left > 1 else ''}" if left else ""
     return f"{total}: {', '.join(parts)}{more}."
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tensorcopy.worker import devices, provenance, timers
+from tensorcopy.worker import control, devices, provenance, timers
 from tensorcopy.worker.registry.method import code_on
 from tensorcopy.worker.registry.own import BASELINE, find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
@@ -37,8 +37,8 @@ def benchmark(
     report_progress : called with the share that is done (0 to 1) and the current step
 
     Returns plain values: "torch", "python", "on", "day", "methods" as `provenance.observed_on` returns them, "rounds" with each method's
-    seconds per call by round, and "baseline" with those of the memcpy baseline. Raises TensorcopyError for a device or size that cannot be
-    used.
+    seconds per call by round, "baseline" with those of the memcpy baseline, and "quiet", the share of quiet samples. Raises TensorcopyError
+    for a device or size that cannot be used.
     """
     devices.require(device)
     timers.check_numel(numel, "--numel 2**17")
@@ -47,7 +47,7 @@ def benchmark(
     names = [name for name, row in methods.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
-        rounds = _rounds(names, to, device, numel, requires_grad, report_progress)
+        rounds, readings = _rounds(names, to, device, numel, requires_grad, report_progress)
     return {
         "torch": torch.__version__,
         "python": platform.python_version(),
@@ -56,15 +56,20 @@ def benchmark(
         "methods": methods,
         "baseline": rounds.pop(BASELINE),
         "rounds": rounds,
+        "quiet": control.quiet_share(readings),
     }
 
 
 def _rounds(
     names: list[str], to: str, device: str, numel: int, requires_grad: bool, report_progress: ReportProgress
-) -> dict[str, list[float]]:
-    """Return seconds per call, by method and round; the baseline is one of the names."""
+) -> tuple[dict[str, list[float]], list[float]]:
+    """Return seconds per call, by method and round, and the reading of the control after each sample.
+
+    The baseline is one of the names.
+    """
     rounds: dict[str, list[float]] = {name: [] for name in (*names, BASELINE)}
     calls: dict[str, int] = {}
+    readings: list[float] = []
     random, kept_alive = SystemRandom(), []  # tensors kept alive, so that the next one gets another address
     for number in range(ROUNDS):
         report_progress(number / ROUNDS, f"round {number + 1} of {ROUNDS}")
@@ -79,7 +84,8 @@ def _rounds(
                 calls[name] = timers.calls_in(timer, SAMPLE)
             timer.timeit(1 + calls[name] // 10)  # warm up: this tensor is not in the caches yet
             rounds[name].append(timer.timeit(calls[name]).median)
-    return rounds
+            readings.append(control.read())
+    return rounds, readings
 
 
 def _timer(name: str, x: torch.Tensor, device: str) -> Timer:

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import devices, timers
+from tensorcopy.worker import control, devices, timers
 from tensorcopy.worker.registry import operations
 from tensorcopy.worker.registry.method import Method, code_on, exists
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
@@ -61,6 +61,7 @@ class Sweep:
     """The curves of a sweep, and what they were measured on.
 
     baseline : a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself elsewhere
+    quiet : the share of samples beside which the machine was quiet
     """
 
     what: str
@@ -72,6 +73,7 @@ class Sweep:
     day: str
     curves: tuple[Curve, ...]
     baseline: Curve
+    quiet: float
 
 
 def measure(
@@ -96,13 +98,12 @@ def measure(
     devices.require(device)
     timers.check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what]
-    methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
+    methods = _methods(what)
     _check_divisor(relative_to, [*(method.name for method in methods), BASELINE])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         timer_by_key = _timers(methods, numels, what, device, requires_grad)
-        times = _times(timer_by_key, report_progress)
+        times, readings = _times(timer_by_key, report_progress)
     return Sweep(
         what=what,
         device=device,
@@ -113,7 +114,14 @@ def measure(
         day=datetime.now(timezone.utc).date().isoformat(),
         curves=tuple(Curve(method.name, code_on(method, device), _points(times, method.name, numels)) for method in methods),
         baseline=Curve(BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, _points(times, BASELINE, numels)),
+        quiet=control.quiet_share(readings),
     )
+
+
+def _methods(what: str) -> list[Method]:
+    """Return the methods of a sweep that this torch has, own operations last."""
+    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what]
+    return [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
 
 
 def _check_divisor(name: str, names: Sequence[str]) -> None:
@@ -136,8 +144,8 @@ def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device:
     return timer_by_key
 
 
-def _times(timer_by_key: Mapping[Key, Timer], report_progress: ReportProgress) -> dict[Key, list[float]]:
-    """Return the seconds per call of every round.
+def _times(timer_by_key: Mapping[Key, Timer], report_progress: ReportProgress) -> tuple[dict[Key, list[float]], list[float]]:
+    """Return the seconds per call of every round, and the reading of the control after each sample.
 
     Calibration is reported as the first quarter of the work.
     """
@@ -146,13 +154,14 @@ def _times(timer_by_key: Mapping[Key, Timer], report_progress: ReportProgress) -
     for done, (key, timer) in enumerate(timer_by_key.items()):
         report_progress(done / len(timer_by_key) / 4, f"{key[0]}, numel {key[1]}")
         calls[key] = timers.calls_in(timer, SAMPLE)
-    order, random = list(timer_by_key), SystemRandom()
+    order, random, readings = list(timer_by_key), SystemRandom(), []
     for number in range(ROUNDS):
         report_progress(0.25 + 0.75 * number / ROUNDS, f"round {number + 1} of {ROUNDS}")
         random.shuffle(order)
         for key in order:
             times[key].append(timer_by_key[key].timeit(calls[key]).median)
-    return times
+            readings.append(control.read())
+    return times, readings
 
 
 def _points(times: Mapping[Key, Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
