@@ -85,19 +85,18 @@ def _outcome(method: RunsOnDevices, device: str, *, requires_grad: bool) -> Outc
 
     # transposed, so that a method that changes the layout is detected
     x = torch.arange(6, dtype=torch.float32, device=device).reshape(2, 3).t().requires_grad_(requires_grad)
-    with _record_warnings() as caught:
-        try:
+    try:
+        with _record_warnings() as caught:
             y = method.on[device](x)
+        with _record_warnings():  # of what follows, which is not the method's
             outcome = _tensor_outcome(x, y) if isinstance(y, torch.Tensor) else _array_outcome(x, y)
-        except Exception as error:  # any error is an outcome
-            return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
+            changed = _changes(method, device, requires_grad)
+    except Exception as error:  # any error is an outcome
+        return raises(f"{type(error).__name__}: {_first_line(error)}".replace(str(x.device), "{device}"))
     # numpy 2 addresses its DeprecationWarning to torch's developers, not to torch's users
     shown = [warning for warning in caught if not issubclass(warning.category, DeprecationWarning)]
-    with _record_warnings():
-        changed = _changes(method, device, requires_grad)
-    return replace(
-        outcome, warns="; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown), changes=changed
-    )
+    warns = "; ".join(f"{warning.category.__name__}: {_first_line(warning.message)}" for warning in shown)
+    return replace(outcome, warns=warns, changes=changed)
 
 
 def _array_outcome(x: Any, y: Any) -> Outcome:
