@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
-from tensorcopy.site.model.cases import sections
+from tensorcopy.site.model.cases import counted_changes, sections
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -103,9 +104,16 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "csv": csv_address,
+        "cause": partial(_cause_address, machine, before, after),
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, _csv(comparison))
+
+
+def _cause_address(machine: Machine, before: Result, after: Result, case: Case) -> str:
+    """Return the address of the functions behind a case's change between two neighbouring results; "" for none."""
+    counted = any((change.before.path, change.after.path) == (before.path, after.path) for change in machine.causes.values())
+    return counted_changes.page_of(machine.causes, after, case) if counted else ""
 
 
 def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
