@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, load
+from tensorcopy.results.reading import folder
 from tensorcopy.results.writing import lock
 from tests import writers
 from tests.conftest import ROOT
@@ -95,8 +96,8 @@ class Writers(RuleBasedStateMachine):
         present = writers.pass_ids(self.results)
         assert self.stored <= set(present) <= self.possible
         assert len(present) == len(set(present))
-        documents, problems, _ = files.documents(self.results)
-        assert [*problems, *filter(None, map(files.fault, documents.values()))] == []
+        problems = [problem for problem in folder.documents(self.results).problems if "is in no history" not in str(problem)]
+        assert problems == []  # the releases of the fixtures are in no table
 
     def teardown(self) -> None:
         if self.running:

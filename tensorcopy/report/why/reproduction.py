@@ -51,8 +51,7 @@ def script(cause: Cause) -> str:
 def command(result: Result) -> str:
     """Return the command that runs the script with a release."""
     version = result.provenance["torch"].partition("+")[0]
-    setuptools = " --with setuptools==69.5.1" if version.startswith("1.10.") else ""  # its wheel needs it and does not declare it
-    return f"uv run --python {result.python} --with torch=={version}{setuptools} {FILE}"
+    return f"uv run --python {result.python} --with torch=={version} {FILE}"
 
 
 def seen(cause: Cause) -> list[str]:

@@ -16,16 +16,19 @@ FINDINGS = {  # by the name of the part: case, Python, release before, release a
 
 
 def parts(results: Sequence[Result]) -> dict[str, str]:
-    """Return the generated parts of docs/findings.md by name.
+    """Return the generated parts of docs/findings.md by name, without those of results that are not there.
 
     Raises TensorcopyError where the functions of a side were not counted.
     """
-    return {name: _part(results, *finding) for name, finding in FINDINGS.items()}
-
-
-def _part(results: Sequence[Result], case: str, python: str, before: str, after: str) -> str:
     by_name = {(result.provenance["torch"].partition("+")[0], result.python): result for result in results}
-    pair = Pair(by_name[before, python], by_name[after, python], tuple(results))
+    there = {name: finding for name, finding in FINDINGS.items() if all((release, finding[1]) in by_name for release in finding[2:])}
+    return {
+        name: _part(Pair(by_name[before, python], by_name[after, python], tuple(results)), case, python, before, after)
+        for name, (case, python, before, after) in there.items()
+    }
+
+
+def _part(pair: Pair, case: str, python: str, before: str, after: str) -> str:
     explained = cause.of_pair(pair, case)
     sentences = [cause_text.sentence(explained.difference), cause_text.time_text(explained), cause_text.named_text(explained.difference)]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
