@@ -9,41 +9,42 @@ from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, counts
 from tensorcopy.site import render
-from tensorcopy.site.model.comparison_table import ComparisonTable
-from tensorcopy.site.output import assets
-from tests.conftest import ROOT, write_files
+from tensorcopy.site.page import Page
+from tensorcopy.site.pages import case_histories
+from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
 
 pytestmark = pytest.mark.slow
 
-NEWEST = ("2.13.0", "2.14.1", "2.15.0")
 CASE = "history/xeon-2core/copies.BySize/detach_clone-16384.html"
 COMPARISON = "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
 
 
 @pytest.fixture(scope="module")
-def content(shipped_results):
-    """Return the shipped history, with the comparisons of its newest releases only."""
-    stored = confirmations.load(ROOT / "results")
-    content = render.content(shipped_results.results, confirmations=confirmations.latest(stored.confirmations))
-    series = content.series[0]
-    results = {release.version: result for release, result in zip(series.releases, series.results) if release.version in NEWEST}
-    pairs = [(results["2.13.0"], results["2.14.1"]), (results["2.14.1"], results["2.15.0"]), (results["2.13.0"], results["2.15.0"])]
-    content.__dict__["comparisons"] = ComparisonTable([(series, *pair) for pair in pairs])
-    return content
+def stored():
+    """Return the latest confirmation of each step."""
+    return confirmations.latest(confirmations.load(ROOT / "results").confirmations)
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results, stored):
+    """Return the shipped history."""
+    return render.content(shipped_results.results, confirmations=stored)
+
+
+@pytest.fixture(scope="module")
+def published(shipped_results, stored, tmp_path_factory) -> Path:
+    """Write the site of the shipped history."""
+    directory = tmp_path_factory.mktemp("site")
+    render.write(shipped_results.results, None, {}, directory, stored)
+    return directory
 
 
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
-    return dict(render.files(content))
-
-
-@pytest.fixture(scope="module")
-def published(site, tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("site")
-    assets.write(directory)
-    write_files(directory, site.items())
-    return directory
+    """Return the pages and the data of all cases, by address."""
+    templates, made = render._templates(content), case_histories.machine_pages(content, content.machine)
+    return {each.address: render._page(templates, each) if isinstance(each, Page) else each.text for each in made}
 
 
 @pytest.fixture
