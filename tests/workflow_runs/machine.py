@@ -98,11 +98,11 @@ def _simulated_sudo(path: Path) -> None:
 
 
 def _link_go(path: Path) -> None:
-    """Link this machine's go; where there is none, one that does nothing, except in CI."""
+    """Link this machine's go; where there is none, one that does nothing: a hosted runner has one."""
     program = shutil.which("go")
     if program:
         path.symlink_to(program)
-    elif not os.environ.get("CI"):
+    else:
         path.write_text("#!/bin/sh\necho there is no go on this machine\n")
         path.chmod(0o755)
 
