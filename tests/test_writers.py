@@ -22,12 +22,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from tensorcopy.asv_plugin import stamp
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, load
 from tensorcopy.results.reading import folder
 from tensorcopy.results.writing import lock
 from tests import writers
-from tests.conftest import ROOT
+from tests.conftest import NEW, ROOT, measured_in_passes
 
 MEMORY = "/dev/shm"  # where flushing a file to the disk takes no time
 PAUSE = 0.02  # seconds at most before each file that a writer reads or writes
@@ -279,3 +280,21 @@ def torch_version() -> str:
     import torch
 
     return torch.__version__.partition("+")[0]
+
+
+def test_a_pass_that_its_file_refuses_is_kept_and_named(tmp_path):
+    """One with another numpy than the passes before: it was measured, so it is not removed."""
+    results, drafts = tmp_path / "results", tmp_path / ".asv" / "drafts" / "of-this-run"
+    target = measured_in_passes(results, NEW, {"tensor": [1.0]})
+    shutil.copytree(results, drafts)
+    path = measured_in_passes(drafts, NEW, {"tensor": [1.0, 1.0]})
+    before, measured = target.read_text(), json.loads(path.read_text())
+    second = measured["passes"].pop()
+    report = {"ledger": {**measured["ledger"], "numpy": "2.0.0"}}
+    record = {**{key: second[key] for key in ("id", "started", "selection")}, "ledger": report["ledger"]}
+    path.write_text(json.dumps(measured))
+    pending = stamp._Pending(report, record, tmp_path / "journal", 0, {path: before})
+    with pytest.raises(TensorcopyError, match=r"numpy.* the pass is kept in .*/\.asv/unstored/of-this-run"):
+        stamp._store_pass(stamp._Draft(results, drafts), path, pending, [])
+    assert target.read_text() == before
+    assert (tmp_path / ".asv" / "unstored" / "of-this-run" / "box" / path.name).exists()

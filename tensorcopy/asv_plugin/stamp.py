@@ -25,7 +25,7 @@ import psutil
 
 from tensorcopy.asv_plugin.exits import end_on
 from tensorcopy.asv_plugin.statistics import summary
-from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
 from tensorcopy.results import files
 from tensorcopy.results.merging.add import add_pass
 
@@ -150,11 +150,11 @@ def _store_pass(draft: _Draft, path: Path, pending: _Pending, journal: list[str]
     A pass that cannot be added is kept beside the drafts.
     """
     text_before = pending.texts_before.get(path, "")
-    files.stamp(path, pending.report, text_before, pending.record, journal)
     target = draft.results / path.relative_to(draft.folder)
-    if target.exists() and not _has_numbers(files.records(path)[-1]):
-        print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
     try:
+        files.stamp(path, pending.report, text_before, pending.record, journal)
+        if target.exists() and not _has_numbers(files.records(path)[-1]):
+            print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
         add_pass(path, target, text_before, "asv run", summary, lambda message: print(message, flush=True))
     except (TensorcopyError, OSError) as error:
         known = error if isinstance(error, TensorcopyError) else of_os_error(error)
@@ -162,8 +162,12 @@ def _store_pass(draft: _Draft, path: Path, pending: _Pending, journal: list[str]
             raise
         unstored = draft.folder.parents[1] / UNSTORED / draft.folder.name
         _keep(draft.folder, path, unstored)
-        next_step = f"{known.next.partition(', then repeat')[0]}, then tensorcopy merge {unstored}"
-        raise type(known)(known.what, got=known.got, allowed=known.allowed, next=next_step) from error
+        kind = DiskError if isinstance(known, DiskError) else TensorcopyError
+        if kind is DiskError:
+            next_step = f"{known.next.partition(', then repeat')[0]}, then tensorcopy merge {unstored}"
+        else:  # such as a pass with another numpy than the file has, which cannot be merged into it
+            next_step = f"measure under another name with --machine; the pass is kept in {unstored}"
+        raise kind(known.what, got=known.got, allowed=known.allowed, next=next_step) from error
 
 
 def _has_numbers(record: dict[str, Any]) -> bool:
