@@ -46,7 +46,7 @@ class Interruption:
         ignore()
         try:
             os.write(2, f"tensorcopy: {NAMES[self.signal]}; {self.outcome}\n".encode())
-        finally:  # whether somebody reads it or not
+        finally:  # also where its output is closed
             os._exit(128 + self.signal)
 
     def unraisable(self, unraisable: object) -> None:

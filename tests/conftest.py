@@ -41,7 +41,7 @@ if sys.dont_write_bytecode:  # many containers ask for it; each process would th
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_power_failure() -> Generator[None, None, None]:
-    """Nobody needs the files of a test after a power failure, and waiting for the disk would take longer than most tests."""
+    """No file of a test is needed after a power failure, and waiting for the disk would take longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield

@@ -167,7 +167,7 @@ def test_the_command_gives_everything_as_json(capsys):
 
 
 @pytest.mark.parametrize(("quiet", "warned"), [(0.3, True), (0.9, False), (None, False)])
-def test_a_busy_machine_is_told(capsys, quiet, warned):
+def test_a_busy_machine_is_a_warning(capsys, quiet, warned):
     """Times taken while other programs ran are no reason to prefer a method."""
     local._warn_if_busy(quiet)
     line = capsys.readouterr().err

@@ -71,7 +71,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a list as machine": lambda d: d["params"].update(machine=["xeon-2core"]),
     "another version of asv's files": lambda d: d.update(version=3),
     "no version": lambda d: d.pop("version"),
-    "a key that nobody writes": lambda d: d.update(weather="fine"),
+    "an unknown key": lambda d: d.update(weather="fine"),
     # the passes
     "two records of one pass": lambda d: d["passes"].append(d["passes"][0]),
     "two passes of one id": lambda d: d["passes"][1].update(id=d["passes"][0]["id"]),

@@ -223,7 +223,7 @@ def test_releases_that_the_driver_cannot_run_are_refused_before_they_are_install
 
 
 def test_a_torch_without_kernels_measures_the_cpu_and_says_so(on_cuda, checkout):
-    """Nobody has asked for the device."""
+    """The device was not asked for."""
     done = on_cuda(*MEASURE, "--bench", "floors.Control", cwd=checkout.root, CUDA_CAPABILITY="6.0", variables={"COLUMNS": "250"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"torch \S+ is not measured on cuda: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\)", done.stdout)

@@ -110,7 +110,7 @@ def test_a_browser_of_this_machine_is_answered(site, host):
 
 
 def test_two_hosts_are_refused(site):
-    """One of them is somebody else's."""
+    """One of them is another user's."""
     assert status(get(site, b"/", HOST % site.server_port + b"Host: evil.example\r\n")) == 421
 
 

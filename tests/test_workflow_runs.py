@@ -407,7 +407,7 @@ def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
 
 @pytest.fixture
 def nightlies(tmp_path) -> Iterator[tuple[str, list[str]]]:
-    """The address of an index with a torch nightly and a numpy that nobody must install, and the paths that are asked of it."""
+    """The address of an index with a torch nightly and a numpy that must not be installed, and the paths that are asked of it."""
     folder, asked = tmp_path / "index", []
     for name, version in (("torch", NIGHTLY), ("numpy", "99.0"), ("rich", "99.0")):
         (folder / name).mkdir(parents=True)

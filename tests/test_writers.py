@@ -172,7 +172,7 @@ def test_a_second_writer_waits_with_a_message_and_is_refused_by_name(holder, tmp
 
 
 def test_a_killed_writer_releases_the_lock(holder, tmp_path):
-    """The operating system does it; the description that it leaves names nobody any more."""
+    """The operating system does it; the description that it leaves names no process any more."""
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     with lock.one_writer(tmp_path / "results", "asv run", patience=0.0):

@@ -1,6 +1,6 @@
 """The command line: arguments, output and exit codes.
 
-Exit code 0: done; 1: a check failed; 2: an error, printed in one line; 130 and 143: ended by SIGINT or SIGTERM; 141: nobody reads on.
+Exit code 0: done; 1: a check failed; 2: an error, printed in one line; 130 and 143: ended by SIGINT or SIGTERM; 141: its output was closed.
 Modules here import what a command needs only when it runs.
 """
 
@@ -125,7 +125,7 @@ def fault(error: Exception) -> TensorcopyError:
     return TensorcopyError(
         "a fault of tensorcopy",
         got=f"{type(error).__name__}: {str(error)[:LONGEST]}{where}",
-        allowed="no input at all ends so",
+        allowed="an error that names the input",
         next=f"{TRACEBACK}=1 shows where it arose; please report it",
     )
 

@@ -51,7 +51,7 @@ class Forge:
         return token
 
     def allows(self, token: str, scope: str, right: str) -> bool:
-        """Return whether a token, or nobody with "", may read or write."""
+        """Return whether a token, or a visitor without one (""), may read or write."""
         given = self.rights.get(token, {}).get(scope, "none")
         public = not self.private and right == "read" and (not token or token in self.rights)
         return public or ORDER.index(given) >= ORDER.index(right)

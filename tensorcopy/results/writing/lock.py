@@ -85,7 +85,7 @@ def writer(directory: Path) -> str:
 
 
 def _describe(path: Path, doing: str) -> None:
-    """Write who has the lock. A description that cannot be written stops nobody."""
+    """Write who has the lock. A description that cannot be written is left out."""
     note = {"doing": doing, "process": os.getpid(), "user": _user(), "host": platform.node(), "since": f"{datetime.now():%H:%M:%S}"}
     with suppress(OSError):
         path.unlink(missing_ok=True)  # of another user, who may have been killed

@@ -36,7 +36,7 @@ def commands(parser: argparse.ArgumentParser) -> str:
         "",
         "Every command exits with 0 on success, with 1 if a check failed, and with 2 on an error, after printing one line: what went",
         "wrong, the value it got, what is allowed, and what to do next. `compare` and `ci pull-request` exit with 3 if nothing could be",
-        "compared. Ctrl-C ends a command with one line and 130, SIGTERM with 143; 141 means that nobody reads its output.",
+        "compared. Ctrl-C ends a command with one line and 130, SIGTERM with 143; 141 means that its output was closed early.",
         "",
         "`python -m tensorcopy` is the same program. A release without its patch, such as 2.14, is the last one of the table. Control",
         "characters in results are escaped, and what the encoding of a terminal lacks is replaced. `TENSORCOPY_TRACEBACK=1` shows where a",
