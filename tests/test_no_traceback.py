@@ -92,6 +92,20 @@ def test_json_keeps_its_characters_in_any_encoding(checkout):
     assert json.loads(plain) == json.loads(ascii_only)
 
 
+def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch):
+    """As Python 3.11 raises it where a class was being made; `tensorcopy.__main__` ends it in one line."""
+
+    def interrupted(options, console):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    monkeypatch.setattr(cli.info, "_releases", interrupted)
+    with pytest.raises(RuntimeError, match="__set_name__"):
+        cli.main(["releases"])
+
+
 ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b", "\U000e0001": "\\udb40\\udc01", "µ\n\t": "µ\n\t"}
 
 

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], o
         except ModuleNotFoundError as error:
             output.print_line(str(missing(error)))
         except Exception as error:
-            if os.environ.get(TRACEBACK):
+            if os.environ.get(TRACEBACK) or _is_interruption(error):
                 raise
             output.print_line(str(fault(error)))
         return 2
@@ -116,6 +116,11 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[[str], object])
         code = int(options.command(options, output.console()))
     output.flush()
     return code
+
+
+def _is_interruption(error: BaseException | None) -> bool:
+    """Return whether an exception is Ctrl-C in the middle of an import: Python 3.11 raises another one where a class was being made."""
+    return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interruption(error.__cause__ or error.__context__))
 
 
 def fault(error: Exception) -> TensorcopyError:
