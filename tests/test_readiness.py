@@ -113,12 +113,13 @@ def test_without_a_gpu_only_cuda_is_refused():
 
 
 def test_the_host_probe_reports_another_busy_process():
-    """Its name is listed, and its load counts."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+    """Its name is listed, and its load counts, though an idle process has the same name."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy, subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle:
         try:
             host = host_probe.host(Path("no/such/folder"))
         finally:
             busy.kill()
+            idle.kill()
     assert host.busy > 0.5 / host.cores
     assert any(name.startswith("python") for name in host.busiest)
     assert 0 < host.memory < 2**50

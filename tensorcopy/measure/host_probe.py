@@ -86,7 +86,10 @@ def host(folder: Path) -> Host:
     for process in running:
         _processor_share(process)  # the first reading starts the measurement
     busy = psutil.cpu_percent(interval=OBSERVATION) / 100
-    shares = {process.info["name"] or "?": _processor_share(process) for process in running}
+    shares: dict[str, float] = {}  # the largest share of the processes of a name
+    for process in running:
+        name = process.info["name"] or "?"
+        shares[name] = max(_processor_share(process), shares.get(name, 0.0))
     while not folder.exists():
         folder = folder.parent
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
