@@ -22,7 +22,7 @@ from tensorcopy.site.model.machine import machines
 from tensorcopy.site.pages import case_histories, histories
 from tests.conftest import ROOT, measured
 
-SAMPLE = 16  # one case page in so many is rendered here; the slow tests render all
+SAMPLE = 24  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 

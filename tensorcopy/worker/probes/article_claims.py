@@ -254,7 +254,10 @@ def shared_weights(device: str) -> Iterator[Row]:
 
 
 def _gradient_descent(*parameters: torch.Tensor) -> None:
-    """Update parameters in place, as torch.optim.SGD(parameters, lr=0.5).step() does; making an optimizer imports TorchDynamo, for a second."""
+    """Update parameters in place, as torch.optim.SGD(parameters, lr=0.5).step() does.
+
+    Making an optimizer imports TorchDynamo, which takes a second.
+    """
     with torch.no_grad():
         for parameter in parameters:
             parameter.add_(parameter.grad, alpha=-0.5)
