@@ -22,13 +22,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from tensorcopy.asv_plugin import stamp
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, load
 from tensorcopy.results.reading import folder
-from tensorcopy.results.writing import lock
+from tensorcopy.results.writing import lock, whole_files
 from tests import writers
-from tests.conftest import NEW, ROOT, measured_in_passes
+from tests.conftest import ROOT
 
 MEMORY = "/dev/shm"  # where flushing a file to the disk takes no time
 PAUSE = 0.02  # seconds at most before each file that a writer reads or writes
@@ -282,19 +281,28 @@ def torch_version() -> str:
     return torch.__version__.partition("+")[0]
 
 
-def test_a_pass_that_its_file_refuses_is_kept_and_named(tmp_path):
-    """One with another numpy than the passes before: it was measured, so it is not removed."""
-    results, drafts = tmp_path / "results", tmp_path / ".asv" / "drafts" / "of-this-run"
-    target = measured_in_passes(results, NEW, {"tensor": [1.0]})
-    shutil.copytree(results, drafts)
-    path = measured_in_passes(drafts, NEW, {"tensor": [1.0, 1.0]})
-    before, measured = target.read_text(), json.loads(path.read_text())
-    second = measured["passes"].pop()
-    report = {"ledger": {**measured["ledger"], "numpy": "2.0.0"}}
-    record = {**{key: second[key] for key in ("id", "started", "selection")}, "ledger": report["ledger"]}
-    path.write_text(json.dumps(measured))
-    pending = stamp._Pending(report, record, tmp_path / "journal", 0, {path: before})
-    with pytest.raises(TensorcopyError, match=r"numpy.* the pass is kept in .*/\.asv/unstored/of-this-run"):
-        stamp._store_pass(stamp._Draft(results, drafts), path, pending, [])
-    assert target.read_text() == before
-    assert (tmp_path / ".asv" / "unstored" / "of-this-run" / "box" / path.name).exists()
+def replaced_often(path: Path, times: int) -> None:
+    for number in range(times):
+        whole_files.replace(path, json.dumps([number] * 5000))
+
+
+def test_two_writers_without_the_lock_leave_a_whole_file(processes, tmp_path):
+    """As of asv's list of machines before this program: each has a draft of its own."""
+    path = tmp_path / "machine.json"
+    started = [processes.Process(target=replaced_often, args=(path, 40)) for _ in range(2)]
+    for process in started:
+        process.start()
+    while any(process.is_alive() for process in started):
+        assert not path.exists() or len(json.loads(path.read_text())) == 5000
+    assert [process.exitcode for process in started] == [0, 0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_writer_left_of_a_file_is_removed_later(tmp_path):
+    """Not at once: it may be that of a writer that lives."""
+    old, new = (tmp_path / f"x.json.{number}{whole_files.ENDING}" for number in range(2))
+    old.write_text("{")
+    new.write_text("{")
+    os.utime(old, (0, 0))
+    whole_files.replace(tmp_path / "x.json", b"{}")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "x.json", new]
