@@ -21,7 +21,8 @@ from tensorcopy.cli import main
 from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error, of_text
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.releases import environments, uv
-from tensorcopy.results.merging.add import add_pass
+from tensorcopy.results import files
+from tensorcopy.results.merging.add import add_pass, last_pass
 from tests import writers
 from tests.conftest import NEW, ROOT, SHOWN
 
@@ -88,7 +89,7 @@ def test_a_pass_that_cannot_be_stored_leaves_the_results(two_folders, monkeypatc
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match=re.escape(os.strerror(number))):
-        add_pass(other, results / other.relative_to(other.parents[1]), "", "asv run", summary)
+        add_pass(other, last_pass(files.read(other), {}), results / other.relative_to(other.parents[1]), "asv run", summary)
     assert contents(results) == before
 
 

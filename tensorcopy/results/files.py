@@ -109,16 +109,23 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     ]
 
 
-def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str, Any] | None = None, journal: Iterable[str] = ()) -> None:
-    """Write provenance, observations and a pass's record into asv's result file.
+def stamped(
+    document: dict[str, Any],
+    report: dict[str, Any],
+    earlier: dict[str, Any],
+    record: dict[str, Any] | None = None,
+    journal: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return asv's result file with provenance, observations and a pass's record.
 
-    before : the file's text before this run; asv has dropped the keys that are not its own
+    document : as asv has written it, which changes
+    earlier : the file before this run, {} for none; asv has dropped the keys that are not its own
     record : the pass without its suites
     journal : the control's readings, see `passes.added`
 
     Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
     """
-    document, earlier = {**read(path), **report}, json.loads(before) if before else {}
+    document = {**document, **report}
     if earlier:
         _keep_measured(document, earlier)
     if record is not None:
@@ -130,7 +137,7 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
         document["passes"] = [*records, record]
     document["version"] = document.pop("version")  # last, as asv writes it
     _round_samples(document)
-    write(path, document)
+    return document
 
 
 def _round_samples(document: dict[str, Any]) -> None:
@@ -251,3 +258,27 @@ def number(value: Any) -> float | None:
     asv writes NaN for a skipped case, null for a failed one, and infinity for an interval of too few samples.
     """
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def write_readable(path: Path, document: dict[str, Any]) -> None:
+    """Write benchmarks.json or machine.json, unless its values are unchanged.
+
+    Indented, as asv writes them.
+    """
+    if not path.exists() or not same(read(path), document):
+        whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
+
+
+def fullest(machines: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the machine.json that describes a machine best: one as `asv machine --yes` writes it has only the name."""
+    return max(machines, key=lambda machine: (sum(map(bool, machine.values())), canonical(machine)))
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal; NaN equals NaN."""
+    return canonical(first) == canonical(second)
+
+
+def canonical(value: Any) -> str:
+    """Return a JSON value as text that is equal for equal values, NaN included."""
+    return json.dumps(value, sort_keys=True)

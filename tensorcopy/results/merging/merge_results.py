@@ -11,7 +11,6 @@ instructions) the smaller wins: a disturbance only adds to a count.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -91,7 +90,7 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
 
     Raises TensorcopyError where they have different identities or contradict each other.
     """
-    older, newer = sorted((first, second), key=lambda document: (document["ledger"]["started"], canonical(_single_values(document))))
+    older, newer = sorted((first, second), key=lambda document: (document["ledger"]["started"], files.canonical(_single_values(document))))
     for name in IDENTITY:
         if first[name] != second[name]:
             raise _contradiction(newer, name, _both(first[name], second[name]))
@@ -110,11 +109,6 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
         "passes": [_record(record["id"], both, record_parts, counts) for record in records],
         "version": newer["version"],
     }
-
-
-def canonical(value: Any) -> str:
-    """Return a JSON value as text that is equal for equal values, NaN included."""
-    return json.dumps(value, sort_keys=True)
 
 
 def version_order(version: str) -> tuple[int, str]:
@@ -149,7 +143,7 @@ def _record(name: str, both: Sequence[_File], parts: BySuite, counts: BySuite) -
     """
     suites, counted = ({suite: by_pass[name] for suite, by_pass in by_suite.items() if name in by_pass} for by_suite in (parts, counts))
     versions = [{**file.records[name], "suites": suites, "counts": counted} for file in both if name in file.records]
-    record = max(versions, key=canonical)
+    record = max(versions, key=files.canonical)
     return {key: value for key, value in record.items() if key != "counts" or value}
 
 
@@ -160,7 +154,7 @@ def _suite(suite: str, having: Sequence[_File], order: Sequence[str], summary: S
     """
     version = max((file.rows[suite]["version"] for file in having), key=version_order)
     having = [file for file in having if file.rows[suite]["version"] == version]
-    params = max((file.rows[suite]["params"] for file in having), key=lambda axes: (case_count(axes), canonical(axes)))
+    params = max((file.rows[suite]["params"] for file in having), key=lambda axes: (case_count(axes), files.canonical(axes)))
     row: Row = {"params": params, "version": version}
     for column in ("started_at", "duration"):
         row[column] = max((file.rows[suite][column] for file in having if file.rows[suite].get(column) is not None), default=None)

@@ -39,7 +39,7 @@ def suites_fault(document: Document) -> str:
     for suite, row in document.items():
         if suite != "version" and row.get("name", suite) != suite:
             return f"{suite[:100]} has the name {row['name'][:100]}"
-        if suite != "version" and "params" in row and len(row["params"]) != len(row["param_names"]):
+        if suite != "version" and len(row["params"]) != len(row["param_names"]):
             return f"{suite[:100]} has {len(row['param_names'])} names of {len(row['params'])} parameters"
     return ""
 
