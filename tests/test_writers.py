@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -22,7 +23,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.profiles import take
 from tensorcopy.results import files, load
 from tensorcopy.results.reading import folder
 from tensorcopy.results.writing import lock, whole_files
@@ -306,3 +309,16 @@ def test_what_a_killed_writer_left_of_a_file_is_removed_later(tmp_path):
     os.utime(old, (0, 0))
     whole_files.replace(tmp_path / "x.json", b"{}")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "x.json", new]
+
+
+def test_a_profile_is_written_by_the_one_writer(tmp_path, monkeypatch):
+    """It lies in the folder of results, beside the result that it belongs to."""
+    result = tmp_path / "results" / "box" / "result.json"
+    described = []
+    monkeypatch.setattr(take, "_environment", lambda measurement, paths: None)
+    monkeypatch.setattr(take, "_check_machine", lambda result, environment: None)
+    monkeypatch.setattr(take, "profiled", lambda environment: {})
+    monkeypatch.setattr(take.profile_file, "write", lambda path, document: described.append(lock.writer(path.parents[1])))
+    measurement = types.SimpleNamespace(file=lambda paths, machine: result)
+    take.take(measurement, take.Job(Paths(tmp_path / "results", tmp_path, tmp_path, ()), "box"))
+    assert described[0].startswith(f"profile (process {os.getpid()} of ")
