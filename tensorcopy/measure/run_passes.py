@@ -15,7 +15,6 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import monotonic
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -196,11 +195,6 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
         unsupported = files.read(path)["ledger"].get("unsupported", {}) if path.exists() else {}
         lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
     return lines
-
-
-def _has_numbers(record: Mapping[str, Any]) -> bool:
-    """Return whether a pass has measured or counted at least one case."""
-    return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
 
 
 def _without_absent(accelerators: Mapping[str, str], required: str) -> str:

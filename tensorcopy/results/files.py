@@ -24,10 +24,10 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import passes
 from tensorcopy.results.reading import agreement, json_file, rows, schemas
-from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damaged, displayed, mislabelled
+from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damage_named, damaged, displayed, mislabelled
 from tensorcopy.results.writing import whole_files
 
-__all__ = ["NOT_RESULTS", "damaged", "displayed", "mislabelled"]
+__all__ = ["NOT_RESULTS", "damage_named", "damaged", "displayed", "mislabelled"]
 
 SCHEMA = schemas.RESULT
 SAMPLE_DIGITS = 5  # of a sample in seconds
@@ -183,6 +183,12 @@ def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
 def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return every suite's row by column; {} for an empty document."""
     return {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
+
+
+def cell(row: dict[str, Any], column: str, index: int) -> Any:
+    """Return a case's value in a column; asv writes null for a column of nulls."""
+    cells = row.get(column)
+    return cells[index] if cells else None
 
 
 def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -132,10 +132,8 @@ def _parts(path: Path) -> list[_Part]:
     """Return the parts of a result file by hardware. Raises TensorcopyError."""
     document = files.result(path)
     emulated.refuse_document(f"the result file {files.displayed(path)}", document)
-    try:
+    with files.damage_named(path):
         by_identity = divided(document)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return [_Part(path, identity or _unknown(path.parent), part, len(by_identity) == 1) for identity, part in by_identity.items()]
 
 
@@ -176,13 +174,11 @@ def _merged_by_target(parts: Iterable[_Part], names: Names, summary: Summary) ->
 
 def _merged_group(target: Path, group: Sequence[_Part], summary: Summary) -> Document:
     """Return the merged parts of one machine's file."""
-    try:
+    with files.damage_named(group[-1].path):
         first, *others = (
             part.document if part.folder == target.parent.name else renamed(part.document, target.parent.name) for part in group
         )
         return reduce(lambda older, newer: merged(older, newer, summary), others, merged(first, first, summary))
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise files.damaged(group[-1].path, f"{type(error).__name__}: {error}") from error
 
 
 def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> dict[Path, Document]:

@@ -56,7 +56,7 @@ class _File:
 
         index : of the case in this file; case : its index in the merged file, for errors
         """
-        samples = _cell(self.rows[suite], "samples", index) or []
+        samples = files.cell(self.rows[suite], "samples", index) or []
         try:
             parts = passes.split_by_pass(self.records.values(), suite, index, samples)
         except ValueError as error:
@@ -178,7 +178,7 @@ def _case(suite: str, case: int, having: Sequence[tuple[_File, int]], order: Seq
     if samples:
         result, statistics = summary(samples)
         return _Case(result, statistics, samples, by_pass)
-    return _Case(min((_cell(file.rows[suite], "result", index) for file, index in having), key=_preference), {}, None, by_pass)
+    return _Case(min((files.cell(file.rows[suite], "result", index) for file, index in having), key=_preference), {}, None, by_pass)
 
 
 def _preference(result: Any) -> tuple[int, float]:
@@ -248,12 +248,6 @@ def _indices(suite: str, file: _File, params: list[list[str]]) -> dict[int, int]
         raise _contradiction(file.document, f"parameters of {suite}, version {file.rows[suite]['version']}", _both(mine, params))
     merged_index = {case: index for index, case in enumerate(product(*params))}
     return {merged_index[case]: index for index, case in enumerate(product(*mine))}
-
-
-def _cell(row: Row, column: str, index: int) -> Any:
-    """Return a case's value in a column; asv writes null for a column of nulls."""
-    cells = row.get(column)
-    return cells[index] if cells else None
 
 
 def _unless_empty(cells: list[Any]) -> list[Any] | None:
