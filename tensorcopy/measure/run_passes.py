@@ -6,6 +6,7 @@ After an interruption each pass is therefore stored completely or not, and the s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
-from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
@@ -77,7 +78,8 @@ def measure_all(
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured again with every group
         missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
-        problems += _measure_group(pass_order(missing, random), job, report_progress, until)
+        with after(problems):
+            problems += _measure_group(pass_order(missing, random), job, report_progress, until)
         if monotonic() >= until:
             break  # the environments are needed for the rest
         if len(all_groups) > 1:
@@ -173,7 +175,7 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
-    records = files.records(target) if target.exists() else []
+    records = files.result(target)["passes"] if os.path.lexists(target) else []  # a pass could not be added to a damaged file
     cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"], job.device) if records else "")
     name, shard = pass_id(), str(job.shard or "")
     run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, name, job.device)
@@ -192,7 +194,8 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
     lines = []
     for measurement in measurements:
         path = measurement.file(paths, machine)
-        unsupported = files.read(path)["ledger"].get("unsupported", {}) if path.exists() else {}
+        provenance = files.read(path).get("ledger") if path.exists() else None
+        unsupported = provenance.get("unsupported", {}) if isinstance(provenance, dict) else {}  # measuring has named a damaged file
         lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
     return lines
 
