@@ -106,6 +106,37 @@ def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch
         cli.main(["releases"])
 
 
+AFTER_A_SIGNAL = """
+import os, signal, sys, types
+from tensorcopy import __main__ as program, cli
+def command(options, console):
+    {body}
+cli.info._releases = command
+sys.argv = ["tensorcopy", "releases"]
+sys.exit(program.main())
+"""
+HIDDEN = """try: os.kill(os.getpid(), signal.SIGTERM)
+    finally: raise OSError(39, "Directory not empty")"""
+SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, open=False), cli.Path("."), console, failed={failed})'
+
+
+def test_a_signal_is_not_hidden_by_the_error_that_it_causes():
+    """As where a temporary folder cannot be removed because a process still writes into it."""
+    done = subprocess.run([sys.executable, "-c", AFTER_A_SIGNAL.format(body=HIDDEN)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (143, "tensorcopy: terminated; releases that were added are kept")
+
+
+@pytest.mark.parametrize(("failed", "code"), [(False, 130), (True, 2)])
+def test_ending_the_server_tells_whether_releases_failed(failed, code):
+    """Nothing is left to continue, so the line does not ask for it."""
+    program = AFTER_A_SIGNAL.format(body=SERVING.format(failed=failed))
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline().startswith("Served at http://127.0.0.1:")
+        server.send_signal(signal.SIGINT)
+        line = "tensorcopy: interrupted; the server has ended; results and pages are kept\n"
+        assert (server.wait(), server.stderr.read()) == (code, line)
+
+
 ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b", "\U000e0001": "\\udb40\\udc01", "µ\n\t": "µ\n\t"}
 
 
