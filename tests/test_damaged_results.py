@@ -46,6 +46,8 @@ def nested(depth: int) -> Any:
     return value
 
 
+TENS = [[str(number) for number in range(10)]] * 4  # ten thousand cases
+
 CHANGES: dict[str, Callable[[Document], object]] = {
     # the label
     "another SHA": lambda d: d.update(commit_hash=OTHER_SHA),
@@ -92,6 +94,8 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "an identity of another form": lambda d: d["ledger"].update(identity="x"),
     "no cores": lambda d: d["ledger"].update(cores=0),
     "cores beyond every machine": lambda d: d["ledger"].update(cores=10**400),
+    "a cache of a GPU that is not a number": lambda d: d["ledger"].update(gpu_cache_mib=float("nan")),
+    "a memory of a GPU that is not a number": lambda d: d["passes"][1]["ledger"].update(gpu={"memory": float("nan")}),
     "a quota that is no number": lambda d: d["ledger"].update(cpu_quota=float("nan")),
     # samples and counts
     "a sample less": lambda d: cells(d, TIMED, "samples")[0].pop(),
@@ -130,6 +134,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a parameter twice": lambda d: cells(d, TIMED, "params")[1].__setitem__(1, cells(d, TIMED, "params")[1][0]),
     "a parameter less": lambda d: cells(d, TIMED, "params")[1].pop(),
     "more cases than can be": lambda d: put(d, TIMED, "params", [[str(number) for number in range(100)]] * 10),
+    "more cases than can be, in many suites": lambda d: d["results"].update({f"a.B.time_{n}": [None, TENS, "1"] for n in range(11)}),
     "a number as parameter": lambda d: put(d, TIMED, "params", [[1], [2]]),
     "a version that is a number": lambda d: put(d, TIMED, "version", 3),
     # texts and depth
@@ -154,6 +159,7 @@ MACHINES: dict[str, Callable[[Document], object]] = {
 SUITES: dict[str, Callable[[Document], object]] = {
     "no version of a suite": lambda d: d[TIMED].pop("version"),
     "a number as version": lambda d: d[TIMED].update(version=3),
+    "no parameters of a suite": lambda d: d[TIMED].pop("params"),
     "no type of a suite": lambda d: d[TIMED].pop("type"),
     "another version of the file": lambda d: d.update(version=1),
     "a list as suite": lambda d: d.update({TIMED: []}),

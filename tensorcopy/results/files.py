@@ -92,11 +92,11 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     Raw results are only ever added.
     """
     git = shutil.which("git")
-    if git is None or not directory.is_dir():
+    command = [git or "git", "ls-files", "--deleted", "-z", "--", "."]  # fails outside a checkout, where nothing is tracked
+    try:
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, errors="replace", check=False)
+    except OSError:  # without git, without the folder or without the right to enter it
         return []
-    done = subprocess.run(
-        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, errors="replace", check=False
-    )  # fails outside a checkout, where nothing is tracked
     return [
         FileProblem(
             f"the result file {displayed(directory / name)} is gone",

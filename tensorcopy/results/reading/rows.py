@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorcopy.results.reading.schemas import is_number
 
-MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
+MOST_CASES = 100_000  # of a file: a site with ten thousand takes minutes
 MOST_AXES = 20
 LONGEST_PARAMETER = 1_000  # characters
 ROUNDING = 1e-3  # of a result against the median of its samples: both are rounded to five digits
@@ -26,11 +26,13 @@ def fault(document: Document) -> str:
 
     document : one that matches both schemas
     """
+    cases = 0
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
         counted = [record["suites"][suite] for record in document["passes"] if suite in record["suites"]]
-        if reason := _row_fault(row) or _samples_fault(row, counted, is_recorded=bool(document["passes"])):
+        if reason := _row_fault(row, cases) or _samples_fault(row, counted, is_recorded=bool(document["passes"])):
             return f"results.{suite[:100]} {reason}"
+        cases += _case_count(row)
     return _records_fault(document)
 
 
@@ -44,8 +46,15 @@ def suites_fault(document: Document) -> str:
     return ""
 
 
-def _row_fault(row: Document) -> str:
-    """Return what is wrong with a suite's row by itself."""
+def _case_count(row: Document) -> int:
+    return prod(len(axis) for axis in row["params"])
+
+
+def _row_fault(row: Document, before: int) -> str:
+    """Return what is wrong with a suite's row by itself.
+
+    before : how many cases the file has before it
+    """
     if not isinstance(row.get("version"), str) or len(row["version"]) > 100:
         return "has no version"
     if "result" not in row:
@@ -53,9 +62,9 @@ def _row_fault(row: Document) -> str:
     params = row.get("params")
     if not isinstance(params, list) or len(params) > MOST_AXES or not all(map(_is_axis, params)):
         return "has no lists of texts as params"
-    count = prod(len(axis) for axis in params)
-    if count > MOST_CASES:
-        return f"has {count:,} cases: allowed are {MOST_CASES:,}"
+    count = _case_count(row)
+    if before + count > MOST_CASES:
+        return f"has {count:,} cases after {before:,} of other suites: allowed are {MOST_CASES:,} in a file"
     for name, cells in row.items():
         if name in ("result", "samples") or name.startswith("stats_"):
             if cells is not None and (not isinstance(cells, list) or len(cells) != count):
@@ -90,7 +99,7 @@ def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: b
     counted : of each pass that has the suite
     is_recorded : whether the file has any pass; one without has samples of before passes were recorded
     """
-    count, all_samples = prod(len(axis) for axis in row["params"]), row.get("samples") or ()
+    count, all_samples = _case_count(row), row.get("samples") or ()
     results = row["result"] or [None] * count
     in_passes = [0] * count
     for of_pass in counted:
