@@ -88,7 +88,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a pass without provenance": lambda d: d["passes"][1].pop("ledger"),
     "no ledger": lambda d: d.pop("ledger"),
     "an empty ledger": lambda d: d.update(ledger={}),
-    "a start that is no time": lambda d: d["passes"][1].update(started="2026-13-41T25:61:61+00:00"),
+    "a start that is not a time": lambda d: d["passes"][1].update(started="2026-13-41T25:61:61+00:00"),
     "a start without a zone": lambda d: d["passes"][1].update(started="2026-11-22T14:45:50"),
     "a start that is a number": lambda d: d["ledger"].update(started=5),
     "an identity of another form": lambda d: d["ledger"].update(identity="x"),
@@ -96,7 +96,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "cores beyond every machine": lambda d: d["ledger"].update(cores=10**400),
     "a cache of a GPU that is not a number": lambda d: d["ledger"].update(gpu_cache_mib=float("nan")),
     "a memory of a GPU that is not a number": lambda d: d["passes"][1]["ledger"].update(gpu={"memory": float("nan")}),
-    "a quota that is no number": lambda d: d["ledger"].update(cpu_quota=float("nan")),
+    "a quota that is not a number": lambda d: d["ledger"].update(cpu_quota=float("nan")),
     # samples and counts
     "a sample less": lambda d: cells(d, TIMED, "samples")[0].pop(),
     "a sample more": lambda d: cells(d, TIMED, "samples")[0].append(1e-6),
@@ -199,8 +199,9 @@ def cases(name: str, changes: dict[str, Callable[[Document], object]]) -> list[A
     ("name", "change"),
     [*cases(f"{SHIPPED.name}/{NAME}", CHANGES), *cases(f"{SHIPPED.name}/machine.json", MACHINES), *cases("benchmarks.json", SUITES)],
 )
-def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, name, change):
+def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, tried, name, change):
     """Loading reads the other results; merging writes nothing."""
+    tried("a hand-made contradiction in a result file, `machine.json` or `benchmarks.json`")
     results = damaged(small, tmp_path, name, change)
     (problem,) = load.load_results(results).problems
     assert f"results/{name}" in str(problem)
