@@ -110,12 +110,12 @@ def confirm(
         try:
             with after(list(problems.values())):
                 outcomes = confirm_pair(pair, measure_with(pair, report), versions, started)
+                confirmations.append(paths.results, outcomes, report_wait)
         except DiskError:
             raise
         except TensorcopyError as error:
             problems[str(error)] = error  # the same problem, such as a locked checkout, once
             continue
-        confirmations.append(paths.results, outcomes, report_wait)
         by_pair.append((pair, outcomes))
     return Confirmed(tuple(by_pair), tuple(problems.values()), left)
 

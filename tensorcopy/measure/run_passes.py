@@ -153,7 +153,7 @@ def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgr
 def measuring_lock(folder: Path) -> Iterator[None]:
     """Allow one measurement at a time in a checkout.
 
-    Two would slow each other down and share the staging folder. The operating system releases the lock when its process ends, even where
+    Two would slow each other down and share `.asv/pass`. The operating system releases the lock when its process ends, even where
     the process is killed. Raises TensorcopyError while another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -233,7 +233,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     """
     recorded = read(path).get("passes", [])
     if not isinstance(recorded, list) or not all(map(_is_record, recorded)):
-        raise damaged(path, "passes that are no records")
+        raise damaged(path, "passes that are not records")
     return recorded
 
 

@@ -4,9 +4,8 @@
 
 Merging is commutative, associative and idempotent. Passes are identified by their id and ordered by their start. The samples of a case are
 those of its passes, one pass after another, and asv's statistics are computed from them anew. What a record has by case follows the
-merged parameters. Where both files have a different value of
-which there can be only one, the file measured last wins. Of two versions of a suite the higher wins. Of two counts of one case (bytes,
-instructions) the smaller wins: a disturbance only adds to a count.
+merged parameters. Where both files have a different value of which there can be only one, the file measured last wins. Of two versions of
+a suite the higher wins. Of two counts of one case (bytes, instructions) the smaller wins: a disturbance only adds to a count.
 """
 
 from __future__ import annotations

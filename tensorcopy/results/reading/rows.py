@@ -61,20 +61,20 @@ def _row_fault(row: Document, before: int) -> str:
         return "has no column result"
     params = row.get("params")
     if not isinstance(params, list) or len(params) > MOST_AXES or not all(map(_is_axis, params)):
-        return "has no lists of texts as params"
+        return "has params that are not a list of lists of strings"
     count = _case_count(row)
     if before + count > MOST_CASES:
         return f"has {count:,} cases after {before:,} of other suites: allowed are {MOST_CASES:,} in a file"
     for name, cells in row.items():
         if name in ("result", "samples") or name.startswith("stats_"):
             if cells is not None and (not isinstance(cells, list) or len(cells) != count):
-                return f"has not {count} cells in the column {name}"
+                return f"does not have {count} cells in column {name}"
             if name != "samples" and not all(cell is None or _is_cell(cell, name) for cell in cells or ()):
-                return f"has a value in the column {name} that is no number"
+                return f"has a value in the column {name} that is not a number"
         elif name in ("started_at", "duration") and cells is not None and not is_number(cells):
-            return f"has a value in the column {name} that is no number"
+            return f"has a value in the column {name} that is not a number"
         elif name == "profile" and cells is not None and not isinstance(cells, str):
-            return "has a profile that is no text"
+            return "has a profile that is not a string"
     return ""
 
 
@@ -112,7 +112,7 @@ def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: b
     for index in range(count):
         samples = all_samples[index] if all_samples else None
         if samples is not None and not isinstance(samples, list):
-            return f"has samples of case {index} that are no list"
+            return f"has samples of case {index} that are not a list"
         if len(samples or ()) != in_passes[index] and is_recorded:
             return f"has {len(samples or ())} samples of case {index}, {in_passes[index]} in passes"
         if samples and (reason := _of_case(samples, results[index])):
@@ -150,5 +150,5 @@ def _records_fault(document: Document) -> str:
             if suite not in document["results"]:
                 return f"passes[{number}] has counts of {suite[:100]}, which has no results"
             if not all(value is None or is_number(value) for value in of_suite["values"]):
-                return f"passes[{number}] has a count of {suite[:100]} that is no number"
+                return f"passes[{number}] has a count of {suite[:100]} that is not a number"
     return ""
