@@ -18,6 +18,7 @@ from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.results import files, load
 from tensorcopy.results.merging import add, merge
+from tensorcopy.results.writing import whole_files
 from tests import writers
 from tests.conftest import NEW, OLD, measured_in_passes
 from tests.test_disk import fill, mounted
@@ -96,13 +97,15 @@ def test_a_finished_run_stores_its_passes_and_leaves_no_draft(ended):
 def test_passes_that_the_system_does_not_write_are_kept(ended, monkeypatch, number):
     """Whatever the system's error is; the message has the command that merges them."""
     run = ended()
+    write = whole_files.replace
 
-    def fail(descriptor: int) -> None:
-        if str(run.results) in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
-            raise OSError(number, os.strerror(number))
+    def fail(path: Path, content: str | bytes) -> None:
+        if run.results in path.parents:
+            raise OSError(number, os.strerror(number), str(path))
+        write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fail)
+        patch.setattr(whole_files, "replace", fail)
         run.store()
     assert [str(error).endswith(f", then tensorcopy merge {run.unstored}") for error in run.errors] == [True, True]
     assert [isinstance(error, DiskError) for error in run.errors] == [number == errno.ENOSPC] * 2
