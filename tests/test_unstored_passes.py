@@ -194,6 +194,29 @@ def test_passes_that_cannot_be_moved_stay_and_are_named(ended):
     assert len(list(run.run.draft.folder.glob("box/*-*.json"))) == 2
 
 
+def test_passes_on_a_disk_that_became_read_only_are_named(ended, tmp_path):
+    """Nothing can be written there any more, not even that the draft is to be kept."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if shutil.which("mount") is None or not mounted(disk, "-o", "size=2m"):
+        pytest.skip("only root can make a file system of a few megabytes")
+    try:
+        run = ended(disk / "results", disk / ".asv")
+        run.run.draft.live.release()  # with a file that is open for writing, only the kernel could do it
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        run.store()
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        (first, _) = run.errors
+        assert first.got == "Read-only file system"
+        folder = run.run.draft.folder
+        assert first.next.endswith(
+            f"{folder} as asv wrote it, without its provenance; copy that folder before the next run, which removes it"
+        )
+        assert len(list(folder.glob("box/*-*.json"))) == 2
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
 def test_a_draft_is_removed_once_its_process_has_ended(tmp_path):
     """The lock tells, not the name of the process: in another container, that is another process or none."""
     measured_in_passes(tmp_path / "results", NEW, {"tensor": [1.0]})

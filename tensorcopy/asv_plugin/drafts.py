@@ -37,7 +37,7 @@ def begin(results: Path, workplace: Path, name: str) -> Draft:
     """
     folder = workplace / DRAFTS / name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(workplace / CHANGES):
+    with _changes(workplace):
         for other in folder.parent.iterdir():
             _remove_if_dead(other)
         folder.mkdir()
@@ -49,6 +49,11 @@ def begin(results: Path, workplace: Path, name: str) -> Draft:
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, copy)
     return Draft(results, folder, live)
+
+
+def _changes(workplace: Path) -> FileLock:
+    """Return the lock of all drafts: whoever may write the folder may take it, whatever the umask."""
+    return FileLock(workplace / CHANGES, mode=0o644 | workplace.stat().st_mode & 0o022)
 
 
 def _remove_if_dead(folder: Path) -> None:
@@ -79,11 +84,16 @@ def reduce_to(draft: Draft, paths: Collection[Path]) -> None:
 
 
 def keep(draft: Draft) -> Path:
-    """Move a draft out of the drafts, and return its new place. Where it cannot be moved, it stays, and no run removes it."""
+    """Move a draft out of the drafts, and return its new place. Where it cannot be moved, it stays: see `is_safe`."""
     place = draft.folder.parents[1] / UNSTORED / draft.folder.name
-    with suppress(OSError), FileLock(draft.folder.parents[1] / CHANGES):
+    with suppress(OSError), _changes(draft.folder.parents[1]):
         draft.live.release()
         (draft.folder / LIVE).unlink(missing_ok=True)
         place.parent.mkdir(exist_ok=True)
         draft.folder.rename(place)  # needs no room
     return place if place.exists() else draft.folder
+
+
+def is_safe(place: Path) -> bool:
+    """Return whether no run removes a draft that was kept: on a disk that became read-only, nothing can be done about that."""
+    return not (place / LIVE).exists()

@@ -201,6 +201,8 @@ def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
         step = f"{step}, then tensorcopy merge {place}"
     else:  # such as a pass with another numpy than the file has, which cannot be merged into it
         step = f"{step}; the pass is kept in {place}"
+    if not drafts.is_safe(place):
+        step = f"{step}; copy that folder before the next run, which removes it"
     kind = DiskError if isinstance(known, DiskError) else TensorcopyError
     return kind(known.what, got=known.got, allowed=known.allowed, next=step)
 
