@@ -163,6 +163,19 @@ def test_passes_for_damaged_results_are_kept(ended, tmp_path, damage):
     assert run.merge_unstored() == BOTH
 
 
+def test_a_pass_that_cannot_be_read_keeps_none_from_being_merged(ended):
+    """asv's file stays as it is, under another name."""
+    run = ended()
+    without_parameters(run.results)
+    unread = next(run.run.draft.folder.glob(f"box/{OLD.sha[:8]}*"))
+    unread.write_text("{")
+    run.store()
+    assert {error.next.rpartition(str(run.unstored))[2] for error in run.errors} == {"", " as asv wrote it, without its provenance"}
+    assert (run.unstored / "box" / f"{unread.name}.asv").read_text() == "{"
+    shutil.copy(run.unstored / "benchmarks.json", run.results)
+    assert run.merge_unstored() == ["of new", "pass-0", "pass-0"]
+
+
 def test_passes_are_kept_on_a_disk_without_room(ended, tmp_path):
     """The results and the drafts are on the same full disk: other copies make room for the provenance."""
     disk = tmp_path / "disk"

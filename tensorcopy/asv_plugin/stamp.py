@@ -119,7 +119,7 @@ def _store(run: _Run) -> None:
 
     Passes that cannot be stored are kept beside the drafts, and asv ends with exit code 2.
     """
-    errors: list[Exception] = []
+    errors: dict[Path, Exception] = {}
     unstored: dict[Path, Document] = {}
     for (sha, environment), pending in run.pending.items():
         for path in _files(run.draft.folder, sha, environment):
@@ -131,13 +131,13 @@ def _store(run: _Run) -> None:
                     del unstored[path]
             except Exception as error:  # whatever it is, the pass was measured
                 unstored.setdefault(path, {})
-                errors.append(error)
+                errors[path] = error
     if not unstored:
         drafts.remove(run.draft)
         return
-    is_whole = _complete(run.draft, unstored)
+    whole = _complete(run.draft, unstored)
     place = drafts.keep(run.draft)
-    end_on([_named(error, place, is_whole=is_whole) for error in errors])
+    end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
 
 
 def _is_measured(path: Path, text_before: str) -> bool:
@@ -160,8 +160,8 @@ def _add(draft: drafts.Draft, path: Path, new: Document) -> None:
     add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
 
 
-def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> bool:
-    """Let a draft have only the passes that are not stored, each as a file that can be merged. Return whether all are.
+def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> set[Path]:
+    """Let a draft have only the passes that are not stored, each as a file that can be merged. Return these files.
 
     unstored : passes by their file in the draft; {} for one that cannot be read
 
@@ -170,22 +170,22 @@ def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> bool:
     try:
         drafts.reduce_to(draft, unstored)
     except OSError:
-        return False
-    is_whole = True
+        return set()
+    whole = set()
     for path, new in unstored.items():
         try:
             files.write(path, merged(new, new, summary))
+            whole.add(path)
         except Exception:  # the error that is shown is the one before
-            is_whole = False
             with suppress(OSError):
                 path.replace(path.with_name(f"{path.name}.asv"))
-    return is_whole
+    return whole
 
 
 def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
     """Return the error to show for a pass that could not be stored: it names the folder that has the pass.
 
-    is_whole : whether the folder can be merged
+    is_whole : whether the pass can be merged
     """
     known = error if isinstance(error, TensorcopyError) else of_os_error(error) if isinstance(error, OSError) else None
     known = known or TensorcopyError(
