@@ -137,8 +137,9 @@ def test_no_pass_is_measured_for_a_file_that_cannot_take_it(results_dir, tmp_pat
     assert run_passes.not_measured([measurement], paths, "box") == []
 
 
-def test_a_wait_is_printed_where_there_is_no_terminal(capsys):
+def test_a_wait_is_printed_where_there_is_no_terminal(monkeypatch, capsys):
     """Once, and when it begins."""
+    monkeypatch.setenv("COLUMNS", "200")
     step = "torch 2.15.0 on Python 3.11, pass 1 of 2"
     with progress_bar() as report_progress:
         for detail in ("copies.BySize", "waiting for results/, which merge is writing", "waiting for results/, which merge is writing"):
