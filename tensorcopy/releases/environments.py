@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import DiskError, TensorcopyError, of_text
+from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
@@ -117,8 +117,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         try:
             environment = _opened(path)
             break
-        except (TensorcopyError, FileNotFoundError) as error:
-            if installs or isinstance(error, DiskError):
+        except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
+            if installs:
                 raise
             if not os.environ.get(REBUILD):
                 raise _incomplete(path, error) from error
@@ -133,11 +133,11 @@ def _opened(path: Path) -> Environment:
     return inspected(uv.interpreter(path), bytecode_in(path))
 
 
-def _incomplete(path: Path, error: TensorcopyError | FileNotFoundError) -> TensorcopyError:
+def _incomplete(path: Path, error: CannotRun | FileNotFoundError) -> TensorcopyError:
     """Return the error for an environment that was complete and can no longer be used."""
     return TensorcopyError(
         f"the environment {path.name} has lost a file",
-        got=error.got if isinstance(error, TensorcopyError) else str(error),
+        got=error.got if isinstance(error, CannotRun) else str(error),
         allowed="an environment as it was installed",
         next=f"remove {path}, it is built anew; measure --rebuild does both",
     )
