@@ -58,7 +58,7 @@ def on_cuda(tmp_path_factory):
             STATE,
             r"unsupported: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\), only for .*sm_90",
         ),
-        ({"CUDA_DRIVER": 11040}, STATE, r"unsupported: the driver is too old for torch \S+: .*found version 11040"),
+        ({"CUDA_DRIVER": 11040}, STATE, r"unsupported: the driver is too old for torch \S+: The NVIDIA driver .*found version 11040"),
         ({"CUDA_DEVICES": 0}, STATE, r"absent: RuntimeError: No CUDA GPUs are available"),
     ],
     ids=["usable", "no kernels", "out of memory", "lost", "forked", "old wheel", "old driver", "no device"],
