@@ -47,7 +47,7 @@ class CannotRun(TensorcopyError):
     """An interpreter that cannot run a probe: its torch or numpy is missing or damaged."""
 
 
-KINDS = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
+KINDS: dict[str, type[TensorcopyError]] = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
 
 REMEDIES = {
     errno.ENOSPC: ("a disk with free space", "free some space, then repeat: finished work is kept"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tensorcopy.measure.host_probe import Gpu, Host
+from tensorcopy.measure.host_probe import MIG_INSTANCE, Gpu, Host
 from tensorcopy.releases import gpu_support
 from tensorcopy.releases.release_table import Release
 
@@ -50,7 +50,9 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
     releases : in order of version, for the driver and the kernels that they need
     """
     findings = _host(host)
-    if device == "cuda" and not gpus:
+    if device == "cuda" and no_gpu == MIG_INSTANCE:
+        findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
+    elif device == "cuda" and not gpus:
         findings.append(Finding("GPU", no_gpu, Level.REFUSED, "install the driver; start a container with --gpus all; run nvidia-smi"))
     for gpu in gpus if device == "cuda" else ():
         findings += [*_gpu(gpu, f"GPU {gpu.index}"), *_torch(gpu, f"GPU {gpu.index}", releases)]
@@ -64,9 +66,10 @@ def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
     newest, reason = releases[-1], gpu_support.why_not(releases[-1], gpu.driver, gpu.capability)
     others = [release.version for release in releases if not gpu_support.why_not(release, gpu.driver, gpu.capability)]
     observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
+    driver = "install a newer driver" if reason == gpu_support.why_not(newest, gpu.driver, None) else ""  # which cannot add kernels
     if not others:
-        return [Finding(f"{name} torch", observed, Level.REFUSED, "install a newer driver")]
-    advice = f"install a newer driver, or measure {others[-1]}: tensorcopy releases --device cuda"
+        return [Finding(f"{name} torch", observed, Level.REFUSED, driver or "measure on another GPU, or only the CPU")]
+    advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy releases --device cuda"]))
     return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 
