@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -91,6 +92,22 @@ def test_waiting_for_clocks_ends(now, monkeypatch):
     monkeypatch.setattr(cases, "STEADY", 2.0)
     loop._wait_for_clocks()
     assert now[0] - start == pytest.approx(cases.CLOCKS_SECONDS, abs=0.02)
+
+
+@pytest.mark.parametrize(("device", "nbytes"), [("cuda", 2**31), ("xpu", 2**31), ("mps", 2**31), ("mps", None), ("cpu", None)])
+def test_a_tensor_that_the_device_cannot_hold_is_skipped(monkeypatch, device, nbytes):
+    """Of any accelerator that reports its memory."""
+    properties = SimpleNamespace(total_memory=nbytes)
+    module = SimpleNamespace(get_device_properties=lambda index: properties)
+    if nbytes is not None and device == "mps":
+        module.recommended_max_memory = lambda: nbytes
+    monkeypatch.setattr(torch, device, module, raising=False)
+    cases.skip_without_memory(2**24, device)
+    if nbytes is None:
+        cases.skip_without_memory(2**28, device)
+    else:
+        with pytest.raises(SkipNotImplemented, match=r"4 tensors of 1 GiB, and the device has 2\.0 GiB"):
+            cases.skip_without_memory(2**28, device)
 
 
 def test_making_a_case_takes_no_time_on_the_clock(now):

@@ -64,7 +64,7 @@ def test_a_quiet_machine_has_no_warning():
     [
         ({"busy": 0.3, "busiest": ("cc1plus",)}, "other load", Level.WARNING),
         ({"busy": 0.9, "busiest": ("cc1plus",)}, "other load", Level.REFUSED),
-        ({"memory": GIB}, "memory", Level.REFUSED),
+        ({"memory": 3 * GIB}, "memory", Level.REFUSED),
         ({"disk": GIB}, "disk", Level.WARNING),
         ({"governor": "powersave"}, "frequency", Level.WARNING),
         ({"battery": True}, "power", Level.WARNING),
@@ -79,7 +79,7 @@ def test_a_disturbed_host_is_reported(change, subject, level):
     [
         ({"busy": 0.5, "processes": ("python",)}, "GPU 0 load", Level.REFUSED),
         ({"processes": ("python",)}, "GPU 0 load", Level.WARNING),
-        ({"memory": GIB}, "GPU 0 memory", Level.REFUSED),
+        ({"memory": 3 * GIB}, "GPU 0 memory", Level.REFUSED),
         ({"slowed_by": ("heat",)}, "GPU 0 clock", Level.WARNING),
         ({"persistent": False}, "GPU 0 driver", Level.WARNING),
         ({"divided": True}, "GPU 0", Level.WARNING),
@@ -177,6 +177,12 @@ def test_a_gpu_without_permission_hides_no_other(monkeypatch, names, seen, reaso
     monkeypatch.setattr(host_probe, "_gpu", lambda device, driver: replace(IDLE, name=device))
     gpus, why = host_probe.gpus()
     assert ([gpu.name for gpu in gpus], why) == (seen, reason)
+
+
+def test_the_largest_tensors_are_those_of_a_device():
+    """Measuring the CPU needs less memory."""
+    assert levels(replace(QUIET, memory=3 * GIB), device="cpu") == {}
+    assert levels(replace(QUIET, memory=GIB), device="cpu") == {"memory": Level.REFUSED}
 
 
 def test_without_a_gpu_only_cuda_is_refused():

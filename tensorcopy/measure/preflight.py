@@ -15,9 +15,9 @@ from tensorcopy.releases import gpu_support
 from tensorcopy.releases.release_table import Release
 
 GIB = 2**30
-MEMORY = 2 * GIB  # torch, and the largest suite's tensors three times over
+MEMORY = {"cpu": 2 * GIB, "cuda": 4 * GIB}  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
 DISK = 6 * GIB  # an environment with CUDA
-GPU_MEMORY = 2 * GIB
+GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
 GPU_BUSY = 0.05
 
@@ -49,7 +49,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
     no_gpu : the reason why `gpus` is empty
     releases : in order of version, for the driver and the kernels that they need
     """
-    findings = _host(host)
+    findings = _host(host, MEMORY[device])
     if device == "cuda" and no_gpu == MIG_INSTANCE:
         findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
     elif device == "cuda" and not gpus:
@@ -73,13 +73,13 @@ def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
     return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 
-def _host(host: Host) -> list[Finding]:
+def _host(host: Host, memory: int) -> list[Finding]:
     names = ", ".join(host.busiest[:5])
     load = f"{host.busy:.0%} of {host.cores} processors in use" + (f", by {names}" if names else "")
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
     return [
         _finding("other load", load, _load_level(host.busy), f"wait until {names or 'the load'} has ended"),
-        _finding("memory", _free(host.memory), _refused_if_less(host.memory, MEMORY), f"{MEMORY // GIB} GiB are needed"),
+        _finding("memory", _free(host.memory), _refused_if_less(host.memory, memory), f"{memory // GIB} GiB are needed"),
         _finding("disk", _free(host.disk), _warning_if(host.disk < DISK), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2"),
         _finding("frequency", frequency, _warning_if(host.governor not in ("", "performance")), "cpupower frequency-set -g performance"),
         _finding("power", "battery" if host.battery else "mains", _warning_if(host.battery), "plug it in: the clocks are lower on battery"),

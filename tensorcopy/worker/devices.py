@@ -206,6 +206,16 @@ def model(device: str) -> str:
     return str(getattr(torch, device).get_device_name(0))
 
 
+def memory(device: str) -> int | None:
+    """Return the bytes that an accelerator can hold; None for the CPU, and where this torch does not report them."""
+    import torch
+
+    if device in ("cuda", "xpu"):
+        return int(getattr(torch, device).get_device_properties(0).total_memory)
+    report = getattr(torch.mps, "recommended_max_memory", None) if device == "mps" else None
+    return None if report is None else int(report())
+
+
 def cpu_model() -> str:
     """Return the processor's name as the operating system reports it."""
     try:
