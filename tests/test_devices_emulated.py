@@ -139,6 +139,7 @@ def test_the_provenance_has_the_gpu_and_what_changes_its_numbers(on_cuda, checko
     assert variables.items() <= ledger["settings"].items()
     assert ledger["driver"] == "580.0.0"
     gpu = ledger["gpu"]
+    assert gpu["clock_mhz"] == 1755  # of a device at work; 345 of an idle one
     assert (gpu["index"], gpu["capability"], gpu["max_clock_mhz"], gpu["power_limit_w"], gpu["ecc"], gpu["mig"]) == (
         1,
         "9.0",
@@ -169,6 +170,15 @@ def test_the_processes_that_verify_a_device_can_use_it_and_show_what_they_raise(
     assert [0.5 < float(line) < 2 for line in ratios] == [True, True], done.stdout + done.stderr
     assert "in <lambda>" in done.stderr
     assert done.stderr.endswith("RuntimeError: ZeroDivisionError: division by zero\n")
+
+
+def test_check_prints_why_a_device_cannot_be_used(on_cuda):
+    """It checks the others."""
+    done = on_cuda("-m", "tensorcopy.cli", "check", CUDA_CAPABILITY="6.0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(
+        r"^cuda is not checked: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\), only for ", done.stdout, re.MULTILINE
+    )
 
 
 def test_verify_names_the_device_that_fails(on_cuda):
