@@ -16,8 +16,12 @@ from tests.emulated_cuda.readings import COUNTERS
 pytestmark = pytest.mark.slow
 
 MACHINE = "gpu-box"
-CASES = "'(detach_clone|detach_numpy_copy|device to device)', 1024, 'cuda'"
-SUITES = {"conversions.Latency.time_conversion", "copies.Latency.time_copy", "copies.Throughput.time_copy"}
+CASES = r"('(detach_clone|detach_numpy_copy|device to device)', |Latency.time_transfer\()1024, 'cuda'|time_wait\('cuda'"
+SUITES = {
+    *("conversions.Latency.time_conversion", "copies.Latency.time_copy", "copies.Throughput.time_copy"),
+    *("floors.OnDevice.time_transfer", "floors.Latency.time_transfer"),
+}
+WAIT = "floors.WaitAlone.time_wait"
 MEASURE = ("measure", "--interpreter", "same", "--machine", MACHINE, "--no-confirm", "--bench", CASES)
 OPERATION, CONTEXT = 1e-3, 0.2  # seconds that a copy and a context take
 ALLOWED = {"TENSORCOPY_EMULATED": "allowed"}
@@ -34,7 +38,7 @@ def checkout(tmp_path_factory) -> Checkout:
 def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.CompletedProcess[str], int]:
     """A measurement on the emulated device that nothing allows, and the operations on the device until it is refused."""
     counters = tmp_path_factory.mktemp("cuda") / "counters"
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=1))
+    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=1000))
     counted = dict(zip(COUNTERS, struct.unpack(f"{len(COUNTERS)}Q", counters.read_bytes()), strict=True))
     return done, counted["copies"] + counted["kernels"]
 
@@ -66,8 +70,9 @@ def test_a_pass_has_the_device_in_its_provenance_and_its_times(gpu, measured):
         for suite, row in result["results"].items()
         if column < len(row)
     }
-    assert set(samples) >= SUITES
+    assert set(samples) >= {*SUITES, WAIT}
     if gpu.is_emulated:
+        assert 0 < min(samples[WAIT]) < OPERATION
         assert all(OPERATION * 0.97 <= min(samples[suite]) < CONTEXT for suite in SUITES), samples
 
 
@@ -79,6 +84,8 @@ def test_the_pages_show_the_device(checkout, gpu, measured):
     site = checkout.root / "site"
     for page in (site / "machines" / f"{MACHINE}.html", site / "index.html"):
         assert name in page.read_text(encoding="utf-8"), page
+    sizes = [path.read_text(encoding="utf-8") for path in site.glob("sizes/**/*.html")]
+    assert any(re.search(r"A wait for cuda takes [\d.]+ [µn]s\.", text) for text in sizes)
     assert "cuda" in (site / "history" / MACHINE / "times.js").read_text(encoding="utf-8")
 
 
@@ -200,12 +207,16 @@ def test_advise_reads_the_device_and_not_its_queue(checkout, gpu):
         ({"NVML_PERSISTENCE": 0}, 0, "unloaded when idle"),
         ({"NVML_CLOCK_REASONS": 0x40}, 0, "slowed by heat"),
         ({"NVML_MIG": 1}, 0, "divided by MIG"),
+        ({"NVML_DENIED": 1}, 0, "its processes cannot be listed: Insufficient Permissions"),
         ({"CUDA_DEVICES": 2, "NVML_BUSY": 40, "NVML_ONLY": 1}, 1, "GPU 1"),
+        ({"CUDA_DEVICES": 2, "NVML_BUSY": 40, "NVML_ONLY": 0, "CUDA_VISIBLE_DEVICES": 1}, 0, "GPU 1"),
     ],
-    ids=["quiet", "busy", "no driver", "persistence", "heat", "mig", "two devices"],
+    ids=["quiet", "busy", "no driver", "persistence", "heat", "mig", "denied", "two devices", "the visible one"],
 )
-def test_machine_reads_the_gpus(emulated_cuda, switches, code, words):
-    """A GPU in use or without a driver is refused, the rest is a warning."""
+def test_machine_reads_the_gpus(emulated_cuda, monkeypatch, switches, code, words):
+    """A visible GPU in use or without a driver is refused, the rest is a warning."""
+    if "CUDA_VISIBLE_DEVICES" in switches:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", str(switches["CUDA_VISIBLE_DEVICES"]))
     done = emulated_cuda.run("-c", MACHINE_PROGRAM, **switches)
     assert done.returncode == code, done.stdout + done.stderr
     assert words in done.stdout + done.stderr
