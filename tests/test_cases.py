@@ -65,15 +65,14 @@ def test_the_baselines_of_a_device_are_suites():
 def test_a_device_is_used_until_its_clocks_are_up(now, monkeypatch):
     """An idle GPU becomes faster for some milliseconds; later parts of ten are not faster than earlier ones."""
     monkeypatch.setattr(cases, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cases.devices, "waiter", lambda device: float)
     seconds = [0.004]
 
     def function():
         now[0] += seconds[0]
         seconds[0] = max(0.001, seconds[0] * 0.98)
 
-    loop = cases.Loop("function()", lambda: {"function": function})
-    seconds[0] = 0.004
-    loop._wait_for_clocks()
+    cases.Loop("function()", lambda: {"function": function}, device="cuda")
     assert seconds[0] == 0.001
 
 
