@@ -424,7 +424,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory, results: Sequence[str] = SH
         "UV_CACHE_DIR": cache,
         "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
         "PYTHONPATH": str(root),
-        **environments.bytecode_in(tmp_path_factory.mktemp("cache")),
+        **environments.bytecode_in(tmp_path_factory.getbasetemp() / "cache"),  # one for all copies: compiling torch takes seconds
         "COLUMNS": "200",
     }
     return Checkout(root, environment)
