@@ -204,14 +204,14 @@ def _has_numbers(record: Mapping[str, Any]) -> bool:
     return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
 
 
-def _present(ledger: Mapping[str, Any], required: str) -> set[str]:
+def _present(provenance: Mapping[str, Any], required: str) -> set[str]:
     """Return the accelerators that the next pass may find.
 
-    ledger : of the last pass, which may have lacked a GPU that was hidden or not there
+    provenance : of the last pass, which may have lacked a GPU that was hidden or not there
     required : a device that was asked for; "" for none
     """
-    present = {*ledger["accelerators"], required} - {""}
-    if ledger.get("cuda") and "cuda" not in {*present, *ledger.get("unsupported", {})} and host_probe.gpus()[0]:
+    present = {*provenance["accelerators"], required} - {""}
+    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and host_probe.gpus()[0]:
         present.add("cuda")
     return present
 
