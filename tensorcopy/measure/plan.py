@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, gpu_support, interpreters, release_table, uv
+from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.gpu_support import Gpu
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
@@ -62,6 +63,12 @@ class Measurement:
     def is_installed(self, paths: Paths) -> bool:
         """Return whether the release can be measured without an installation."""
         return bool(self.interpreter) or environments.is_complete(self.path(paths))
+
+    def opened(self, paths: Paths) -> Environment:
+        """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
+        if self.interpreter:
+            return environments.inspected(interpreters.executable(self.interpreter))
+        return environments.build(paths.environments, self.release, self.python, environments.expected_build())
 
 
 @dataclass(frozen=True)
