@@ -101,7 +101,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 LONGEST = (
     *("test_true_numbers", "test_pull_request", "test_curves", "test_methods", "test_scale"),  # with tests that need the machine alone
     *("test_emulated_cuda", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
-    *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_no_traceback", "test_site", "test_measure"),
+    *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_offline", "test_no_traceback", "test_site"),
+    "test_measure",
 )
 
 
