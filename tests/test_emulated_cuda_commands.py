@@ -23,7 +23,8 @@ SUITES = {
 }
 WAIT = "floors.WaitAlone.time_wait"
 MEASURE = ("measure", "--interpreter", "same", "--machine", MACHINE, "--no-confirm", "--bench", CASES)
-OPERATION, CONTEXT = 1e-3, 0.2  # seconds that a copy and a context take
+OPERATION_US = 500  # microseconds that a copy takes
+OPERATION, CONTEXT = OPERATION_US * 1e-6, 0.2  # seconds that a copy and a context take
 ALLOWED = {"TENSORCOPY_EMULATED": "allowed"}
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
 
@@ -38,7 +39,9 @@ def checkout(tmp_path_factory) -> Checkout:
 def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.CompletedProcess[str], int]:
     """A measurement on the emulated device that nothing allows, and the operations on the device until it is refused."""
     counters = tmp_path_factory.mktemp("cuda") / "counters"
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=1000))
+    done = checkout.run(
+        "tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=OPERATION_US)
+    )
     counted = dict(zip(COUNTERS, struct.unpack(f"{len(COUNTERS)}Q", counters.read_bytes()), strict=True))
     return done, counted["copies"] + counted["kernels"]
 
@@ -46,7 +49,9 @@ def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.Compl
 @pytest.fixture(scope="module")
 def measured(checkout, gpu, refused):
     """One pass on the device, and its result file."""
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000, CUDA_CONTEXT_MS=200))
+    done = checkout.run(
+        "tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=OPERATION_US, CUDA_CONTEXT_MS=200)
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = (checkout.root / "results" / MACHINE).glob("*-cuda-interpreter.json")
     return path
@@ -109,7 +114,7 @@ def test_a_device_that_is_lost_in_mid_pass_is_named_and_nothing_is_lost(checkout
     """The pass before keeps its samples, and a page can still be made."""
     before = json.loads(measured.read_text())
     lost_after = refused[1] + 50  # while the first case is measured
-    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=1000)
+    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=OPERATION_US)
     done = checkout.run("tensorcopy", *MEASURE, "--passes", "2", **ALLOWED, **switches)
     assert done.returncode == 2, done.stdout + done.stderr
     assert LINE.fullmatch(done.stderr)
@@ -140,7 +145,7 @@ def test_two_commits_are_compared_on_the_device(checkout, gpu, tmp_path):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command], cwd=checkout.root, check=True)
     options = ("--device", "cuda", "--interpreter", "same", "--passes", "1", "--bench", r"Throughput.*'detach_clone', 1024,")
     command = ("ci", "pull-request", "--base", "HEAD~1", *options, "--out", str(tmp_path / "out"))
-    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000)}
+    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=OPERATION_US)}
     done = subprocess.run(
         [sys.executable, "-c", ONE_PASS, *command], cwd=checkout.root, env=variables, capture_output=True, text=True, check=False
     )
@@ -163,7 +168,7 @@ def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
     }
     with checkout.edited(few):
         options = ("--interpreter", "same", "--device", "cuda", "--bench", "^conversions.Latency")
-        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=1000))
+        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     ratios = dict(re.findall(r"^conversions\.Latency, by (\w+) +3 +([\d.]+)", done.stdout, re.MULTILINE))
     assert ratios.keys() == {"Timer", "events"}, done.stdout + done.stderr
@@ -179,7 +184,7 @@ def test_check_finds_every_documented_behaviour(checkout, gpu):
 
 def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
     """Each time has at least one operation."""
-    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
+    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
     assert done.returncode == 0, done.stderr
     curves = json.loads(done.stdout)["curves"]
     fastest = min(point["low"] for curve in curves for point in curve["points"])
@@ -190,7 +195,9 @@ def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
 
 def test_advise_reads_the_device_and_not_its_queue(checkout, gpu):
     """A copy on the device is one operation."""
-    done = checkout.run("tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
+    done = checkout.run(
+        "tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=OPERATION_US)
+    )
     assert done.returncode == 0, done.stderr
     seconds = [choice["seconds"] for choice in json.loads(done.stdout)["choices"] if choice["seconds"]]
     assert seconds
