@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tensorcopy.releases import uv
 from tests.conftest import ROOT, Checkout, copied, require
 
 pytestmark = pytest.mark.slow
@@ -43,17 +44,9 @@ def needed_by(*names: str) -> dict[str, Distribution]:
     return needed
 
 
-def python_with_torch(folder: Path, packages: Path, *options: str) -> Path:
-    """Return the Python of a new environment that has only torch, numpy and what they need."""
-    subprocess.run([sys._base_executable, "-m", "venv", *options, folder], check=True)
-    (site,) = folder.glob("lib/python3*/site-packages")
-    (site / "machine.pth").write_text(f"{packages}\n")
-    return folder / "bin" / "python"
-
-
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory) -> tuple[Checkout, Path, Path]:
-    """A checkout with the wheels that were collected for it, a Python with torch and with the program, and one with torch only."""
+def machine(tmp_path_factory) -> tuple[Checkout, Path]:
+    """A checkout with the wheels that were collected for it, and the programs of a Python with torch, into which they are installed."""
     checkout, folder = copied(tmp_path_factory, results=["none"]), tmp_path_factory.mktemp("machine")
     packages = folder / "packages"
     packages.mkdir()
@@ -61,16 +54,18 @@ def machine(tmp_path_factory) -> tuple[Checkout, Path, Path]:
         for name in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
             if not (packages / name).exists():
                 (packages / name).symlink_to(each.locate_file(name))
-    python, bare = python_with_torch(folder / "python", packages), python_with_torch(folder / "bare", packages, "--without-pip")
+    subprocess.run([uv._program(), "venv", "--quiet", "--seed", "--python", sys.executable, folder / "python"], check=True)
+    (site,) = folder.glob("python/lib/python3*/site-packages")
+    (site / "torch.pth").write_text(f"{packages}\n")  # of the machine, which has only torch, numpy and what they need
+    programs = folder / "python" / "bin"
+    python = programs / "python"
     collected = subprocess.run([python, *arguments(COLLECT)], cwd=checkout.root, capture_output=True, text=True, check=False)
     require(collected.returncode == 0, f"pip cannot reach the package index: {collected.stderr}")
     environment = {name: value for name, value in checkout.environment.items() if name not in ("PYTHONPATH", "UV_CACHE_DIR")}
-    path = os.pathsep.join(
-        [str(python.parent), *(each for each in os.environ["PATH"].split(os.pathsep) if not (Path(each) / "uv").exists())]
-    )
-    offline = Checkout(checkout.root, {**environment, **OFFLINE, "PATH": path, "TENSORCOPY_EMULATED": "allowed"})
+    path = os.pathsep.join([str(programs), *(each for each in os.environ["PATH"].split(os.pathsep) if not (Path(each) / "uv").exists())])
+    offline = Checkout(checkout.root, {**environment, **OFFLINE, "PATH": path, "PIP_NO_COMPILE": "1", "TENSORCOPY_EMULATED": "allowed"})
     subprocess.run([python, *arguments(INSTALL)], cwd=offline.root, env=offline.environment, capture_output=True, check=True)
-    return offline, python, bare
+    return offline, programs
 
 
 def run(checkout: Checkout, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -81,20 +76,12 @@ def run(checkout: Checkout, *command: str, **variables: str) -> subprocess.Compl
 
 def test_a_machine_without_a_network_measures_its_gpu(machine, gpu):
     """The three commands of the guide, and the pages."""
-    checkout, python, _ = machine
-    program, variables = str(python.parent / "tensorcopy"), gpu.variables(CUDA_OPERATION_US=20)
+    checkout, programs = machine
+    program, variables = str(programs / "tensorcopy"), gpu.variables(CUDA_OPERATION_US=20)
     checked = run(checkout, program, "machine", "--device", "cuda", **variables)
     assert "runs torch " in checked.stdout, checked.stdout + checked.stderr
     measured = run(checkout, program, "measure", "--interpreter", "same", *MEASURE, **variables)
     assert measured.returncode == 0, measured.stdout + measured.stderr
-    published = run(checkout, str(python.parent / "asv"), "publish")
+    published = run(checkout, str(programs / "asv"), "publish")
     assert published.returncode == 0, published.stdout + published.stderr
     assert "cuda" in (checkout.root / "site" / "history" / "h200" / "times.js").read_text(encoding="utf-8")
-
-
-def test_an_interpreter_needs_torch_and_numpy_only(machine, gpu):
-    """The suites find this checkout and asv_runner, of which its Python has neither."""
-    checkout, python, bare = machine
-    command = (str(python.parent / "tensorcopy"), "measure", "--interpreter", str(bare), *MEASURE, "--machine", "bare")
-    measured = run(checkout, *command, **gpu.variables(CUDA_OPERATION_US=20))
-    assert measured.returncode == 0, measured.stdout + measured.stderr
