@@ -118,7 +118,32 @@ def test_a_lost_vectorisation_is_said_in_those_words(per_element, words):
     text = cause_text.kernel_text(functions)
     assert "AVX2 → DEFAULT" in text
     assert text.endswith(words)
+    assert ("vectoris" in text) is bool(words)
     assert not difference.between(16, kernel("AVX2", 1.0), kernel("DEFAULT", per_element)).kernel.shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((1.0, 1), (2.0, 1)), ((1.0, 1), (2.1, 2)), ((2.1, 2), (1.0, 1)), ((1e-5, 1), (2.2e-5, 1))],
+    ids=["AVX512 to AVX2", "runs twice", "ran twice", "no kernel over the elements"],
+)
+def test_a_kernel_is_not_called_vectorised_or_not_without_evidence(before, after):
+    """A kernel of half the width, one that runs twice, and a memset of a few bytes are as vectorised as before."""
+    numel = 2**20
+
+    def kernel(per_element: float, calls: float) -> Profile:
+        return profile(Node(("libc", "__memset_avx2_unaligned_erms"), per_element * numel, calls))
+
+    functions = difference.between(numel, kernel(*before), kernel(*after))
+    assert "vectoris" not in cause_text.kernel_text(functions)
+    assert functions.kernel.shown is (before[0] >= 1)
+
+
+def test_no_shipped_change_is_said_to_lose_its_vectorisation():
+    """A detach of 2^20 elements has no kernel at all."""
+    detach = cause.of_pair(select.pair("2.0.1", "2.5.1", RESULTS), "^detach 1048576 float32 contiguous$")
+    assert not detach.difference.kernel.shown
+    assert "vectoris" not in cause_text.text(detach)
 
 
 def test_a_tree_of_both_sides_has_each_call_once():
