@@ -17,6 +17,7 @@ from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
+from tensorcopy.worker.registry.methods import METHODS
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "results"
@@ -234,3 +235,39 @@ def test_a_reproduction_is_a_short_script(causes, pair):
 )
 def test_a_reproduction_makes_the_tensor_that_was_measured(name, expression):
     assert reproduction.tensor(name) == expression
+
+
+def test_the_script_s_codes_are_those_of_the_registry():
+    assert json.loads(reproduction.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+
+
+def renamed(explained: cause.Cause, **provenance: str) -> cause.Cause:
+    """Return a cause with other provenance of the result after."""
+    return replace(explained, after=replace(explained.after, provenance={**explained.after.provenance, **provenance}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda explained: replace(explained, name="relu 1 float32 contiguous", code="torch.relu(x)"), "which the registry does not have"),
+        (lambda explained: replace(explained, code="__import__('os').system('true')"), "other code than the registry's"),
+        (lambda explained: replace(explained, name="detach 1 float32;exit() contiguous"), "float32;exit"),
+        (lambda explained: renamed(explained, torch="2.15.0;reboot"), "2.15.0;reboot"),
+        (lambda explained: replace(explained, after=replace(explained.after, python="3.9")), "same Python"),
+    ],
+    ids=["own operation", "code", "case", "version", "two Pythons"],
+)
+def test_no_script_is_written_with_anybody_s_code(causes, change, message):
+    """A result may come from anybody, and a script is run."""
+    changed = change(causes[PAIRS[0]])
+    assert not reproduction.is_possible(changed)
+    with pytest.raises(TensorcopyError, match=message) as error:
+        reproduction.script(changed)
+    assert "\n" not in str(error.value)
+
+
+def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
+    """A line break in the name of a processor starts no line of code."""
+    script = reproduction.script(renamed(causes[PAIRS[0]], cpu="Xeon\nexit()\rexit()"))
+    assert "exit()" in script
+    assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)

@@ -72,7 +72,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     comparison_address = content.comparison_address(change.before, change.after)
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
     result = cause.of_results(change.before, change.after, change.name, change.difference, time)
-    script = addresses.data(change.address, "py") if result.method in change.after.methods else ""
+    script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
     scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
     values = {
         "cause": result,
@@ -87,7 +87,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
-        "commands": [reproduction.command(side) for side in (change.before, change.after)],
+        "commands": [reproduction.command(side) for side in (change.before, change.after)] if script else [],
     }
     title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
     yield Page(change.address, "why.html", title, values)
