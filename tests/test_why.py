@@ -157,16 +157,49 @@ def test_a_tree_of_both_sides_has_each_call_once():
     ]
 
 
+def with_case(document, name="detach 1 float32 contiguous", instructions=1.0, tree=(0, 0, 1, 1)):
+    """Return a document of profiles with one case."""
+    return {**document, "cases": {name: {"instructions": instructions, "tree": tree}}}
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda document: {**document, "version": 2}, "version"),
         (lambda document: {**document, "torch_sha": "0" * 40}, "torch_sha"),
-        (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [0, 99999, 1, 1]}}}, "no tree"),
-        (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [3, 0, 1, 1]}}}, "no tree"),
-        (None, "end-of-stream"),
+        (lambda document: with_case(document, tree=[0, 99999, 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[3, 0, 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, 0, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, 0, float("inf"), 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, float("nan"), 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, float("inf"), 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[value for depth in range(3000) for value in (depth, 0, 1, 1)]), "no tree"),
+        (lambda document: with_case(document, instructions=float("inf")), "no tree"),
+        (lambda document: with_case(document, name="detach"), "propertyName"),
+        (lambda document: with_case(document, name="detach 0 float32 contiguous"), "propertyName"),
+        (b"x", "Input format not supported"),
+        (lzma.compress(b"[" * 100_000), "within each other"),
+        (lzma.compress(bytes(profile_file.LARGEST + 1)), "more than"),
+        (None, "cut off"),
     ],
-    ids=["version", "another torch", "unknown function", "depth", "cut off"],
+    ids=[
+        "version",
+        "another torch",
+        "unknown function",
+        "depth",
+        "three numbers",
+        "infinite cost",
+        "no number",
+        "infinite index",
+        "deep",
+        "infinite sum",
+        "case without a tensor",
+        "no elements",
+        "no xz",
+        "brackets",
+        "bomb",
+        "cut off",
+    ],
 )
 def test_a_damaged_profile_is_named_in_one_line(tmp_path, damage, message):
     pair = select.pair("2.5.1", "2.15.0", RESULTS)
@@ -175,6 +208,8 @@ def test_a_damaged_profile_is_named_in_one_line(tmp_path, damage, message):
     path.parent.mkdir(parents=True)
     if damage is None:
         path.write_bytes(source.read_bytes()[:1000])
+    elif isinstance(damage, bytes):
+        path.write_bytes(damage)
     else:
         document = json.loads(lzma.decompress(source.read_bytes()))
         path.write_bytes(lzma.compress(json.dumps(damage(document)).encode()))
