@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import lzma
+import os
+import re
 import shutil
 from dataclasses import replace
 
@@ -12,13 +14,15 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.analysis.profiles import difference
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.profiles import take
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
 from tensorcopy.worker.registry.methods import METHODS
-from tests.conftest import ROOT
+from tests.conftest import NEWEST_SHIPPED, ROOT
 
 RESULTS = ROOT / "results"
 SHIPPED = sorted(RESULTS.glob(f"*/*{profile_file.ENDING}"))
@@ -237,6 +241,37 @@ def test_profiling_without_valgrind_is_one_line(small_checkout, capsys, monkeypa
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert "no valgrind here: apt install valgrind" in printed
+
+
+@pytest.fixture
+def a_valgrind(tmp_path, monkeypatch):
+    """Two programs of valgrind's names, which are found and not run."""
+    for name in ("valgrind", "callgrind_control"):
+        (tmp_path / name).write_text("#!/bin/false\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+
+@pytest.mark.usefixtures("a_valgrind")
+@pytest.mark.parametrize("machine", ["nobody", "xeon-2core"], ids=["no result", "other hardware"])
+def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, machine):
+    """Of a release, and of all that the machine has measured."""
+    for path in small_checkout.glob(f"results/*/{NEWEST_SHIPPED.sha[:8]}-*"):
+        if path.suffix == ".xz":
+            path.unlink()
+        else:
+            path.write_text(re.sub(r'("identity": ?)"\w+"', r'\1"000000000000"', path.read_text(encoding="utf-8")), encoding="utf-8")
+    for arguments in ([NEWEST_SHIPPED.version], []) if machine == "nobody" else ([NEWEST_SHIPPED.version],):
+        assert cli.main(["profile", *arguments, "--machine", machine]) == 2
+        printed = capsys.readouterr().err
+        assert ("a profile belongs to a result" if machine == "nobody" else "this is not the machine of the result") in printed
+    assert not (small_checkout / ".asv" / "env").exists()
+
+
+def test_all_that_a_machine_has_measured_is_profiled_by_default(small_checkout):
+    measurements, _ = take.measured(configuration.paths(), "xeon-2core")
+    shipped = small_checkout.glob("results/*/*-cuda.json")
+    assert {measurement.file(configuration.paths(), "xeon-2core").name for measurement in measurements} == {path.name for path in shipped}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[case for case, _, _ in PAIRS])
