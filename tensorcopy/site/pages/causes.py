@@ -102,7 +102,8 @@ def _pairs(functions: Difference) -> tuple[NodePair, ...]:
 def _rows(functions: Difference) -> Iterator[BarRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = cause_text.unique_names(functions.functions)
-    scale = max((abs(group.difference) for group in functions.groups), default=1.0) or 1.0
+    rows = [*functions.groups, *(change for group in functions.groups for change in group.named)]
+    scale = max((abs(row.difference) for row in rows), default=1.0) or 1.0
     for group in functions.groups:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
@@ -112,7 +113,7 @@ def _rows(functions: Difference) -> Iterator[BarRow]:
 
 
 def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
-    width = min(BAR, BAR * abs(after - before) / scale)
+    width = BAR * abs(after - before) / scale
     start = 0.0 if after > before else -width
     numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
     return BarRow(name, is_group, *numbers, calls, f"{start:.1f}", f"{width:.1f}")
