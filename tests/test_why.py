@@ -19,8 +19,12 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
+from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
+from tensorcopy.site.model.cases import counted_changes
+from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange
+from tensorcopy.site.pages import causes as site_causes
 from tensorcopy.worker.registry.methods import METHODS
 from tests.conftest import NEWEST_SHIPPED, ROOT
 
@@ -36,6 +40,7 @@ PAIRS = [  # whose functions were counted on both sides
 LARGEST = 60_000  # bytes of a profile's file
 
 ROOT_FUNCTION, COPY, MALLOC = ("libpython", "_PyEval_EvalFrameDefault"), ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
+DETACH = ("libtorch_cpu", "at::native::detach")
 
 
 def profile(*callees: Node, own: float = 100.0) -> Profile:
@@ -79,6 +84,52 @@ def test_the_sentence_comes_first(causes):
     assert "TensorImpl and metadata −" in answer
     assert "× instead of" in answer
     assert "named functions explain" in text
+    assert text.split("\n\n")[-1].count(" further functions and in the cheapest ones, together 1 % of a call") == 1
+
+
+def test_what_is_named_is_said_of_a_change_only():
+    """Of an unchanged case it would be a share of noise; one function explains, several explain."""
+    same = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(MALLOC, 200.5, 1)))
+    assert cause_text.named_text(same) == ""
+    single = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(COPY, 300, 1)))
+    assert cause_text.named_text(single).startswith(
+        "1 named function explains 100 % of the difference; the other 0 instructions are in the"
+    )
+
+
+def test_a_profile_without_instructions_is_compared():
+    """It divides by none of both sides."""
+    nothing, something = Profile(0.0, ()), profile(Node(COPY, 200, 1))
+    assert difference.between(1, something, nothing).changed
+    assert difference.between(1, nothing, something).changed
+    assert not difference.between(1, nothing, nothing).changed
+
+
+def test_every_bar_is_in_the_drawing():
+    """A function can differ by more than its group, whose functions cancel."""
+    before, after = profile(Node(COPY, 1000, 1), Node(DETACH, 100, 1)), profile(Node(COPY, 100, 1), Node(DETACH, 900, 1))
+    rows = list(site_causes._rows(difference.between(1, before, after)))
+    assert max(float(row.width) for row in rows) == site_causes.BAR
+    assert len({row.width for row in rows if not row.is_group}) == 2
+
+
+@pytest.mark.parametrize(
+    ("numel", "text"),
+    [("1", "why"), ("1024", "why (numel=1)"), ("1024 grad", "why (numel=1, without grad)")],
+)
+def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
+    result = next(result for result in shipped_results.results if result.sha.startswith(NEWEST_SHIPPED.sha[:8]))
+    page = CountedChange(result, result, "detach 1 float32 contiguous", difference.between(1, profile(), profile()))
+    number, _, grad = numel.partition(" ")
+    case = Case("primitives.BySize.time_operation", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
+    link = counted_changes.link_of({(result.path, page.name): page}, result, case)
+    assert link == CauseLink(page.address, text)
+    assert counted_changes.link_of({}, result, case) is None
+
+
+def test_an_invalid_expression_is_one_line():
+    with pytest.raises(TensorcopyError, match="no regular expression"):
+        cause.why("[", "2.5.1", "2.15.0")
 
 
 def test_json_has_the_figures_of_the_text(causes):
