@@ -68,6 +68,7 @@ def test_a_planted_extra_call_is_named(profiles):
     assert "2× instead of 1×" in cause_text.sentence(functions)
 
 
+@pytest.mark.timed
 def test_a_reproduction_shows_a_real_change_in_a_folder_of_its_own(tmp_path):
     """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
     pair = select.pair("2.5.1", "2.15.0", ROOT / "results")
