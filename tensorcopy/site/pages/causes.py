@@ -102,8 +102,9 @@ def _pairs(functions: Difference) -> tuple[NodePair, ...]:
 def _rows(functions: Difference) -> Iterator[BarRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = cause_text.unique_names(functions.functions)
-    rows = [*functions.groups, *(change for group in functions.groups for change in group.named)]
-    scale = max((abs(row.difference) for row in rows), default=1.0) or 1.0
+    groups = functions.groups
+    differences = [group.difference for group in groups] + [change.difference for group in groups for change in group.named]
+    scale = max(map(abs, differences), default=1.0) or 1.0
     for group in functions.groups:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
