@@ -156,15 +156,19 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
     try:
-        document = json_file.parsed(_decompressed(json_file.content(path)))
-        _check(document)
-        functions = tuple((library, name) for library, name in document.pop("functions"))
-        cases = document.pop("cases")
-        if not all(isfinite(row["instructions"]) and _fits(row["tree"], len(functions)) for row in cases.values()):
-            raise ValueError("a tree that is no tree")
+        return of_document(json_file.parsed(_decompressed(json_file.content(path))))
     except (ValueError, RecursionError, MemoryError, lzma.LZMAError) as error:
         raise files.damaged(path, str(error) or type(error).__name__) from error
-    return Profiles(document, functions, cases)
+
+
+def of_document(document: dict[str, Any]) -> Profiles:
+    """Return the profiles in a document. Raises ValueError for one that violates the schema, or has a tree that is none."""
+    _check(document)
+    provenance = {name: value for name, value in document.items() if name not in ("functions", "cases")}
+    functions = tuple((library, name) for library, name in document["functions"])
+    if not all(isfinite(row["instructions"]) and _fits(row["tree"], len(functions)) for row in document["cases"].values()):
+        raise ValueError("a tree that is no tree")
+    return Profiles(provenance, functions, document["cases"])
 
 
 def _decompressed(data: bytes) -> bytes:
