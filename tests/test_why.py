@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
+from tensorcopy.releases import uv
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.load import Case
@@ -332,7 +334,8 @@ def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, m
     assert not (small_checkout / ".asv" / "env").exists()
 
 
-def test_all_that_a_machine_has_measured_is_profiled_by_default(small_checkout):
+def test_all_that_a_machine_has_measured_is_profiled_by_default(small_checkout, monkeypatch):
+    monkeypatch.setattr(uv, "find_python", Path)  # each Python is there
     measurements, _ = take.measured(configuration.paths(), "xeon-2core")
     shipped = small_checkout.glob("results/*/*-cuda.json")
     assert {measurement.file(configuration.paths(), "xeon-2core").name for measurement in measurements} == {path.name for path in shipped}
