@@ -320,10 +320,9 @@ def test_a_profile_is_written_by_the_one_writer(tmp_path, monkeypatch):
     """It lies in the folder of results, beside the result that it belongs to."""
     result = tmp_path / "results" / "box" / "result.json"
     described = []
-    monkeypatch.setattr(take, "_environment", lambda measurement, paths: None)
-    monkeypatch.setattr(take, "_check_machine", lambda result, environment: None)
+    monkeypatch.setattr(take, "_check_machine", lambda result: None)
     monkeypatch.setattr(take, "profiled", lambda environment: {})
     monkeypatch.setattr(take.profile_file, "write", lambda path, document: described.append(lock.writer(path.parents[1])))
-    measurement = types.SimpleNamespace(file=lambda paths, machine: result)
+    measurement = types.SimpleNamespace(file=lambda paths, machine: result, opened=lambda paths: None)
     take.take(measurement, take.Job(Paths(tmp_path / "results", tmp_path, tmp_path, ()), "box"))
     assert described[0].startswith(f"profile (process {os.getpid()} of ")
