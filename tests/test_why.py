@@ -78,17 +78,17 @@ def test_a_shipped_profile_fits_its_result(path):
     assert 0.98 <= named / detach.instructions <= 1.001
 
 
-COUNTED = json.loads((RESULTS / "benchmarks.json").read_text(encoding="utf-8"))["instructions.Others.track_instructions"]["version"]
-
-
-@pytest.mark.skipif(COUNTED == "1", reason="version 1 counted switching the count on and off too")
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name.split(".")[0])
 def test_a_shipped_profile_has_the_counted_instructions(shipped_results, path):
-    """Of every case, within 2 %: both are counted in the same loop."""
+    """Of every case, within 2.5 %. In a loop of two calls, the first one takes some hundred instructions more or less than others."""
     (result,) = (result for result in shipped_results.results if profile_file.path_of(result.path) == path)
     cases = profile_file.read(path).cases
     counted = {name: count for case, count in result.counts.items() if (name := profile_file.name_of(case)) in cases}
-    assert {name: cases[name]["instructions"] for name in counted} == pytest.approx(counted, rel=0.02)
+    by_size = {True: dict(rel=0.025, abs=700), False: dict(rel=0.025)}
+    for is_large, tolerance in by_size.items():
+        expected = {name: count for name, count in counted.items() if (int(name.split()[1]) >= 2**17) is is_large}
+        assert expected
+        assert {name: cases[name]["instructions"] for name in expected} == pytest.approx(expected, **tolerance)
 
 
 def test_the_sentence_comes_first(causes):
