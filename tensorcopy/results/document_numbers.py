@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,6 +17,12 @@ from tensorcopy.results.noise.quiet import NANO
 from tensorcopy.results.passes import PassSamples
 from tensorcopy.results.reading.rows import LONGEST, SHORTEST
 
+# of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
+TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "primitives", "threads")
+TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
+SUITES = re.compile(
+    rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"
+)
 MOST = 2**62  # elements that a tensor may have
 
 
@@ -41,6 +48,11 @@ class Case:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
+
+    @property
+    def suite_name(self) -> str:
+        """The suite's name as it is shown: of tensorcopy's own without the function, "copies.BySize"."""
+        return self.suite.rpartition(".")[0] if SUITES.fullmatch(self.suite) else self.suite
 
     @property
     def device(self) -> str:

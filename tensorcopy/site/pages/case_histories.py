@@ -78,7 +78,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
     values = {
         "machine": machine,
         "case": case,
-        "suite": case.suite.rpartition(".")[0],
+        "suite": case.suite_name,
         "siblings": places.siblings(case),
         "machines": other_machines(content.machines, machine, case),
         "explorer": explorer.link(machine, case),
@@ -95,7 +95,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "rows": rows,
         "csv": csv_address,
     }
-    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
+    code = machine.case_code(case)
     yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
     yield File(csv_address, case_csv(machine, case))
 
