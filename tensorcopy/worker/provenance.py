@@ -52,6 +52,7 @@ def collect() -> dict[str, Any]:
 
     They are plain values, as result.schema.json describes them under "ledger". Raises TensorcopyError for a device that is there and fails.
     """
+    settings = {name: os.environ[name] for name in SETTINGS if name in os.environ}  # before torch initializes CUDA and adds its own
     available, unsupported = devices.available(), devices.unsupported()
     return {
         "torch": torch.__version__,
@@ -78,7 +79,7 @@ def collect() -> dict[str, Any]:
         **({"unsupported": unsupported} if unsupported else {}),
         **({"gpu": gpu.collect(), "gpu_cache_mib": gpu.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
         "driver": _driver(),
-        "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
+        "settings": settings,
     }
 
 
