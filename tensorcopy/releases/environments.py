@@ -18,8 +18,9 @@ from typing import Any
 from tensorcopy.errors import DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
-from tensorcopy.worker.registry import operations
+from tensorcopy.worker.registry import operations, project
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
 REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build environments anew that have lost a file
@@ -129,7 +130,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
 def _opened(path: Path) -> Environment:
     """Return the environment in a folder, with its report."""
     # written on every call, so that the environment works after the checkout was moved
-    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
+    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(path.parent)}\n", encoding="utf-8")
     return inspected(uv.interpreter(path), bytecode_in(path))
 
 
@@ -194,7 +195,8 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, own or {})
-    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", "--observe", variables=environment.variables())
+    observe = "--observe-own" if project.declared() else "--observe"
+    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", observe, variables=environment.variables())
     return replace(environment, report=report)
 
 

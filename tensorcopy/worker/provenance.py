@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,7 +23,7 @@ from tensorcopy.worker import devices, gpu, hardware
 from tensorcopy.worker.probes import article_claims
 from tensorcopy.worker.registry import semantics
 from tensorcopy.worker.registry.method import Method, exists, promised
-from tensorcopy.worker.registry.own import groups
+from tensorcopy.worker.registry.own import groups, own_groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
@@ -104,8 +104,10 @@ def observations() -> dict[str, Any]:
     return {"methods": observed_on(available), "article": {device: _article(device) for device in available}}
 
 
-def observed_on(devices: Sequence[str]) -> dict[str, Any]:
+def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]] | None = None) -> dict[str, Any]:
     """Return each method's group, code and observed semantics on `devices`, by name.
+
+    of_groups : the methods by group; all by default
 
     "observed" is empty for a method that this torch does not have.
     """
@@ -117,7 +119,7 @@ def observed_on(devices: Sequence[str]) -> dict[str, Any]:
             "since": method.since,
             "observed": {device: _observed(method, device) for device in devices} if exists(method) else {},
         }
-        for group, methods in groups().items()
+        for group, methods in (groups() if of_groups is None else of_groups).items()
         for method in methods.values()
     }
 
@@ -181,5 +183,7 @@ def _first_line(path: Path) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance, and with `--observe` the observations."""
+    """Return the provenance, with `--observe` the observations, with `--observe-own` those of own operations only."""
+    if "--observe-own" in arguments:
+        return {"ledger": collect(), "methods": observed_on(devices.available(), own_groups())}
     return {"ledger": collect(), **(observations() if "--observe" in arguments else {})}

@@ -27,6 +27,7 @@ from tensorcopy.worker import toml
 FILE = "tensorcopy.toml"
 ENTRY_POINTS = "tensorcopy.operations"
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all declarations as JSON
+FOLDER = "TENSORCOPY_FOLDER"  # the environment variable with the folder of tensorcopy.toml, where it is not the current one
 CHECKOUT = Path(__file__).resolve().parents[3]
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
@@ -70,13 +71,18 @@ def declared() -> tuple[Operation, ...]:
     """
     if VARIABLE in os.environ:
         return tuple(Operation(**row) for row in json.loads(os.environ[VARIABLE]))
-    paths = [path for path in (Path.cwd() / FILE, CHECKOUT / FILE) if path.is_file()]
+    paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
     operations = [*(_of_file(paths[0]) if paths else ()), *_of_packages()]
     names = [operation.name for operation in operations]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
         raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
     return tuple(operations)
+
+
+def folder() -> Path:
+    """Return the folder whose tensorcopy.toml applies: the current one, unless the process that started this one named another."""
+    return Path(os.environ.get(FOLDER) or Path.cwd())
 
 
 def variables() -> dict[str, str]:
@@ -93,8 +99,8 @@ def _of_file(path: Path) -> Iterator[Operation]:
     except ValueError as error:
         raise _refused(path, str(error), "TOML") from error
     rows = document.get("operation", [])
-    if set(document) - {"operation"} or not isinstance(rows, list):
-        raise _refused(path, ", ".join(document), "only [[operation]] tables")
+    if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
+        raise _refused(path, ", ".join(document), "[[operation]] tables, [project] and [suites]")
     for row in rows:
         yield _checked(row, path)
 

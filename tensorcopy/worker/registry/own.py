@@ -31,16 +31,21 @@ def own_operations() -> Mapping[str, Method]:
     return make_table(*(_method(operation) for operation in operations.declared()))
 
 
+def own_groups() -> Mapping[str, Mapping[str, Method]]:
+    """Return own operations by group. Raises TensorcopyError."""
+    own: dict[str, list[Method]] = {}
+    for operation in operations.declared():
+        own.setdefault(operation.group, []).append(own_operations()[operation.name])
+    return MappingProxyType({group: make_table(*methods) for group, methods in own.items()})
+
+
 @cache
 def groups() -> Mapping[str, Mapping[str, Method]]:
     """Return all methods by group: the registry's, then those of own operations.
 
     Raises TensorcopyError.
     """
-    own: dict[str, list[Method]] = {}
-    for operation in operations.declared():
-        own.setdefault(operation.group, []).append(own_operations()[operation.name])
-    return MappingProxyType({**GROUPS, **{group: make_table(*methods) for group, methods in own.items()}})
+    return MappingProxyType({**GROUPS, **own_groups()})
 
 
 def find_method(name: str) -> Method:
