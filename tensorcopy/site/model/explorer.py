@@ -21,7 +21,7 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import percent
-from tensorcopy.site.model.history import release_versions
+from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 
@@ -87,6 +87,13 @@ def place_of(machine: Machine, case: Case) -> Place | None:
     )
 
 
+def of_history(machine: Machine, history: History) -> str:
+    """Return the address of the explorer that shows a group's history."""
+    group = GROUPS.get(history.group, "own")
+    shown = {method: Place(group, method, history.numel) for method in history.methods}
+    return link(machine, *(case for case in machine.cases if (place := place_of(machine, case)) and place == shown.get(place.method)))
+
+
 def link(machine: Machine, *cases: Case, **state: str) -> str:
     """Return the address of the explorer that shows cases; they differ in their method only.
 
@@ -129,7 +136,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "environments": [series.environment for series in all_series],
         "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
         "methods": _methods(machine, placed.values()),
-        "suites": [[suite.rpartition(".")[0], addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
+        "suites": [[Case(suite, ()).suite_name, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
         "machine_changes": {str(position[name]): texts for series in all_series for name, texts in series.machine_changes.items()},
