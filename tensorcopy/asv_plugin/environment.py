@@ -79,7 +79,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         Search paths are removed: they would mix asv's packages with the release's.
         """
         variables = {
-            **environments.STEADY,
+            **environments.steady(),
             **operations.variables(),
             **(from_asv or os.environ),
             **self._global_env_vars,

@@ -47,7 +47,13 @@ class Environment:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures this checkout."""
-        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
+        return {**steady(), **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
+
+
+def steady() -> dict[str, str]:
+    """Return the environment variables of measuring processes, unless the caller sets them."""
+    declared = project.declared()
+    return {**STEADY, **(declared.variables() if declared else {})}
 
 
 def runner() -> str:

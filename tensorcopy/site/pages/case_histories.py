@@ -81,7 +81,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "suite": case.suite_name,
         "siblings": places.siblings(case),
         "machines": other_machines(content.machines, machine, case),
-        "explorer": explorer.link(machine, case),
+        "explorer": explorer.link(machine, case) if explorer.place_of(machine, case) else "",
         "unit": counts.unit_of(case),
         "changes": machine.case_changes[case],
         "count_changes": machine.case_changes[counted] if counted else (),

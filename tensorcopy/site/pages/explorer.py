@@ -53,6 +53,7 @@ def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
     places = [place for case in counted if (place := explorer.place_of(machine, case))]
     values = {
         "machine": machine,
+        "charted": any(explorer.place_of(machine, case) for case in machine.cases),
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for place in places)),

@@ -111,5 +111,10 @@ def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], 
         if values:
             line = sparkline(series, releases).svg if min(values) > 0 else ""
             row = CaseRow(case, machine.case_address(case), quantity(values[-1], series.unit), line, changes.get(case))
-            sections.setdefault(case.suite_name, []).append(row)
+            sections.setdefault(_section(case), []).append(row)
     return sections
+
+
+def _section(case: Case) -> str:
+    """Return the heading of a case: tensorcopy's suite, or the module of somebody else's."""
+    return case.suite.partition(".")[0] if case.suite_name == case.suite else case.suite_name

@@ -6,6 +6,7 @@
 
     [suites]
     path = "benchmarks"
+    threads = 1
 
 A project measures what its file declares, and none of the registry's methods.
 """
@@ -24,8 +25,9 @@ from tensorcopy.worker import toml
 from tensorcopy.worker.registry import operations
 from tensorcopy.worker.registry.operations import FILE, GUIDE
 
-FIELDS = {"project": ("name", "title"), "suites": ("path",)}  # of the tables
+FIELDS = {"project": ("name", "title"), "suites": ("path", "threads")}  # of the tables
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
+MOST_THREADS = 1024
 LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
 
 
@@ -36,13 +38,19 @@ class Project:
     name : of asv's project, in the head of every page
     title : the heading of its landing page
     suites : the folder of an asv suite of its own; None without one
+    threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
     folder : the folder of tensorcopy.toml
     """
 
     name: str
     title: str
     suites: Path | None
+    threads: int
     folder: Path
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of a process that measures it, unless the caller sets them."""
+        return {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
 
 
 def declared() -> Project | None:
@@ -73,7 +81,10 @@ def _checked(tables: Mapping[str, Any], folder: Path) -> Project:
         for name, value in values.items():
             if name not in FIELDS[table]:
                 raise _refused(f"{name} in [{table}]", allowed)
-            if not isinstance(value, str) or not value.isprintable():
+            if name == "threads":
+                if type(value) is not int or not 0 <= value <= MOST_THREADS:
+                    raise _refused(f"threads = {value!r}", f"a number from 0, torch's own, to {MOST_THREADS}")
+            elif not isinstance(value, str) or not value.isprintable():
                 raise _refused(f"{name} = {value!r} in [{table}]", "a text of one line")
     values, path = tables.get("project", {}), tables.get("suites", {}).get("path")
     name = values.get("name") or default_name(folder)
@@ -84,7 +95,8 @@ def _checked(tables: Mapping[str, Any], folder: Path) -> Project:
         raise _refused(f"a title of {len(title)} characters", f"at most {LONGEST_TITLE}")
     if "suites" in tables and not path:
         raise _refused("[suites] without path", 'path = "benchmarks", the folder of an asv suite')
-    return Project(name, title, _suites(folder / path) if path else None, folder)
+    threads = tables.get("suites", {}).get("threads", 1)
+    return Project(name, title, _suites(folder / path) if path else None, threads, folder)
 
 
 def default_name(folder: Path) -> str:
