@@ -21,7 +21,7 @@ import torch
 from tensorcopy import __version__
 from tensorcopy.worker import devices, gpu, hardware
 from tensorcopy.worker.probes import article_claims
-from tensorcopy.worker.registry import semantics
+from tensorcopy.worker.registry import operations, semantics
 from tensorcopy.worker.registry.method import Method, exists, promised
 from tensorcopy.worker.registry.own import groups, own_groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
@@ -101,7 +101,7 @@ def observations() -> dict[str, Any]:
     Both are by device: "methods" as `observed_on` returns them, "article" with the number of statements that hold.
     """
     available = devices.available()
-    return {"methods": observed_on(available), "article": {device: _article(device) for device in available}}
+    return {"methods": {**observed_on(available), **_with_inputs()}, "article": {device: _article(device) for device in available}}
 
 
 def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]] | None = None) -> dict[str, Any]:
@@ -121,6 +121,21 @@ def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Met
         }
         for group, methods in (groups() if of_groups is None else of_groups).items()
         for method in methods.values()
+    }
+
+
+def _with_inputs() -> dict[str, Any]:
+    """Return the rows of own operations that declare their inputs: what they do to a tensor x is not observed."""
+    return {
+        operation.name: {
+            "group": operation.group,
+            "code": operation.code,
+            "code_on_accelerator": operation.code_on_accelerator or operation.code,
+            "since": operation.since,
+            "observed": {},
+        }
+        for operation in operations.declared()
+        if operation.inputs
     }
 
 
@@ -185,5 +200,5 @@ def _first_line(path: Path) -> str:
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Return the provenance, with `--observe` the observations, with `--observe-own` those of own operations only."""
     if "--observe-own" in arguments:
-        return {"ledger": collect(), "methods": observed_on(devices.available(), own_groups())}
+        return {"ledger": collect(), "methods": {**observed_on(devices.available(), own_groups()), **_with_inputs()}}
     return {"ledger": collect(), **(observations() if "--observe" in arguments else {})}

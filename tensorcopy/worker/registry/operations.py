@@ -23,6 +23,8 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
+from tensorcopy.worker.registry import declared_inputs
+from tensorcopy.worker.registry.declared_inputs import Input
 
 FILE = "tensorcopy.toml"
 ENTRY_POINTS = "tensorcopy.operations"
@@ -31,6 +33,7 @@ FOLDER = "TENSORCOPY_FOLDER"  # the environment variable with the folder of tens
 CHECKOUT = Path(__file__).resolve().parents[3]
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
+SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 GUIDE = "docs/own-operation.md has an example"
 
@@ -47,6 +50,10 @@ class Operation:
     code_on_accelerator : the expression where `x` is on an accelerator, if it differs
     since : the first torch release that the code runs with
     requires : packages to install into the environments of releases
+    inputs : the tensors that it takes by name, where that is not x alone
+    sizes : the values of "n" in their shapes
+    setup : statements before the timed code, whose names it may use
+    reference : an expression whose values it must have
     promise : its semantics, "plain" and "with_grad" with fields of `semantics.Outcome`; optional
     folder : the folder of tensorcopy.toml
     """
@@ -59,6 +66,10 @@ class Operation:
     code_on_accelerator: str = ""
     since: str = "1.9.0"
     requires: tuple[str, ...] = ()
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    sizes: tuple[int, ...] = SIZES
+    setup: str = ""
+    reference: str = ""
     promise: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     folder: str = ""
 
@@ -70,7 +81,7 @@ def declared() -> tuple[Operation, ...]:
     tensorcopy.toml is read from the current folder, or else from the checkout. Raises TensorcopyError for an invalid declaration.
     """
     if VARIABLE in os.environ:
-        return tuple(Operation(**row) for row in json.loads(os.environ[VARIABLE]))
+        return tuple(Operation(**_values(row)) for row in json.loads(os.environ[VARIABLE]))
     paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
     operations = [*(_of_file(paths[0]) if paths else ()), *_of_packages()]
     names = [operation.name for operation in operations]
@@ -108,11 +119,11 @@ def _of_file(path: Path) -> Iterator[Operation]:
 def _checked(row: Mapping[str, Any], path: Path) -> Operation:
     allowed = [field.name for field in fields(Operation) if field.name != "folder"]
     for name, value in row.items():
-        is_list = name in ("imports", "requires")
-        expected = dict if name == "promise" else list if is_list else str
+        is_list = name in ("imports", "requires", "sizes")
+        expected = dict if name in ("promise", "inputs") else list if is_list else str
         if name not in allowed:
             raise _refused(path, name, ", ".join(allowed))
-        if not isinstance(value, expected) or (is_list and not all(isinstance(item, str) for item in value)):
+        if not isinstance(value, expected) or (name in ("imports", "requires") and not all(isinstance(item, str) for item in value)):
             raise _refused(path, f"{name} = {value!r}", {dict: "a table", list: "an array of strings", str: "a string"}[expected])
     for name in ("name", "code"):
         if not row.get(name):
@@ -124,8 +135,18 @@ def _checked(row: Mapping[str, Any], path: Path) -> Operation:
         raise _refused(path, f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
         raise _refused(path, f"beside = {row['beside']!r}", " or ".join(BESIDE))
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    return Operation(**values, folder=str(path.parent.resolve()))
+    if not all(map(declared_inputs.is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
+        raise _refused(path, f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {declared_inputs.MOST}")
+    for got, allowed_inputs in declared_inputs.faults(row.get("inputs", {})):
+        raise _refused(path, got, allowed_inputs)
+    inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
+    return Operation(**_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an operation's fields, from TOML or JSON."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return {**values, "inputs": declared_inputs.of_table(row.get("inputs", {}))}
 
 
 def _of_packages() -> Iterator[Operation]:
