@@ -93,7 +93,8 @@ def groups(result: Result) -> list[str]:
 
 def shown_groups(result: Result) -> Sequence[str]:
     """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
-    return GROUPS if any(row["group"] in GROUPS for row in result.methods.values()) else groups(result)[len(GROUPS) :]
+    own = groups(result)[len(GROUPS) :]
+    return own if own and not any(row["group"] in matching.GROUPS for row in result.methods.values()) else GROUPS
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:

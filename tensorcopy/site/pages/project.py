@@ -102,10 +102,10 @@ def _upgrade(content: Content, machine: Machine) -> Upgrade | None:
 
 
 def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], upgrade: Upgrade | None) -> dict[str, list[CaseRow]]:
-    """Return the rows of cases by suite, those by size first."""
+    """Return the rows of cases by suite: the operations by size first, somebody else's suites last."""
     changes = upgrade.comparison.changes if upgrade else {}
     sections: dict[str, list[CaseRow]] = {}
-    for case in sorted(cases, key=lambda case: BY_SIZE not in case.suite):
+    for case in sorted(cases, key=lambda case: (case.suite_name == case.suite, BY_SIZE not in case.suite)):
         series = machine.history[case]
         values = [value for value in series.measured if value is not None]
         if values:
