@@ -80,6 +80,13 @@ def test_init_never_overwrites(folder, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("arguments", [("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")])
+def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsys):
+    assert main(["init", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
+    assert list(folder.iterdir()) == []
+
+
 def test_the_example_is_what_init_writes(folder):
     """From its tensorcopy.toml and the modules that are its own."""
     for name in ("tensorcopy.toml", "operations.py"):

@@ -39,7 +39,12 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"
         )
     written = _write(folder, texts)
-    made = project.declared_in(folder)
+    try:
+        made = project.declared_in(folder)
+    except TensorcopyError:
+        for place in written:
+            (folder / place).unlink()
+        raise
     if made is None:
         raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
     values = {"NAME": made.name, "TITLE": made.title, "VERSION": __version__}
