@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.analysis.groups import CaseGroup
 from tensorcopy.asv_plugin import suites
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.new_project import write
 from tensorcopy.releases import environments
+from tensorcopy.report.case_history import group_name
+from tensorcopy.results import counts, document_numbers
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tensorcopy.worker.registry import operations, project
@@ -170,6 +173,21 @@ def test_benchmarks_of_one_class_have_pages_of_their_own():
     assert len({addresses.of_case("box", case) for case in cases}) == 2
     assert Case("time_topk", ()).suite_name == "time_topk"
     assert Case("own.BySize.time_own", ()).suite_name == "own.BySize"
+
+
+def test_parameters_of_somebody_else_mean_what_they_say():
+    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
+    name = "memory.Odd.time_nothing"
+    document = {
+        "result_columns": ["result", "params", "version", "samples"],
+        "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
+    }
+    suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
+    samples, _ = document_numbers.numbers(document, suites_of_file, document_numbers.ALL_QUIET)
+    assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
+    assert {counts.unit_of(case) for case in samples} == {counts.SECONDS}
+    assert {counts.case_of(case) for case in samples} == {None}
+    assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
 
 
 def test_inputs_have_the_strides_and_values_that_are_declared(folder):

@@ -159,9 +159,20 @@ def _without_page_faults(
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
 def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case."""
+    if not SUITES.fullmatch(suite):
+        names = tuple(map(_name_of_others, names, params))
     return tuple(
         Case(suite, _valid(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))) for parameters in product(*params)
     )
+
+
+def _name_of_others(name: str, values: tuple[str, ...]) -> str:
+    """Return the name of a parameter of somebody else's suite: a `numel` that is no number of elements has another one."""
+    return "numel_" if name == "numel" and not all(map(_is_numel, values)) else name
+
+
+def _is_numel(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(MOST)) and 0 < int(text) <= MOST
 
 
 def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -170,7 +181,7 @@ def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     Raises ValueError for a number of elements that no tensor has.
     """
     numel = dict(parameters).get("numel", "1")
-    if not (numel.isascii() and numel.isdecimal()) or len(numel) > len(str(MOST)) or not 0 < int(numel) <= MOST:
+    if not _is_numel(numel):
         raise ValueError(f"numel {numel[:20]!r}")
     return parameters
 
