@@ -107,6 +107,7 @@ def test_the_example_is_what_init_writes(folder):
         ("[project]\ncolour = 1", "got colour in [project]; allowed: name, title"),
         ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
         (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
+        ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
         ("[suites]\n", 'allowed: path = "benchmarks"'),
         ("[suites]\npath = 'nowhere'", "which is no folder"),
         ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
@@ -158,6 +159,12 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
         suites.folder(project.declared(), folder / ".asv")
+
+
+def test_a_project_s_packages_are_for_every_release(folder):
+    """A folder is installed in place, whatever folder asv runs in."""
+    (folder / operations.FILE).write_text('[project]\nrequires = ["einops==0.8", "./library"]\n')
+    assert project.declared().requirements() == ["einops==0.8", "--editable", str(folder / "library")]
 
 
 def test_an_empty_project_is_refused(folder):

@@ -113,7 +113,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
-    own = [package for operation in operations.declared() for package in operation.requires]
+    declared = project.declared()
+    own = [package for operation in operations.declared() for package in operation.requires] + (declared.requirements() if declared else [])
     requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
     text = "\n".join(requirements)
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text

@@ -25,8 +25,9 @@ from tensorcopy.worker import toml
 from tensorcopy.worker.registry import operations
 from tensorcopy.worker.registry.operations import FILE, GUIDE
 
-FIELDS = {"project": ("name", "title"), "suites": ("path", "threads")}  # of the tables
+FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
+PACKAGE = re.compile(r"[A-Za-z0-9.]")  # begins a requirement, and no option of pip
 MOST_THREADS = 1024
 LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
 
@@ -37,6 +38,7 @@ class Project:
 
     name : of asv's project, in the head of every page
     title : the heading of its landing page
+    requires : packages for the environment of every release; one that begins with "." is the folder of a package
     suites : the folder of an asv suite of its own; None without one
     threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
     folder : the folder of tensorcopy.toml
@@ -44,9 +46,17 @@ class Project:
 
     name: str
     title: str
+    requires: tuple[str, ...]
     suites: Path | None
     threads: int
     folder: Path
+
+    def requirements(self) -> list[str]:
+        """Return the arguments of `pip install` for its packages; a folder is installed so that its changes are seen."""
+        arguments = []
+        for package in self.requires:
+            arguments += ["--editable", str((self.folder / package).resolve())] if package.startswith(".") else [package]
+        return arguments
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures it, unless the caller sets them."""
@@ -81,7 +91,10 @@ def _checked(tables: Mapping[str, Any], folder: Path) -> Project:
         for name, value in values.items():
             if name not in FIELDS[table]:
                 raise _refused(f"{name} in [{table}]", allowed)
-            if name == "threads":
+            if name == "requires":
+                if not isinstance(value, list) or not all(isinstance(package, str) and PACKAGE.match(package) for package in value):
+                    raise _refused(f"requires = {value!r}", 'an array of packages, such as "einops==0.8" or ".."')
+            elif name == "threads":
                 if type(value) is not int or not 0 <= value <= MOST_THREADS:
                     raise _refused(f"threads = {value!r}", f"a number from 0, torch's own, to {MOST_THREADS}")
             elif not isinstance(value, str) or not value.isprintable():
@@ -96,7 +109,8 @@ def _checked(tables: Mapping[str, Any], folder: Path) -> Project:
     if "suites" in tables and not path:
         raise _refused("[suites] without path", 'path = "benchmarks", the folder of an asv suite')
     threads = tables.get("suites", {}).get("threads", 1)
-    return Project(name, title, _suites(folder / path) if path else None, threads, folder)
+    requires = tuple(values.get("requires", ()))
+    return Project(name, title, requires, _suites(folder / path) if path else None, threads, folder)
 
 
 def default_name(folder: Path) -> str:
