@@ -257,3 +257,5 @@ def test_another_device_is_measured_without_the_cpu():
     assert not re.search(selection, "copies.BySize.time_copy('tensor', 16)")
     assert not re.search(selection, "copies.Latency.time_copy('tensor', 16, 'mps')")
     assert re.search(PullRequest("a", "b", 4).selection, "copies.BySize.time_copy('tensor', 16)")
+    named = PullRequest("a", "b", 4, suites="16, 'cuda'", device="cuda").selection
+    assert re.search(named, "copies.Latency.time_copy('tensor', 16, 'cuda')")

@@ -47,18 +47,12 @@ def take_all(
 def take(measurement: Measurement, paths: Paths, machine: str) -> Path:
     """Profile one release, write the file beside its result, and return its path. Raises TensorcopyError."""
     result = measurement.file(paths, machine)
-    environment = _environment(measurement, paths)
+    environment = measurement.opened(paths)
     _check_machine(result, environment)
     document = profiled(environment)
     path = profile_file.path_of(result)
     profile_file.write(path, document)
     return path
-
-
-def _environment(measurement: Measurement, paths: Paths) -> Environment:
-    if measurement.interpreter:
-        return environments.inspected(interpreters.executable(measurement.interpreter))
-    return environments.build(paths.environments, measurement.release, measurement.python, environments.expected_build())
 
 
 def profiled(environment: Environment, pattern: str = "") -> dict[str, Any]:

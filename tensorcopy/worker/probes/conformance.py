@@ -67,12 +67,13 @@ def check(on: Iterable[str] = ()) -> list[Checked]:
 
 
 def document(rows: Iterable[Checked]) -> dict[str, Any]:
-    """Return the versions and the rows as plain values."""
+    """Return the versions, the rows, and the devices that are there and cannot be used, as plain values."""
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
+        "unsupported": devices.unsupported(),
         "checked": [{**asdict(row), "kept": row.kept} for row in rows],
     }
 
