@@ -26,6 +26,7 @@ from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tensorcopy.worker.registry import operations, project
 from tests.conftest import ROOT
+from tests.test_operations import package
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
@@ -88,6 +89,15 @@ def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsy
     assert main(["init", *arguments]) == 2
     assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
     assert list(folder.iterdir()) == []
+
+
+def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
+    """Instead of an example; every environment gets that version of the package."""
+    monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
+    _, written = write.new_project(folder, "lab")
+    assert "operations.py" not in written
+    assert project.declared().requires == ("someones-copies==1.0",)
+    assert [operation.group for operation in operations.declared()] == ["someones_copies"]
 
 
 def test_the_example_is_what_init_writes(folder):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tensorcopy import __version__
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.writing import whole_files
-from tensorcopy.worker.registry import project
+from tensorcopy.worker.registry import operations, project
 from tensorcopy.worker.registry.operations import FILE
 from tensorcopy.worker.registry.project import Project
 
@@ -26,9 +27,10 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
     """Write the missing files of a project, and return it with the paths that were written.
 
     name, title : of the project; "" for those that follow from the folder
-    suites : the folder of an asv suite, relative to the project; "" for none, and for an example of an operation instead
+    suites : the folder of an asv suite, relative to the project; "" for none
 
-    A tensorcopy.toml that is there is used as it is. Raises TensorcopyError for a folder with another configuration of asv.
+    A tensorcopy.toml that is there is used as it is. Without one, a suite or an installed package that declares operations, an
+    example of an operation is written. Raises TensorcopyError for a folder with another configuration of asv.
     """
     _refuse_configured(folder)
     texts = {}
@@ -63,11 +65,14 @@ def _refuse_configured(folder: Path) -> None:
 
 
 def _declaration(name: str, title: str, suites: str) -> dict[str, str]:
-    """Return the text of tensorcopy.toml, and of the example's module unless there is a suite to measure."""
+    """Return the text of tensorcopy.toml, and of the example's module unless there is a suite or a package to measure."""
     head = _filled("project.toml", NAME=name, TITLE=(title or project.default_title(name)).replace("\\", "\\\\").replace('"', '\\"'))
+    packages = operations.packages()
+    if packages:
+        head += f"requires = {json.dumps(packages)}  # it declares operations\n"
     if suites:
         return {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
-    return {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
+    return {FILE: head} if packages else {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
 
 
 def _filled(file: str, **values: str) -> str:

@@ -149,10 +149,19 @@ def _values(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "inputs": declared_inputs.of_table(row.get("inputs", {}))}
 
 
-def _of_packages() -> Iterator[Operation]:
+def packages() -> list[str]:
+    """Return the installed packages that declare operations, with their versions: "someones-copies==1.0"."""
+    return sorted({f"{point.dist.name}=={point.dist.version}" for point in _entry_points() if getattr(point, "dist", None)})
+
+
+def _entry_points() -> list[Any]:
     groups: Any = entry_points()
     points = groups.select(group=ENTRY_POINTS) if hasattr(groups, "select") else groups.get(ENTRY_POINTS, [])  # a dict on Python 3.9
-    for point in sorted(points, key=lambda point: point.name):
+    return sorted(points, key=lambda point: str(point.name))
+
+
+def _of_packages() -> Iterator[Operation]:
+    for point in _entry_points():
         module, _, function = point.value.partition(":")
         package = point.dist.name.lower() if getattr(point, "dist", None) else "own"
         if not NAME.fullmatch(point.name) or not function:
