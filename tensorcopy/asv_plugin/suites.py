@@ -16,7 +16,7 @@ from tensorcopy.worker.registry.project import Project
 OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
 OWN = "own"  # the module of the suites of own operations
 OF_OPERATIONS = f'"""The operations of tensorcopy.toml, over sizes."""\n\nfrom {SUITES_NAME}.{OWN} import *  # noqa: F403\n'
-OF_BOTH = '''"""The suites of {path}, and those of the operations in tensorcopy.toml."""
+OF_BOTH = '''"""The suites of the project, and those of the operations in tensorcopy.toml."""
 
 from pathlib import Path
 
