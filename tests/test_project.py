@@ -27,6 +27,7 @@ from tensorcopy.site import addresses
 from tensorcopy.worker.registry import operations, project
 from tests.conftest import ROOT
 from tests.test_operations import package
+from tests.test_workflows import program
 
 EXAMPLE = ROOT / "docs/examples/point-clouds"
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
@@ -109,6 +110,16 @@ def test_the_example_is_what_init_writes(folder):
     assert sorted(written) == sorted(write.PLACES.values())
     for place in written:
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
+
+
+def test_the_workflow_of_a_project_is_safe_and_valid():
+    """As this repository's own."""
+    path = str(EXAMPLE / ".github/workflows/measure.yml")
+    auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
+    schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
+    for command in (auditor, schema):
+        done = subprocess.run([*command, path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
