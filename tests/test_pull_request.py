@@ -84,7 +84,7 @@ def measured(repository, workshop):
     It returns the finished process, its document and the comment, without the commits' names.
     """
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
-    (step,) = re.findall(r"run: uv run --no-dev --extra dashboard tensorcopy (ci pull-request .*)", workflow)
+    (step,) = re.findall(r"run: uv run --no-default-groups --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
     def measure(head: str, base: str = "main", few: list[str] = FEW) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"

@@ -45,14 +45,14 @@ class Checked:
         return None if self.promised is None else self.promised == self.observed
 
 
-def check(on: Iterable[str] = ()) -> list[Checked]:
+def check(on: str | Iterable[str] = ()) -> list[Checked]:
     """Check every method that this torch has, on these devices.
 
-    on : devices; all available ones by default
+    on : a device or several; all available ones by default
 
     Takes a second or two. Raises TensorcopyError for a device that is not available.
     """
-    selected = list(on) or devices.available()
+    selected = ([on] if isinstance(on, str) else list(on)) or devices.available()
     for device in selected:
         devices.require(device)
     rows = []
