@@ -131,8 +131,8 @@ def _pass_means(result: Result, cases: Sequence[Case]) -> list[float]:
     """
     by_pass: dict[str, list[float]] = {}
     for case in cases:
-        timing = result.timings[case]
-        if timing.logs:
+        timing = result.timings.get(case)  # None where another environment of this Python measured it
+        if timing and timing.logs:
             middle = median(timing.logs)
             for pass_samples, time in zip(timing.usable, timing.logs):
                 by_pass.setdefault(pass_samples.name, []).append(time - middle)
