@@ -92,8 +92,8 @@ def _codes(machine: Machine, history: History) -> dict[str, str]:
 
 
 def _upgrade(content: Content, machine: Machine) -> Upgrade | None:
-    """Return the comparison of the first and the newest release of the newest Python; None for a single release."""
-    series = machine.series[0]
+    """Return the comparison of the first and the newest release of the longest series; None for a single release."""
+    series = max(machine.series, key=lambda series: len(series.releases))  # of several, that of the newest Python
     before, after = series.results[0], series.newest
     address = content.comparison_address(before, after) if before is not after else ""
     if not address:
