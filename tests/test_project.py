@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.analysis.groups import CaseGroup
-from tensorcopy.asv_plugin import suites
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.new_project import write
-from tensorcopy.releases import environments
+from tensorcopy.releases import environments, project_suites
 from tensorcopy.report.case_history import group_name
 from tensorcopy.results import counts, document_numbers
 from tensorcopy.results.load import Case
@@ -164,7 +163,7 @@ def test_an_invalid_input_is_refused(folder, row, expected):
 def test_a_suite_alone_is_read_where_it_is(folder):
     theirs = suite(folder / "benchmarks", "theirs")
     (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert suites.folder(project.declared(), folder / ".asv") == theirs
+    assert project_suites.folder(project.declared(), folder / ".asv") == theirs
     assert project.declared().variables() == {"OMP_NUM_THREADS": "1"}
 
 
@@ -172,14 +171,14 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written."""
     suite(folder / "benchmarks", "theirs")
     (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = suites.folder(project.declared(), folder / ".asv")
+    made = project_suites.folder(project.declared(), folder / ".asv")
     assert made == folder / ".asv/suites/benchmarks"
     code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
     assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        suites.folder(project.declared(), folder / ".asv")
+        project_suites.folder(project.declared(), folder / ".asv")
 
 
 def test_a_project_s_packages_are_for_every_release(folder):
@@ -191,7 +190,7 @@ def test_a_project_s_packages_are_for_every_release(folder):
 def test_an_empty_project_is_refused(folder):
     (folder / operations.FILE).write_text("[project]\n")
     with pytest.raises(TensorcopyError, match="this project has nothing to measure"):
-        suites.folder(project.declared(), folder / ".asv")
+        project_suites.folder(project.declared(), folder / ".asv")
 
 
 def test_benchmarks_of_one_class_have_pages_of_their_own():

@@ -15,12 +15,11 @@ from weakref import WeakSet
 from asv import environment, util
 from asv.console import log
 
-from tensorcopy.asv_plugin import suites
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
 from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import emulated
@@ -228,7 +227,7 @@ def _read_suites_of_project(conf: Any) -> None:
     with exit_on_error():
         declared = project.declared()
         if declared:
-            conf.benchmark_dir = str(suites.folder(declared, Path(conf.env_dir).absolute().parent))
+            conf.benchmark_dir = str(project_suites.folder(declared, Path(conf.env_dir).absolute().parent))
 
 
 def _is_used(python: str, arguments: Sequence[str]) -> bool:

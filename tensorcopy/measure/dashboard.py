@@ -11,7 +11,7 @@ from functools import partial
 
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import Measurement, timed_suites
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job, measure_pass
@@ -91,21 +91,23 @@ def run(
     reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
     suites = QUICK_SUITES if quick and not project.declared() else timed_suites()
     job = Job(paths, machine, suites, FEW_SAMPLES if quick else {})
-    problems = []
+    problems: list[TensorcopyError] = []
     for number, measurement in enumerate(measurements):
         install, measure = 2 * number, 2 * number + 1
         reporter.at(install)
         try:
-            measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
+            with after(problems):
+                measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
         except DiskError:
             raise
         except TensorcopyError as error:
             problems.append(error)
     reporter.at(len(stages))
     loaded = load.load_results(paths.results)
-    if loaded.unpublishable:
-        raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
-    program.publish()
+    with after(problems):
+        if loaded.unpublishable:
+            raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
+        program.publish()
     reporter.at(len(stages), 1.0, PUBLISH)
     return (*problems, *loaded.problems)
 

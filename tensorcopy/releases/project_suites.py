@@ -5,11 +5,11 @@ A suite of somebody else is not changed: asv imports a generated package of the 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.package_folder import SUITES_NAME
-from tensorcopy.results.writing import whole_files
 from tensorcopy.worker.registry import operations
 from tensorcopy.worker.registry.project import Project
 
@@ -58,4 +58,6 @@ def folder(project: Project, workplace: Path) -> Path:
 def _write(path: Path, text: str) -> None:
     """Write a file unless it has this text: another process may read it."""
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        whole_files.replace(path, text)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
