@@ -20,7 +20,9 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability
-from tensorcopy.worker.registry.methods import NAMES, exists
+from tensorcopy.worker.registry import inputs
+from tensorcopy.worker.registry.method import NAMES, code_on, exists
+from tensorcopy.worker.registry.operations import declared
 from tensorcopy.worker.tensors import make_tensor
 
 from .control import Watch
@@ -127,6 +129,30 @@ def case(method, numel, device="cpu", dtype="float32", layout="contiguous", requ
         each_waited_for=each_waited_for,
         threads=threads,
         moves=numel <= MOVED,
+        namespace=method.names,
+    )
+
+
+@cache
+def case_of_inputs(method, n):
+    """Return the loop of an own operation that declares its inputs, at one size.
+
+    Raises TensorcopyError where its values differ from those of its reference.
+    """
+    skip_if_absent()
+    operation = next(operation for operation in declared() if operation.name == method.name)
+    device = inputs.device_of(operation)
+    skip_without(device)
+    if not exists(method):
+        skip(f"{method.code} exists from torch {method.since} on")
+    if n not in operation.sizes:
+        skip(f"the sizes of {method.name} are {', '.join(map(str, operation.sizes))}")
+    inputs.check_reference(operation, method, n)
+    return Loop(
+        code_on(method, device),
+        lambda: inputs.make_values(operation, method, n),
+        device=device,
+        moves=inputs.numel(operation, n) <= MOVED,
         namespace=method.names,
     )
 

@@ -4,11 +4,13 @@ tensorcopy.toml and packages declare them (docs/own-operation.md). Without a dec
 """
 
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry.own import own_operations
+from tensorcopy.worker.registry.operations import declared
+from tensorcopy.worker.registry.own import own_operations, own_with_inputs
 
-from .cases import NUMELS, ON_DEVICE, Suite, case
+from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs
 
 OWN = own_operations()
+WITH_INPUTS = {operation.name: operation for operation in declared() if operation.inputs}
 
 if OWN:
 
@@ -39,3 +41,16 @@ if OWN:
 
         def time_own(self, method, numel, device):
             self.time(case(OWN[method], numel, device=device), method, numel, device)
+
+
+if WITH_INPUTS:
+
+    class ByInputs(Suite):
+        """Operations that declare their inputs; n is the size in their shapes."""
+
+        version = "1"
+        params = [list(WITH_INPUTS), sorted({size for operation in WITH_INPUTS.values() for size in operation.sizes})]
+        param_names = ["method", "n"]
+
+        def time_own(self, method, n):
+            self.time(case_of_inputs(own_with_inputs()[method], n), method, n)

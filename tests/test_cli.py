@@ -58,7 +58,7 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
 def test_a_folder_without_asv_conf_json_is_no_checkout(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["dashboard"]) == 2
-    assert "this is not a checkout of tensorcopy" in capsys.readouterr().err
+    assert "this is neither a project nor a checkout of tensorcopy" in capsys.readouterr().err
 
 
 def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_checkout, capsys):

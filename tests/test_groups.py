@@ -121,3 +121,11 @@ def test_pythons_without_a_shared_release_are_not_joined():
     newer = results(lambda index, method: 1.0, releases=RELEASES[4:])
     (case_series, *_) = series.joined([newer, older]).values()
     assert len(case_series.releases) == 8
+
+
+def test_an_environment_that_measured_one_case_does_not_end_the_group():
+    """Such as an interpreter of the same Python, in which a single suite was run."""
+    (newest,) = results(lambda index, method: 1.0, releases=RELEASES[-1:])
+    one = {case: timing for case, timing in newest.timings.items() if case["method"] == METHODS[0]}
+    by_case = series.joined([[replace(newest, timings=one)], results(lambda index, method: 0.92 if index >= 6 else 1.0)])
+    assert [change.release for change in groups.changes_by_release(by_case)] == ["2.7.0"]

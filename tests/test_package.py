@@ -181,12 +181,13 @@ def test_pytest_installs_the_tools_of_the_tests_when_it_starts(tmp_path):
 
 @pytest.mark.slow
 def test_the_wheel_has_the_package_and_nothing_else(wheel):
-    """It has types, tables and templates, but no results, suites or tests."""
+    """It has types, tables, templates and the suites, but no results or tests."""
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tensorcopy"}
     files = {
         path.relative_to(ROOT).as_posix() for path in (ROOT / "tensorcopy").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     }
+    files |= {f"tensorcopy/suites/{path.name}" for path in (ROOT / "benchmarks").glob("*.py")}
     assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
     assert "tensorcopy/py.typed" in files
     assert wheel.stat().st_size < 650_000

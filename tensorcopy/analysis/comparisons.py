@@ -138,8 +138,7 @@ def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftMo
 
 def case_name(case: Case) -> str:
     """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
-    suite = case.suite.rpartition(".")[0]
-    return " ".join([suite, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
+    return " ".join([case.suite_name, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
 
 
 def version(result: Result) -> str:

@@ -28,13 +28,13 @@ class CaseGroup:
     """A group of cases.
 
     module : of the suites, such as "copies"
-    small : whether the tensors have up to 2¹⁴ elements
+    small : whether the tensors have up to 2¹⁴ elements; None for benchmarks of somebody else without a numel
     unit : in which the cases are measured
     """
 
     module: str
     device: str
-    small: bool
+    small: bool | None
     unit: str = SECONDS
 
 
@@ -103,7 +103,8 @@ def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
     """Return the cases of each group, in the order of the cases."""
     groups: dict[CaseGroup, list[Case]] = {}
     for case, case_series in by_case.items():
-        small = int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
+        numel = dict(case.parameters).get("numel", "" if case.suite_name == case.suite else "0")
+        small = int(numel) <= DISPATCHER if numel else None
         groups.setdefault(CaseGroup(case.suite.partition(".")[0], case.device, small, case_series.unit), []).append(case)
     return groups
 
@@ -130,8 +131,8 @@ def _pass_means(result: Result, cases: Sequence[Case]) -> list[float]:
     """
     by_pass: dict[str, list[float]] = {}
     for case in cases:
-        timing = result.timings[case]
-        if timing.logs:
+        timing = result.timings.get(case)  # None where another environment of this Python measured it
+        if timing and timing.logs:
             middle = median(timing.logs)
             for pass_samples, time in zip(timing.usable, timing.logs):
                 by_pass.setdefault(pass_samples.name, []).append(time - middle)

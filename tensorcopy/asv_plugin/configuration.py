@@ -38,10 +38,10 @@ def paths() -> Paths:
         conf = Config.load()
     except util.UserError as error:
         raise TensorcopyError(
-            "this is not a checkout of tensorcopy",
+            "this is neither a project nor a checkout of tensorcopy",
             got=f"{Path.cwd().name}: {error}",
-            allowed="a folder with asv.conf.json, benchmarks and results",
-            next="git clone tensorcopy and run it there",
+            allowed="a folder with asv.conf.json",
+            next="tensorcopy init, or git clone tensorcopy and run it there",
         ) from error
     results, html, environments = (Path(folder).absolute() for folder in (conf.results_dir, conf.html_dir, conf.env_dir))
     return Paths(results, html, environments, tuple(conf.pythons))

@@ -19,11 +19,11 @@ from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, interpreters, release_table, uv
-from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
+from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import emulated
-from tensorcopy.worker.registry import operations
+from tensorcopy.worker.registry import operations, project
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
 DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
@@ -39,6 +39,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._own: Mapping[str, str] = {}  # environment variables that the installed torch needs
         self._commit: str | None = None
         super().__init__(conf, python, self._requirements, tagged_env_vars)
+        _read_suites_of_project(conf)
         self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of control readings, for all releases
 
     @property
@@ -77,7 +78,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         Search paths are removed: they would mix asv's packages with the release's.
         """
         variables = {
-            **environments.STEADY,
+            **environments.steady(),
             **operations.variables(),
             **(from_asv or os.environ),
             **self._global_env_vars,
@@ -217,8 +218,16 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Add this checkout and asv_runner to Python's search path, instead of installing them."""
-        path = interpreters.search_path([CHECKOUT, runner_folder(Path(self._env_dir))], self._installed.python)
+        path = interpreters.search_path([package_folder(Path(self._env_dir)), runner_folder(Path(self._env_dir))], self._installed.python)
         return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
+
+
+def _read_suites_of_project(conf: Any) -> None:
+    """Let asv read the suites that the current folder's project declares; without a project, those of asv.conf.json."""
+    with exit_on_error():
+        declared = project.declared()
+        if declared:
+            conf.benchmark_dir = str(project_suites.folder(declared, Path(conf.env_dir).absolute().parent))
 
 
 def _is_used(python: str, arguments: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import child_process
 from tensorcopy.results.writing.lock import WAITING
+from tensorcopy.worker.registry import operations
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
@@ -125,7 +126,13 @@ def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str,
     """
     with tempfile.TemporaryDirectory() as folder:
         error_file = Path(folder) / "error.json"
-        variables = {**variables, ERROR_FILE: str(error_file), "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+        variables = {
+            operations.FOLDER: str(operations.folder()),
+            **variables,
+            ERROR_FILE: str(error_file),
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONIOENCODING": "utf-8",
+        }
         with child_process.started(
             [sys.executable, "-m", "asv", *arguments],
             stderr=subprocess.STDOUT,

@@ -15,7 +15,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import accuracy, check, ci, compare, confirm, docs, info, local, measure, merge, output, verify, why
+from tensorcopy.cli import accuracy, check, ci, compare, confirm, docs, info, init, local, measure, merge, output, verify, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -38,7 +38,7 @@ KEPT = {
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
     "Read the results": ("compare", "explain", "why", "repro", "history", "times", "methods", "releases"),
-    "Measure": ("dashboard", "measure", "confirm-history", "profile", "machine", "merge"),
+    "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "machine", "merge"),
     "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
 }
 OTHERS = "More"
@@ -160,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (measure, merge, confirm, verify, compare, why, accuracy, info, local, check, ci, docs):
+    for module in (init, measure, merge, confirm, verify, compare, why, accuracy, info, local, check, ci, docs):
         module.add(commands)
     return program
 

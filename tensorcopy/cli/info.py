@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tensorcopy.releases.release_table import Release
     from tensorcopy.results.load import Case, Result
 
+BY_SIZE = r"\.BySize\."  # the suites of `times` by default
+
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
@@ -40,7 +42,7 @@ def add(commands: Any) -> None:
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
     times.add_argument("--machine", default="", metavar="NAME", help="a machine's name in results; default: the machine that measured last")
     times.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
-    times.add_argument("--bench", type=expression, default=r"\.BySize\.", metavar="REGEX", help="suites; default: those by size")
+    times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)
 
     methods = commands.add_parser("methods", help="list the ways of copying a tensor and the observed behaviour of each")
@@ -159,7 +161,8 @@ def _all_methods(methods: Mapping[str, Any]) -> Table:
     table = _table("method", "code", "result")
     for name, row in methods.items():
         behaviour = row["observed"].get("cpu")
-        table.add_row(name, row["code"], outcome(behaviour["with_grad"]) if behaviour else f"available from torch {row['since']} on")
+        unknown = f"not observed; for torch {row['since']} and newer"
+        table.add_row(name, row["code"], outcome(behaviour["with_grad"]) if behaviour else unknown)
     return table
 
 
@@ -181,16 +184,18 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.comparison.wording import not_included
     from tensorcopy.results import load, select
     from tensorcopy.results.reading.unread import concerning
+    from tensorcopy.worker.registry import project
 
     results = load.load_results(RESULTS)
     if not results.results and results.problems:
         raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)
-    wanted = re.compile(options.bench)
+    pattern = options.bench or ("" if project.declared() else BY_SIZE)
+    wanted = re.compile(pattern)
     cases = [case for case in result.timings if wanted.search(case.suite)]
     if not cases:
         suites = sorted({case.suite for case in result.timings})
-        raise TensorcopyError("no such suite was measured", got=options.bench, allowed=", ".join(suites), next="another --bench")
+        raise TensorcopyError("no such suite was measured", got=pattern, allowed=", ".join(suites), next="another --bench")
     for suite in dict.fromkeys(case.suite for case in cases):
         console.print(_times_of(suite, [case for case in cases if case.suite == suite], result))
         console.print("")

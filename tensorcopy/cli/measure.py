@@ -191,7 +191,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     measurements, left_out = _selected(options, paths, device)
     for line in left_out:
         console.print(line)
-    suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.TIMED
+    suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.timed_suites()
     job = run_passes.Job(paths, options.machine, suites, shard=options.shard, device=device)
     size: dict[str, Any] = {"passes": options.passes, "max_environments": options.environments or len(measurements)}
     _prepare(options, measurements, paths, size["max_environments"], console)

@@ -12,12 +12,13 @@ from functools import partial
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
-from tensorcopy.measure.plan import TIMED, Measurement
+from tensorcopy.measure.plan import Measurement, timed_suites
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job, measure_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.results.load import Result
+from tensorcopy.worker.registry import project
 
 QUICK_SUITES = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
 BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
@@ -88,7 +89,8 @@ def run(
     """
     stages = [stage for measurement in measurements for stage in _stages(measurement, paths, quick)]
     reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
-    job = Job(paths, machine, QUICK_SUITES if quick else TIMED, FEW_SAMPLES if quick else {})
+    suites = QUICK_SUITES if quick and not project.declared() else timed_suites()
+    job = Job(paths, machine, suites, FEW_SAMPLES if quick else {})
     problems: list[TensorcopyError] = []
     for number, measurement in enumerate(measurements):
         install, measure = 2 * number, 2 * number + 1
@@ -120,6 +122,8 @@ def _stages(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
 
 
 def _complete(result: Result, quick: bool) -> bool:
+    if project.declared():
+        return bool(result.timings)
     suites = {case.suite for case in result.timings}
     if quick:
         return suites.issuperset(BY_SIZE)

@@ -21,8 +21,10 @@ from tensorcopy.releases.gpu_support import Gpu
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
 from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.registry import project
 
 TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
+ALL = "^"
 NEW = "NEW"  # the newest release that this machine has measured, and all later ones
 
 T = TypeVar("T")
@@ -188,13 +190,18 @@ def _new_releases(measured: Collection[str]) -> list[Release]:
     return rows[max(0, last) :]
 
 
+def timed_suites() -> str:
+    """Return a regular expression on asv's names for all timed suites; in a project, for all suites."""
+    return ALL if project.declared() else TIMED
+
+
 def on_device(suites: str, device: str) -> str:
     """Return a regular expression on asv's names for the cases of `suites` on `device`.
 
     suites : a regular expression; "" for all timed suites
     """
     others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
-    return f"^{others}.*(?:{suites})" if suites else f"{TIMED}{others}"  # TIMED is anchored and takes no characters
+    return f"^{others}.*(?:{suites})" if suites else f"{timed_suites()}{others}"  # it is anchored and takes no characters
 
 
 def named_device(suites: str) -> str:

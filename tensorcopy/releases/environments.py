@@ -18,8 +18,9 @@ from typing import Any
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
-from tensorcopy.worker.registry import operations
+from tensorcopy.worker.registry import operations, project
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
@@ -51,7 +52,13 @@ class Environment:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures this checkout."""
-        return {**STEADY, **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
+        return {**steady(), **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
+
+
+def steady() -> dict[str, str]:
+    """Return the environment variables of measuring processes, unless the caller sets them."""
+    declared = project.declared()
+    return {**STEADY, **(declared.variables() if declared else {})}
 
 
 def runner() -> str:
@@ -115,7 +122,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
-    own = [package for operation in operations.declared() for package in operation.requires]
+    declared = project.declared()
+    own = [package for operation in operations.declared() for package in operation.requires] + (declared.requirements() if declared else [])
     requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
     text = "\n".join(requirements)
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
@@ -138,7 +146,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
 def _opened(path: Path) -> Environment:
     """Return the environment in a folder, with its report."""
     # written on every call, so that the environment works after the checkout was moved
-    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{CHECKOUT}\n", encoding="utf-8")
+    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(path.parent)}\n", encoding="utf-8")
     return inspected(uv.interpreter(path), bytecode_in(path))
 
 
@@ -203,7 +211,8 @@ def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, own or {})
-    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", "--observe", variables=environment.variables())
+    observe = "--observe-own" if project.declared() else "--observe"
+    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", observe, variables=environment.variables())
     return replace(environment, report=report)
 
 

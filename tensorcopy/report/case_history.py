@@ -83,7 +83,7 @@ def change_text(change: ReleaseChange) -> str:
     """
     if change.group.unit != SECONDS:
         more = "more" if change.verdict == "slower" else "fewer"
-        where = f"{len(change.cases)} of {change.of} cases at numel {_relation(change.group)}"
+        where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
         return f"{more} {change.group.unit} in {where}, median {signed_percent(change.ratio)}"
     name = group_name(change.group)
     if change.as_group:
@@ -95,11 +95,11 @@ def change_text(change: ReleaseChange) -> str:
 def group_name(group: CaseGroup) -> str:
     """Return a group in words: "copies at numel ≤ 2¹⁴", "primitives on cuda at numel > 2¹⁴"."""
     device = "" if group.device == "cpu" else f" on {group.device}"
-    return f"{group.module}{device} at numel {_relation(group)}"
+    return f"{group.module}{device}{_relation(group)}"
 
 
 def _relation(group: CaseGroup) -> str:
-    return f"{'≤' if group.small else '>'} {count(DISPATCHER)}"
+    return "" if group.small is None else f" at numel {'≤' if group.small else '>'} {count(DISPATCHER)}"
 
 
 def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:

@@ -17,6 +17,7 @@ BY_SIZE, OTHERS = "instructions.BySize.track_instructions", "instructions.Others
 BY_METHOD = (BY_SIZE, OTHERS)  # the suites with a case for each method, size and requires_grad
 COPIED = ("copies", "conversions", "article")
 SECONDS, INSTRUCTIONS_UNIT, BYTES, ALLOCATIONS = "seconds", "instructions", "bytes", "allocations"
+UNITS = "units"  # of what somebody else's suite tracks
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,14 @@ class Count:
 
 def unit_of(case: Case) -> str:
     """Return the unit in which a case is measured or counted."""
+    function = case.suite.rpartition(".")[2].lower()
+    if function.startswith("time"):
+        return SECONDS
     if case.suite.startswith(INSTRUCTIONS):
         return INSTRUCTIONS_UNIT
-    if case.suite.startswith("memory."):
-        return ALLOCATIONS if case.suite.endswith("track_allocations") else BYTES
-    return SECONDS
+    if case.suite.startswith("memory.") or function.startswith(("mem", "peakmem")):
+        return ALLOCATIONS if function == "track_allocations" else BYTES
+    return UNITS
 
 
 @cache
@@ -51,7 +55,7 @@ def case_of(case: Case) -> Case | None:
 
     Nothing is counted for devices, several threads, and own operations.
     """
-    module, suite, _ = case.suite.split(".")
+    module, _, suite = case.suite_name.partition(".")
     parameters = dict(case.parameters)
     if "threads" in parameters or case.device != "cpu" or not {"method", "numel"} <= parameters.keys():
         return None

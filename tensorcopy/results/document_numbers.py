@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,6 +17,12 @@ from tensorcopy.results.noise.quiet import NANO
 from tensorcopy.results.passes import PassSamples
 from tensorcopy.results.reading.rows import LONGEST, SHORTEST
 
+# of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
+TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "primitives", "threads")
+TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
+SUITES = re.compile(
+    rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"
+)
 MOST = 2**62  # elements that a tensor may have
 
 
@@ -41,6 +48,11 @@ class Case:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
+
+    @property
+    def suite_name(self) -> str:
+        """The suite's name as it is shown: of tensorcopy's own without the function, "copies.BySize"."""
+        return self.suite.rpartition(".")[0] if SUITES.fullmatch(self.suite) else self.suite
 
     @property
     def device(self) -> str:
@@ -147,9 +159,20 @@ def _without_page_faults(
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
 def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case."""
+    if not SUITES.fullmatch(suite):
+        names = tuple(map(_name_of_others, names, params))
     return tuple(
         Case(suite, _valid(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))) for parameters in product(*params)
     )
+
+
+def _name_of_others(name: str, values: tuple[str, ...]) -> str:
+    """Return the name of a parameter of somebody else's suite: a `numel` that is no number of elements has another one."""
+    return "numel_" if name == "numel" and not all(map(_is_numel, values)) else name
+
+
+def _is_numel(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(MOST)) and 0 < int(text) <= MOST
 
 
 def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -158,7 +181,7 @@ def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     Raises ValueError for a number of elements that no tensor has.
     """
     numel = dict(parameters).get("numel", "1")
-    if not (numel.isascii() and numel.isdecimal()) or len(numel) > len(str(MOST)) or not 0 < int(numel) <= MOST:
+    if not _is_numel(numel):
         raise ValueError(f"numel {numel[:20]!r}")
     return parameters
 

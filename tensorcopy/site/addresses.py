@@ -64,8 +64,7 @@ def of_case(machine: str, case: Case) -> str:
 
     A suite of memory counts three quantities of a case; the peak has the address without the quantity's name.
     """
-    suite, _, function = case.suite.rpartition(".")
-    suite = case.suite if not suite or function in BESIDE_PEAK else suite
+    suite = case.suite if case.suite.rpartition(".")[2] in BESIDE_PEAK else case.suite_name
     return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
 
 

@@ -9,6 +9,7 @@ from tensorcopy.report.units import count, quantity, signed_percent
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
 
+NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
 SHORT_NAME = 5  # characters: "x", "np", "torch"
 NARROW_SPACE = "\u202f"  # does not break
 
@@ -78,4 +79,4 @@ def _parameter(name: str, value: str) -> str:
         return "requires grad" if value == "True" else "no grad"
     if name == "threads":
         return f"{value} thread{'' if value == '1' else 's'}"
-    return value
+    return value if name in NAMED_BY_VALUE else f"{name}={value}"

@@ -62,6 +62,16 @@ class Navigation:
     english: frozenset[str]
 
 
+OF_PROJECT = {
+    "en": Navigation(
+        (("history", addresses.HISTORIES), ("compare", addresses.COMPARISONS)),
+        (("group_results", (("machines", addresses.MACHINES), ("data", addresses.DATA))),),
+        frozenset(),
+    )
+}
+"""The links of a project's pages, by language."""
+
+
 def translated(docs: Container[str], language: str) -> frozenset[str]:
     """Return the English addresses of the navigation's pages that exist in a language.
 

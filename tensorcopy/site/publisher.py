@@ -11,6 +11,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations, load
 from tensorcopy.site import web_addresses
+from tensorcopy.worker.registry import project
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
@@ -25,7 +26,16 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     stored = confirmations.load(results_dir)
     web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *stored.problems)
-    render.write(loaded.results, card, documentation(), html_dir, confirmations.latest(stored.confirmations), web, problems=problems)
+    render.write(
+        loaded.results,
+        card,
+        documentation(),
+        html_dir,
+        confirmations.latest(stored.confirmations),
+        web,
+        problems=problems,
+        project=project.declared(),
+    )
     publisher.warn(loaded.warnings)
     return problems
 

@@ -33,9 +33,22 @@ from tensorcopy.site.output.processes import Shared, Task, available, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
+from tensorcopy.worker.registry.project import Project
 
 ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
+# of the sites of projects
+OF_PROJECTS = (
+    "case_histories",
+    "causes",
+    "comparison_index",
+    "comparison_pages",
+    "data",
+    "explorer",
+    "histories",
+    "machines",
+    "project",
+)
 LONGEST = ("case_histories", "comparison_pages", "sizes")  # modules whose pages take longest
 PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 PLACEHOLDER_DOCS = {
@@ -57,6 +70,7 @@ def write(
     web: WebAddresses = NOWHERE,
     processes: int = 0,
     problems: Sequence[TensorcopyError] = (),
+    project: Project | None = None,
 ) -> None:
     """Write pages, data files, stylesheet and scripts into `directory`, which exists.
 
@@ -66,19 +80,20 @@ def write(
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
     problems : of files that could not be read, which every page names
+    project : whose pages they are; None for those of the registry
     """
     assets.write(directory)
-    site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems)), directory)
-    if web.site and site.content.machine:
+    site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems), project=project), directory)
+    if web.site and site.content.machine and not project:
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
     site.templates  # noqa: B018 - compiled once, before the processes start
     count = processes or available()
     machines = site.content.machines
     for number, machine in enumerate(machines):
         _judge(site, machine, count)
-        run(site, [*_tasks(number), *(_tasks(None) if len(machines) == 1 else ())], count)
+        run(site, [*_tasks(site, number), *(_tasks(site, None) if len(machines) == 1 else ())], count)
     if len(machines) != 1:
-        run(site, _tasks(None), 1)  # they read all machines, whose memory another process would copy
+        run(site, _tasks(site, None), 1)  # they read all machines, whose memory another process would copy
 
 
 class Site(Shared):
@@ -110,9 +125,9 @@ def _judged(site: Site, listed: Sequence[str]) -> dict[str, Comparison]:
     return {address: site.content.comparisons[address] for address in listed}
 
 
-def _tasks(number: int | None) -> list[Task]:
+def _tasks(site: Site, number: int | None) -> list[Task]:
     """Return the tasks that write the pages of a machine, by its number, or those of the site; the longest first."""
-    names = sorted(PAGE_MODULES, key=lambda name: name not in LONGEST)
+    names = sorted(_modules(site.content), key=lambda name: name not in LONGEST)
     return [(_write_pages, (name, number)) for name in names if number is None or hasattr(_module(name), "machine_pages")]
 
 
@@ -127,6 +142,11 @@ def _write_pages(site: Site, name: str, number: int | None) -> None:
             created.add(path.parent)
         text = _text(site.templates, page)
         path.write_text(compact(text) if isinstance(page, Page) else text, encoding="utf-8")
+
+
+def _modules(content: Content) -> list[str]:
+    """Return the names of the modules whose pages a site has: a project's are about no copies."""
+    return [name for name in PAGE_MODULES if name in OF_PROJECTS] if content.project else PAGE_MODULES
 
 
 def _module(name: str) -> Any:
@@ -148,7 +168,7 @@ def content(
 def files(content: Content) -> Iterator[tuple[str, str]]:
     """Yield the address and the text of every page and data file."""
     templates = _templates(content)
-    for module in map(_module, PAGE_MODULES):
+    for module in map(_module, _modules(content)):
         for machine in content.machines if hasattr(module, "machine_pages") else ():
             yield from ((page.address, _text(templates, page)) for page in module.machine_pages(content, machine))
         yield from ((page.address, _text(templates, page)) for page in module.pages(content))
@@ -210,16 +230,21 @@ def _templates(content: Content) -> Environment:
 
 def _globals(content: Content) -> dict[str, Any]:
     """Return what every template can use."""
+    project = content.project
     return {
+        "project": project,
+        "site_name": content.site_name,
         "day": content.day,
-        "methods": content.methods,
+        "methods": {} if project else content.methods,  # that have a page
         "not_included": not_included(content.problems),
         "version": __version__,
-        "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES},
+        "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES}
+        if not project
+        else navigation.OF_PROJECT,
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
         "marker": navigation.marker,
         "web": content.web,
-        "social_image": content.web.absolute(social_image.name()) if content.machine else "",
+        "social_image": content.web.absolute(social_image.name()) if content.machine and not project else "",
         "clone_address": content.web.source or UNKNOWN_SOURCE,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
         "shapes": SHAPES,

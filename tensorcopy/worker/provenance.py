@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,9 +21,9 @@ import torch
 from tensorcopy import __version__
 from tensorcopy.worker import devices, gpu, hardware
 from tensorcopy.worker.probes import article_claims
-from tensorcopy.worker.registry import semantics
+from tensorcopy.worker.registry import operations, semantics
 from tensorcopy.worker.registry.method import Method, exists, promised
-from tensorcopy.worker.registry.own import groups
+from tensorcopy.worker.registry.own import groups, own_groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
@@ -52,6 +52,7 @@ def collect() -> dict[str, Any]:
 
     They are plain values, as result.schema.json describes them under "ledger". Raises TensorcopyError for a device that is there and fails.
     """
+    settings = {name: os.environ[name] for name in SETTINGS if name in os.environ}  # before torch initializes CUDA and adds its own
     available, unsupported = devices.available(), devices.unsupported()
     return {
         "torch": torch.__version__,
@@ -78,7 +79,7 @@ def collect() -> dict[str, Any]:
         **({"unsupported": unsupported} if unsupported else {}),
         **({"gpu": gpu.collect(), "gpu_cache_mib": gpu.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
         "driver": _driver(),
-        "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
+        "settings": settings,
     }
 
 
@@ -100,11 +101,13 @@ def observations() -> dict[str, Any]:
     Both are by device: "methods" as `observed_on` returns them, "article" with the number of statements that hold.
     """
     available = devices.available()
-    return {"methods": observed_on(available), "article": {device: _article(device) for device in available}}
+    return {"methods": {**observed_on(available), **_with_inputs()}, "article": {device: _article(device) for device in available}}
 
 
-def observed_on(devices: Sequence[str]) -> dict[str, Any]:
+def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]] | None = None) -> dict[str, Any]:
     """Return each method's group, code and observed semantics on `devices`, by name.
+
+    of_groups : the methods by group; all by default
 
     "observed" is empty for a method that this torch does not have.
     """
@@ -116,8 +119,23 @@ def observed_on(devices: Sequence[str]) -> dict[str, Any]:
             "since": method.since,
             "observed": {device: _observed(method, device) for device in devices} if exists(method) else {},
         }
-        for group, methods in groups().items()
+        for group, methods in (groups() if of_groups is None else of_groups).items()
         for method in methods.values()
+    }
+
+
+def _with_inputs() -> dict[str, Any]:
+    """Return the rows of own operations that declare their inputs: what they do to a tensor x is not observed."""
+    return {
+        operation.name: {
+            "group": operation.group,
+            "code": operation.code,
+            "code_on_accelerator": operation.code_on_accelerator or operation.code,
+            "since": operation.since,
+            "observed": {},
+        }
+        for operation in operations.declared()
+        if operation.inputs
     }
 
 
@@ -180,5 +198,7 @@ def _first_line(path: Path) -> str:
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the provenance, and with `--observe` the observations."""
+    """Return the provenance, with `--observe` the observations, with `--observe-own` those of own operations only."""
+    if "--observe-own" in arguments:
+        return {"ledger": collect(), "methods": {**observed_on(devices.available(), own_groups()), **_with_inputs()}}
     return {"ledger": collect(), **(observations() if "--observe" in arguments else {})}

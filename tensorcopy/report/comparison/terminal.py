@@ -90,7 +90,7 @@ def _evidence(change: Change) -> str:
 
 
 def _suite(case: Case) -> str:
-    return case.suite.rpartition(".")[0]
+    return case.suite_name
 
 
 def _short_name(case: Case) -> str:

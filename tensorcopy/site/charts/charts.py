@@ -55,7 +55,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
         points = _baseline(machine, case, versions)
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
-    code, unit = machine.code(dict(case.parameters).get("method", case.suite), case.device), counts.unit_of(case)
+    code, unit = machine.case_code(case), counts.unit_of(case)
     return Plot(
         f"{code}, {'time' if unit == counts.SECONDS else unit} per call over torch releases",
         NameAxis(tuple(versions), shown=not above),

@@ -28,13 +28,14 @@ def feed(content: Content) -> str:
         if change.confirmed and not change.machine_changes
     ]
     changes.sort(key=lambda change: change.date, reverse=True)
+    name = content.site_name
     updated = max([content.day, *(change.date for change in changes[:1])])
     _add(root, "id", "urn:tensorcopy:changes")
-    _add(root, "title", "tensorcopy: performance changes by torch release")
+    _add(root, "title", f"{name}: performance changes by torch release")
     _add(root, "updated", f"{updated}T00:00:00Z")
     _add(root, "link", rel="self", href=addresses.FEED)
     _add(root, "link", rel="alternate", href=addresses.HISTORIES)
-    _add(_add(root, "author"), "name", "tensorcopy")
+    _add(_add(root, "author"), "name", name)
     _add(root, "generator", "tensorcopy", version=__version__)
     for change in changes:
         _add_entry(root, change)

@@ -17,6 +17,7 @@ from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, machines
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
+from tensorcopy.worker.registry.project import Project
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Content:
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published
     problems : of files of results that could not be read
+    project : whose own operations and suites the results are of; None for those of the registry
     """
 
     machines: tuple[Machine, ...]
@@ -37,6 +39,7 @@ class Content:
     day: str
     web: WebAddresses = NOWHERE
     problems: tuple[TensorcopyError, ...] = ()
+    project: Project | None = None
 
     @classmethod
     def of_results(
@@ -50,6 +53,11 @@ class Content:
     ) -> Content:
         """Return the content of results and documentation."""
         return cls(tuple(machines(results, releases, confirmations)), card, docs, day)
+
+    @property
+    def site_name(self) -> str:
+        """The name in the head of every page."""
+        return self.project.name if self.project else "tensorcopy"
 
     @property
     def machine(self) -> Machine | None:

@@ -91,6 +91,12 @@ def groups(result: Result) -> list[str]:
     return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(matching.GROUPS))]
 
 
+def shown_groups(result: Result) -> Sequence[str]:
+    """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
+    own = groups(result)[len(GROUPS) :]
+    return own if own and not any(row["group"] in matching.GROUPS for row in result.methods.values()) else GROUPS
+
+
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
     """Return the case of a method at one size: contiguous float32 without grad."""
     device_parameter = () if device == "cpu" else (("device", device),)

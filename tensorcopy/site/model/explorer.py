@@ -21,7 +21,7 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import percent
-from tensorcopy.site.model.history import release_versions
+from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 
@@ -67,9 +67,9 @@ DEFAULTS = {field.name: field.default for field in fields(Place)}
 
 
 def place_of(machine: Machine, case: Case) -> Place | None:
-    """Return a case's place; None for a case without a method and a size."""
+    """Return a case's place; None for a case without a method and a size, or of somebody else."""
     parameters = dict(case.parameters)
-    if not {"method", "numel"} <= parameters.keys():
+    if not {"method", "numel"} <= parameters.keys() or case.suite_name == case.suite:
         return None
     module, suite = case.suite.split(".")[:2]
     group = module if module in GROUPS.values() else GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)
@@ -85,6 +85,13 @@ def place_of(machine: Machine, case: Case) -> Place | None:
         threads=int(parameters.get("threads", "1")),
         timed="latency" if suite == "Latency" and group != "conversions" else "throughput",
     )
+
+
+def of_history(machine: Machine, history: History) -> str:
+    """Return the address of the explorer that shows a group's history."""
+    group = GROUPS.get(history.group, "own")
+    shown = {method: Place(group, method, history.numel) for method in history.methods}
+    return link(machine, *(case for case in machine.cases if (place := place_of(machine, case)) and place == shown.get(place.method)))
 
 
 def link(machine: Machine, *cases: Case, **state: str) -> str:
@@ -129,7 +136,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "environments": [series.environment for series in all_series],
         "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
         "methods": _methods(machine, placed.values()),
-        "suites": [[suite.rpartition(".")[0], addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
+        "suites": [[Case(suite, ()).suite_name, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
         "machine_changes": {str(position[name]): texts for series in all_series for name, texts in series.machine_changes.items()},

@@ -22,7 +22,7 @@ from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import case_changes, counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.cases.counted_changes import CountedChange
-from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of
+from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of, shown_groups
 from tensorcopy.site.model.history import History, history
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
@@ -180,6 +180,11 @@ class Machine:
         row = self.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
 
+    def case_code(self, case: Case) -> str:
+        """Return the code that a case times; the name of a suite that is not of methods."""
+        method = dict(case.parameters).get("method", "")
+        return self.code(method, case.device) if method and case.suite_name != case.suite else case.suite_name
+
     def passes_of(self, result: Result) -> tuple[int, int]:
         """Return the fewest and the most judged passes of any case of a result."""
         counts = [
@@ -208,7 +213,7 @@ def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirm
     newest = _newest_complete(first)
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
     tables = [costs(newest, group, device, first.results) for device in devices for group in GROUPS]
-    histories = [history(all_series, group, numel) for group in GROUPS for numel in HISTORY_NUMELS]
+    histories = [history(all_series, group, numel) for group in shown_groups(newest) for numel in HISTORY_NUMELS]
     return Machine(
         series=all_series,
         costs=tuple(table for table in tables if table.methods),

@@ -79,10 +79,10 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
     values = {
         "machine": machine,
         "case": case,
-        "suite": case.suite.rpartition(".")[0],
+        "suite": case.suite_name,
         "siblings": places.siblings(case),
         "machines": other_machines(content.machines, machine, case),
-        "explorer": explorer.link(machine, case),
+        "explorer": explorer.link(machine, case) if explorer.place_of(machine, case) else "",
         "unit": counts.unit_of(case),
         "changes": machine.case_changes[case],
         "count_changes": machine.case_changes[counted] if counted else (),
@@ -96,7 +96,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "rows": rows,
         "csv": csv_address,
     }
-    code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
+    code = machine.case_code(case)
     yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
     yield File(csv_address, case_csv(machine, case))
 

@@ -160,7 +160,7 @@ def _unchanged(machine: Machine, rows: Sequence[CaseRow]) -> list[UnchangedGroup
     groups: dict[tuple[str, str, str], list[CaseRow]] = {}
     for row in rows:
         method = dict(row.case.parameters).get("method", row.case.suite)
-        groups.setdefault((row.case.suite.rpartition(".")[0], method, machine.code(method, row.case.device)), []).append(row)
+        groups.setdefault((row.case.suite_name, method, machine.code(method, row.case.device)), []).append(row)
     return [UnchangedGroup(suite, method, code, members) for (suite, method, code), members in groups.items()]
 
 

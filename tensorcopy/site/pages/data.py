@@ -22,7 +22,8 @@ def pages(content: Content) -> Iterator[Page | File]:
     """Yield the data files of the site, and the page that lists all of them."""
     badge_text = message(content)
     yield File(addresses.FEED, feed(content))
-    yield File(addresses.BADGE, badge(badge_text))
+    if not content.project:
+        yield File(addresses.BADGE, badge(badge_text))
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
     yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
@@ -38,7 +39,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     """Return the address and the description of each file."""
     files = [
         (addresses.FEED, "Atom feed: every confirmed change, slower or faster"),
-        (addresses.BADGE, "which copy to use, as an SVG"),
+        *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
     ]
     for machine in content.machines:
         files += [

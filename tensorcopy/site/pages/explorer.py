@@ -53,6 +53,7 @@ def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
     places = [place for case in counted if (place := explorer.place_of(machine, case))]
     values = {
         "machine": machine,
+        "charted": any(explorer.place_of(machine, case) for case in machine.cases),
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for place in places)),
@@ -84,7 +85,7 @@ def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTabl
     methods = [dict(case.parameters).get("method", suite) for case in cases]
     cells = {(method, circumstances(case)): (_newest(machine, case), machine.case_address(case)) for method, case in zip(methods, cases)}
     return LinkTable(
-        suite=suite.rpartition(".")[0] if counts.unit_of(cases[0]) == counts.SECONDS else suite,
+        suite=cases[0].suite_name if counts.unit_of(cases[0]) == counts.SECONDS else suite,
         unit=counts.unit_of(cases[0]),
         methods=tuple(dict.fromkeys(methods)),
         columns=tuple(dict.fromkeys(circumstances(case) for case in cases)),

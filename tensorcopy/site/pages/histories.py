@@ -45,7 +45,7 @@ def pages(content: Content) -> Iterator[Page]:
         "machines": content.machines,
         "changes": lambda machine: _ordered(machine_changes(content, machine)),
         "sections": partial(_sections, timed=True),
-        "explorer": lambda machine, history: explorer.link(machine, *_cases_of(machine, history)),
+        "explorer": explorer.of_history,
         "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
         "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
@@ -89,9 +89,3 @@ def _row(machine: Machine, case: Case) -> CaseRow:
 
 def _codes(machine: Machine, history: History) -> dict[str, str]:
     return {method: machine.code(method) for method in history.methods}
-
-
-def _cases_of(machine: Machine, history: History) -> Sequence[Case]:
-    """Return the cases that a group's history shows."""
-    shown = {method: explorer.Place(explorer.GROUPS[history.group], method, history.numel) for method in history.methods}
-    return [case for case in machine.cases if (place := explorer.place_of(machine, case)) and place == shown.get(place.method)]

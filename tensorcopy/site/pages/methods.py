@@ -77,7 +77,7 @@ def _costs(machine: Machine, name: str) -> list[CaseCost]:
     return [
         CaseCost(
             case=case,
-            suite=case.suite.rpartition(".")[0],
+            suite=case.suite_name,
             timing=timing,
             times_memcpy=baseline.times_memcpy(machine.result, case),
             address=machine.case_address(case),

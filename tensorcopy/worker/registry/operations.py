@@ -23,13 +23,17 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
+from tensorcopy.worker.registry import declared_inputs
+from tensorcopy.worker.registry.declared_inputs import Input
 
 FILE = "tensorcopy.toml"
 ENTRY_POINTS = "tensorcopy.operations"
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all declarations as JSON
+FOLDER = "TENSORCOPY_FOLDER"  # the environment variable with the folder of tensorcopy.toml, where it is not the current one
 CHECKOUT = Path(__file__).resolve().parents[3]
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
+SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 GUIDE = "docs/own-operation.md has an example"
 
@@ -46,6 +50,10 @@ class Operation:
     code_on_accelerator : the expression where `x` is on an accelerator, if it differs
     since : the first torch release that the code runs with
     requires : packages to install into the environments of releases
+    inputs : the tensors that it takes by name, where that is not x alone
+    sizes : the values of "n" in their shapes
+    setup : statements before the timed code, whose names it may use
+    reference : an expression whose values it must have
     promise : its semantics, "plain" and "with_grad" with fields of `semantics.Outcome`; optional
     folder : the folder of tensorcopy.toml
     """
@@ -58,6 +66,10 @@ class Operation:
     code_on_accelerator: str = ""
     since: str = "1.9.0"
     requires: tuple[str, ...] = ()
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    sizes: tuple[int, ...] = SIZES
+    setup: str = ""
+    reference: str = ""
     promise: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     folder: str = ""
 
@@ -69,14 +81,19 @@ def declared() -> tuple[Operation, ...]:
     tensorcopy.toml is read from the current folder, or else from the checkout. Raises TensorcopyError for an invalid declaration.
     """
     if VARIABLE in os.environ:
-        return tuple(Operation(**row) for row in json.loads(os.environ[VARIABLE]))
-    paths = [path for path in (Path.cwd() / FILE, CHECKOUT / FILE) if path.is_file()]
+        return tuple(Operation(**_values(row)) for row in json.loads(os.environ[VARIABLE]))
+    paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
     operations = [*(_of_file(paths[0]) if paths else ()), *_of_packages()]
     names = [operation.name for operation in operations]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
         raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
     return tuple(operations)
+
+
+def folder() -> Path:
+    """Return the folder whose tensorcopy.toml applies: the current one, unless the process that started this one named another."""
+    return Path(os.environ.get(FOLDER) or Path.cwd())
 
 
 def variables() -> dict[str, str]:
@@ -93,8 +110,8 @@ def _of_file(path: Path) -> Iterator[Operation]:
     except ValueError as error:
         raise _refused(path, str(error), "TOML") from error
     rows = document.get("operation", [])
-    if set(document) - {"operation"} or not isinstance(rows, list):
-        raise _refused(path, ", ".join(document), "only [[operation]] tables")
+    if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
+        raise _refused(path, ", ".join(document), "[[operation]] tables, [project] and [suites]")
     for row in rows:
         yield _checked(row, path)
 
@@ -102,11 +119,11 @@ def _of_file(path: Path) -> Iterator[Operation]:
 def _checked(row: Mapping[str, Any], path: Path) -> Operation:
     allowed = [field.name for field in fields(Operation) if field.name != "folder"]
     for name, value in row.items():
-        is_list = name in ("imports", "requires")
-        expected = dict if name == "promise" else list if is_list else str
+        is_list = name in ("imports", "requires", "sizes")
+        expected = dict if name in ("promise", "inputs") else list if is_list else str
         if name not in allowed:
             raise _refused(path, name, ", ".join(allowed))
-        if not isinstance(value, expected) or (is_list and not all(isinstance(item, str) for item in value)):
+        if not isinstance(value, expected) or (name in ("imports", "requires") and not all(isinstance(item, str) for item in value)):
             raise _refused(path, f"{name} = {value!r}", {dict: "a table", list: "an array of strings", str: "a string"}[expected])
     for name in ("name", "code"):
         if not row.get(name):
@@ -118,14 +135,33 @@ def _checked(row: Mapping[str, Any], path: Path) -> Operation:
         raise _refused(path, f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
         raise _refused(path, f"beside = {row['beside']!r}", " or ".join(BESIDE))
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    return Operation(**values, folder=str(path.parent.resolve()))
+    if not all(map(declared_inputs.is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
+        raise _refused(path, f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {declared_inputs.MOST}")
+    for got, allowed_inputs in declared_inputs.faults(row.get("inputs", {})):
+        raise _refused(path, got, allowed_inputs)
+    inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
+    return Operation(**_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an operation's fields, from TOML or JSON."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return {**values, "inputs": declared_inputs.of_table(row.get("inputs", {}))}
+
+
+def packages() -> list[str]:
+    """Return the installed packages that declare operations, with their versions: "someones-copies==1.0"."""
+    return sorted({f"{point.dist.name}=={point.dist.version}" for point in _entry_points() if getattr(point, "dist", None)})
+
+
+def _entry_points() -> list[Any]:
+    groups: Any = entry_points()
+    points = groups.select(group=ENTRY_POINTS) if hasattr(groups, "select") else groups.get(ENTRY_POINTS, [])  # a dict on Python 3.9
+    return sorted(points, key=lambda point: str(point.name))
 
 
 def _of_packages() -> Iterator[Operation]:
-    groups: Any = entry_points()
-    points = groups.select(group=ENTRY_POINTS) if hasattr(groups, "select") else groups.get(ENTRY_POINTS, [])  # a dict on Python 3.9
-    for point in sorted(points, key=lambda point: point.name):
+    for point in _entry_points():
         module, _, function = point.value.partition(":")
         package = point.dist.name.lower() if getattr(point, "dist", None) else "own"
         if not NAME.fullmatch(point.name) or not function:

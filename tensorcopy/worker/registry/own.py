@@ -24,11 +24,30 @@ RESERVED = (BASELINE, "floor")  # "floor" is the baseline's name in earlier outp
 
 @cache
 def own_operations() -> Mapping[str, Method]:
-    """Return the reader's own operations as methods, by name.
+    """Return the reader's own operations of a tensor x as methods, by name.
 
     They are declared in tensorcopy.toml and by installed packages. Raises TensorcopyError.
     """
-    return make_table(*(_method(operation) for operation in operations.declared()))
+    return make_table(*(_method(operation) for operation in operations.declared() if not operation.inputs))
+
+
+@cache
+def own_with_inputs() -> Mapping[str, Method]:
+    """Return the reader's own operations that declare their inputs, by name.
+
+    They are measured, and not called with a tensor x. Raises TensorcopyError.
+    """
+    return make_table(*(_method(operation) for operation in operations.declared() if operation.inputs))
+
+
+def own_groups() -> Mapping[str, Mapping[str, Method]]:
+    """Return own operations by group. Raises TensorcopyError."""
+    own: dict[str, list[Method]] = {}
+    for operation in operations.declared():
+        if operation.inputs:
+            continue
+        own.setdefault(operation.group, []).append(own_operations()[operation.name])
+    return MappingProxyType({group: make_table(*methods) for group, methods in own.items()})
 
 
 @cache
@@ -37,10 +56,7 @@ def groups() -> Mapping[str, Mapping[str, Method]]:
 
     Raises TensorcopyError.
     """
-    own: dict[str, list[Method]] = {}
-    for operation in operations.declared():
-        own.setdefault(operation.group, []).append(own_operations()[operation.name])
-    return MappingProxyType({**GROUPS, **{group: make_table(*methods) for group, methods in own.items()}})
+    return MappingProxyType({**GROUPS, **own_groups()})
 
 
 def find_method(name: str) -> Method:

@@ -1,0 +1,1 @@
+"""An asv suite that knows nothing of tensorcopy."""

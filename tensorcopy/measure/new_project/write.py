@@ -1,0 +1,91 @@
+"""Write the files of a new project into a folder, and keep those that are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tensorcopy import __version__
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.writing import whole_files
+from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker.registry.operations import FILE
+from tensorcopy.worker.registry.project import Project
+
+FILES = Path(__file__).parent / "files"
+CONFIGURATION = "asv.conf.json"
+EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written
+PLACES = {
+    CONFIGURATION: CONFIGURATION,
+    "README.md": "README.md",
+    "gitignore": ".gitignore",
+    "measure.yml": ".github/workflows/measure.yml",
+}  # of each file in FILES, where it is written
+
+
+def new_project(folder: Path, name: str = "", title: str = "", suites: str = "") -> tuple[Project, list[str]]:
+    """Write the missing files of a project, and return it with the paths that were written.
+
+    name, title : of the project; "" for those that follow from the folder
+    suites : the folder of an asv suite, relative to the project; "" for none
+
+    A tensorcopy.toml that is there is used as it is. Without one, a suite or an installed package that declares operations, an
+    example of an operation is written. Raises TensorcopyError for a folder with another configuration of asv.
+    """
+    _refuse_configured(folder)
+    texts = {}
+    if not (folder / FILE).exists():
+        texts = _declaration(name or project.default_name(folder), title, suites)
+    elif name or title or suites:
+        raise TensorcopyError(
+            f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"
+        )
+    written = _write(folder, texts)
+    try:
+        made = project.declared_in(folder)
+    except TensorcopyError:
+        for place in written:
+            (folder / place).unlink()
+        raise
+    if made is None:
+        raise TensorcopyError(f"{FILE} declares no project", got="no [project]", allowed="[project] with name", next=f"add it to {FILE}")
+    values = {"NAME": made.name, "TITLE": made.title, "VERSION": __version__}
+    others = {place: _filled(name, **values) for name, place in PLACES.items()}
+    return made, [*written, *_write(folder, others)]
+
+
+def _refuse_configured(folder: Path) -> None:
+    if (folder / CONFIGURATION).exists():
+        raise TensorcopyError(
+            f"this folder has an {CONFIGURATION} already",
+            got=str(folder.name),
+            allowed="a folder without one",
+            next="tensorcopy init in a new folder; its --suites ../benchmarks measures this folder's suite",
+        )
+
+
+def _declaration(name: str, title: str, suites: str) -> dict[str, str]:
+    """Return the text of tensorcopy.toml, and of the example's module unless there is a suite or a package to measure."""
+    head = _filled("project.toml", NAME=name, TITLE=(title or project.default_title(name)).replace("\\", "\\\\").replace('"', '\\"'))
+    packages = operations.packages()
+    if packages:
+        head += f"requires = {json.dumps(packages)}  # it declares operations\n"
+    if suites:
+        return {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
+    return {FILE: head} if packages else {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
+
+
+def _filled(file: str, **values: str) -> str:
+    text = (FILES / file).read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[str]:
+    """Write the files that are missing, and return their paths."""
+    missing = {place: text for place, text in texts.items() if not (folder / place).exists()}
+    for place, text in missing.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        whole_files.replace(folder / place, text)
+    return list(missing)

@@ -1,0 +1,120 @@
+"""The landing page of a project: its operations and suites over torch releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.report.units import quantity
+from tensorcopy.results.load import Case
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts
+from tensorcopy.site.charts.sparkline import sparkline
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.changes import machine_changes
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.history import History, release_versions
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.page import Page
+
+MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
+RECENT_CHANGES = 6
+BY_SIZE = ".BySize."  # in the suites that are shown first
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case in the table.
+
+    value : the newest, with its unit
+    line : the sparkline of its history; "" for values without a logarithm
+    change : from the first release to the newest; None where they were not compared
+    """
+
+    case: Case
+    address: str
+    value: str
+    line: str
+    change: Change | None
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The comparison of the first and the newest release of a machine.
+
+    before, after : their versions; counts : of the cases, by verdict
+    """
+
+    before: str
+    after: str
+    address: str
+    comparison: Comparison
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of cases of each verdict."""
+        verdicts = [change.verdict for change in self.comparison.changes.values()]
+        return {verdict.value: verdicts.count(verdict) for verdict in Verdict}
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the landing page of a project."""
+    if content.project is None:
+        return
+    machine = content.machine
+    values = {"machine": machine, "machines": content.machines, **(_values(content, machine) if machine else {})}
+    title = content.project.title
+    yield Page(addresses.LANDING, "project.html", title, values, description=f"{title}: times with asv, every change tested.")
+
+
+def _values(content: Content, machine: Machine) -> dict[str, object]:
+    releases, cases = release_versions(machine.series), machine.cases
+    upgrade = _upgrade(content, machine)
+    return {
+        "releases": releases,
+        "number": len(cases),
+        "upgrade": upgrade,
+        "groups": [(history.group, history, _codes(machine, history)) for history in machine.histories],
+        "plot": lambda history: Markup(charts.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
+        "explorer": lambda history: explorer.of_history(machine, history),
+        "sections": _sections(machine, cases[:MOST_CASES], releases, upgrade),
+        "more": max(0, len(cases) - MOST_CASES),
+        "changes": machine_changes(content, machine)[:RECENT_CHANGES],
+    }
+
+
+def _codes(machine: Machine, history: History) -> dict[str, str]:
+    return {method: machine.code(method) for method in history.methods}
+
+
+def _upgrade(content: Content, machine: Machine) -> Upgrade | None:
+    """Return the comparison of the first and the newest release of the longest series; None for a single release."""
+    series = max(machine.series, key=lambda series: len(series.releases))  # of several, that of the newest Python
+    before, after = series.results[0], series.newest
+    address = content.comparison_address(before, after) if before is not after else ""
+    if not address:
+        return None
+    return Upgrade(series.releases[0].version, series.releases[-1].version, address, content.comparisons[address])
+
+
+def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], upgrade: Upgrade | None) -> dict[str, list[CaseRow]]:
+    """Return the rows of cases by suite: the operations by size first, somebody else's suites last."""
+    changes = upgrade.comparison.changes if upgrade else {}
+    sections: dict[str, list[CaseRow]] = {}
+    for case in sorted(cases, key=lambda case: (case.suite_name == case.suite, BY_SIZE not in case.suite)):
+        series = machine.history[case]
+        values = [value for value in series.measured if value is not None]
+        if values:
+            line = sparkline(series, releases).svg if min(values) > 0 else ""
+            row = CaseRow(case, machine.case_address(case), quantity(values[-1], series.unit), line, changes.get(case))
+            sections.setdefault(_section(case), []).append(row)
+    return sections
+
+
+def _section(case: Case) -> str:
+    """Return the heading of a case: tensorcopy's suite, or the module of somebody else's."""
+    return case.suite.partition(".")[0] if case.suite_name == case.suite else case.suite_name

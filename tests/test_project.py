@@ -1,0 +1,353 @@
+"""A project of somebody else: begun by `init` in an empty folder, measured from the wheel, shown on its own pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.analysis.groups import CaseGroup
+from tensorcopy.cli import main
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.new_project import write
+from tensorcopy.releases import environments, project_suites
+from tensorcopy.report.case_history import group_name
+from tensorcopy.results import counts, document_numbers
+from tensorcopy.results.load import Case
+from tensorcopy.site import addresses
+from tensorcopy.worker.registry import operations, project
+from tests.conftest import ROOT
+from tests.test_operations import package
+from tests.test_workflows import program
+
+EXAMPLE = ROOT / "docs/examples/point-clouds"
+GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
+COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
+COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    """An empty folder, the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(operations.VARIABLE, raising=False)
+    for cached in (operations.declared, project.declared_in):
+        cached.cache_clear()
+    yield tmp_path
+    for cached in (operations.declared, project.declared_in):
+        cached.cache_clear()
+
+
+def suite(folder: Path, *modules: str) -> Path:
+    """Write an asv suite of empty modules."""
+    folder.mkdir()
+    for module in ("__init__", *modules):
+        (folder / f"{module}.py").write_text("")
+    return folder
+
+
+def test_init_writes_a_project_that_measures_its_example(folder, capsys):
+    """Into an empty folder; every path in the configuration is relative."""
+    assert main(["init", "--name", "lab", "--title", 'A "quoted" title']) == 0
+    assert 'A "quoted" title: wrote tensorcopy.toml, operations.py, asv.conf.json' in capsys.readouterr().out
+    declared = project.declared()
+    assert (declared.name, declared.title, declared.suites) == ("lab", 'A "quoted" title', None)
+    assert [operation.name for operation in operations.declared()] == ["rms_norm"]
+    assert {path.name for path in folder.iterdir()} == {
+        ".github",
+        ".gitignore",
+        "README.md",
+        "asv.conf.json",
+        "operations.py",
+        "tensorcopy.toml",
+    }
+    assert not any(str(folder) in path.read_text() or "@" in path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_init_never_overwrites(folder, capsys):
+    """A README stays; a folder that asv measures already is refused."""
+    (folder / "README.md").write_text("mine")
+    assert main(["init"]) == 0
+    assert (folder / "README.md").read_text() == "mine"
+    capsys.readouterr()
+    assert main(["init"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tensorcopy: this folder has an asv.conf.json already")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")])
+def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsys):
+    assert main(["init", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
+    assert list(folder.iterdir()) == []
+
+
+def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
+    """Instead of an example; every environment gets that version of the package."""
+    monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
+    _, written = write.new_project(folder, "lab")
+    assert "operations.py" not in written
+    assert project.declared().requires == ("someones-copies==1.0",)
+    assert [operation.group for operation in operations.declared()] == ["someones_copies"]
+
+
+def test_the_example_is_what_init_writes(folder):
+    """From its tensorcopy.toml and the modules that are its own."""
+    for name in ("tensorcopy.toml", "operations.py"):
+        shutil.copy(EXAMPLE / name, folder)
+    shutil.copytree(EXAMPLE / "benchmarks", folder / "benchmarks")
+    _, written = write.new_project(folder)
+    assert sorted(written) == sorted(write.PLACES.values())
+    for place in written:
+        assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
+
+
+def test_the_workflow_of_a_project_is_safe_and_valid():
+    """As this repository's own."""
+    path = str(EXAMPLE / ".github/workflows/measure.yml")
+    auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
+    schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
+    for command in (auditor, schema):
+        done = subprocess.run([*command, path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[project]\ncolour = 1", "got colour in [project]; allowed: name, title"),
+        ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
+        (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
+        ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
+        ("[suites]\n", 'allowed: path = "benchmarks"'),
+        ("[suites]\npath = 'nowhere'", "which is no folder"),
+        ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
+        ("project = 1", "got project = 1; allowed: a table [project]"),
+    ],
+)
+def test_an_invalid_project_is_refused(folder, text, expected):
+    (folder / operations.FILE).write_text(text)
+    with pytest.raises(TensorcopyError) as caught:
+        project.declared()
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("inputs.q = 1", "got inputs.q = 1"),
+        ("inputs.q = { colour = 1 }", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
+        ("inputs.q = { shape = [0] }", "got shape = [0] in inputs.q"),
+        ("inputs.q = { dtype = 'float8' }", "got dtype = 'float8' in inputs.q; allowed: float32"),
+        ("inputs.q = { layout = 'transposed' }", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
+        ("inputs.q = { requires_grad = 1 }", "allowed: true or false"),
+        ("sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
+    ],
+)
+def test_an_invalid_input_is_refused(folder, row, expected):
+    (folder / operations.FILE).write_text(f'[[operation]]\nname = "a"\ncode = "q"\n{row}\n')
+    with pytest.raises(TensorcopyError) as caught:
+        operations.declared()
+    assert expected in str(caught.value)
+
+
+def test_a_suite_alone_is_read_where_it_is(folder):
+    theirs = suite(folder / "benchmarks", "theirs")
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
+    assert project_suites.folder(project.declared(), folder / ".asv") == theirs
+    assert project.declared().variables() == {"OMP_NUM_THREADS": "1"}
+
+
+def test_operations_beside_a_suite_make_a_package_of_both(folder):
+    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written."""
+    suite(folder / "benchmarks", "theirs")
+    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
+    made = project_suites.folder(project.declared(), folder / ".asv")
+    assert made == folder / ".asv/suites/benchmarks"
+    code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
+    assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
+    (folder / "benchmarks" / "own.py").write_text("")
+    with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
+        project_suites.folder(project.declared(), folder / ".asv")
+
+
+def test_a_project_s_packages_are_for_every_release(folder):
+    """A folder is installed in place, whatever folder asv runs in."""
+    (folder / operations.FILE).write_text('[project]\nrequires = ["einops==0.8", "./library"]\n')
+    assert project.declared().requirements() == ["einops==0.8", "--editable", str(folder / "library")]
+
+
+def test_an_empty_project_is_refused(folder):
+    (folder / operations.FILE).write_text("[project]\n")
+    with pytest.raises(TensorcopyError, match="this project has nothing to measure"):
+        project_suites.folder(project.declared(), folder / ".asv")
+
+
+def test_benchmarks_of_one_class_have_pages_of_their_own():
+    """tensorcopy's suites have one function each, whose name is left out."""
+    cases = [Case(f"distances.Pairwise.{function}", (("n", "100"),)) for function in ("time_cdist", "time_broadcast")]
+    assert [case.suite_name for case in cases] == [case.suite for case in cases]
+    assert len({addresses.of_case("box", case) for case in cases}) == 2
+    assert Case("time_topk", ()).suite_name == "time_topk"
+    assert Case("own.BySize.time_own", ()).suite_name == "own.BySize"
+
+
+def test_parameters_of_somebody_else_mean_what_they_say():
+    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
+    name = "memory.Odd.time_nothing"
+    document = {
+        "result_columns": ["result", "params", "version", "samples"],
+        "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
+    }
+    suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
+    samples, _ = document_numbers.numbers(document, suites_of_file, document_numbers.ALL_QUIET)
+    assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
+    assert {counts.unit_of(case) for case in samples} == {counts.SECONDS}
+    assert {counts.case_of(case) for case in samples} == {None}
+    assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
+
+
+def test_inputs_have_the_strides_and_values_that_are_declared(folder):
+    """The same values in every process; the set-up sees them."""
+    from tensorcopy.worker.registry import inputs, own
+
+    text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
+    (folder / operations.FILE).write_text(text)
+    own.own_with_inputs.cache_clear()
+    try:
+        (operation,), method = operations.declared(), own.own_with_inputs()["attention"]
+        values = inputs.make_values(operation, method, 16)
+        assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
+        assert values["q"].requires_grad
+        assert values["k"].stride() == (1, 16)
+        assert values["q"].equal(inputs.make_values(operation, method, 16)["q"])
+        assert inputs.numel(operation, 16) == 2 * 16 * 64
+        inputs.check_reference(operation, method, 16)
+        wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
+        with pytest.raises(TensorcopyError, match="the operation attention differs from its reference: got a difference of"):
+            inputs.check_reference(wrong, method, 16)
+        wrong = operations.Operation(**{**vars(operation), "reference": "q"})
+        with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
+            inputs.check_reference(wrong, method, 16)
+    finally:
+        own.own_with_inputs.cache_clear()
+
+
+def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
+    """Old releases set CUDA_MODULE_LOADING when they look for a GPU: no release may differ by that."""
+    from tensorcopy.worker import devices, provenance
+
+    def look_for_a_gpu() -> list[str]:
+        monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")
+        return ["cpu"]
+
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    monkeypatch.setattr(devices, "available", look_for_a_gpu)
+    assert "CUDA_MODULE_LOADING" not in provenance.collect()["settings"]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Iterator[Path]:
+    """An empty folder in which the guide's commands have run, with the wheel and nothing of this checkout."""
+    if environments.expected_build() != "cuda":
+        pytest.skip("the table's sizes and SHAs are those of PyPI's default wheels for Linux x86-64")
+    place = tmp_path_factory.mktemp("lab")
+    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(place / "wheel"), str(ROOT)], check=True)
+    (wheel,) = (place / "wheel").glob("*.whl")
+    folder = place / "lab"
+    folder.mkdir()
+    assert len(COMMANDS) <= 10
+    assert set(instead(wheel)) <= set(COMMANDS)
+    done = run(folder, *(instead(wheel).get(command, command) for command in COMMANDS))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    yield folder
+    shutil.rmtree(place)  # two releases of torch
+
+
+def instead(wheel: Path) -> dict[str, str]:
+    """Return what a test runs instead of four of the guide's commands: this wheel, one pass, and no server."""
+    return {
+        'pip install "tensorcopy[dashboard]"': f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
+        "tensorcopy measure 2.5.1 2.15.0 --passes 3": "tensorcopy measure 2.5.1 2.15.0 --passes 1",
+        "tensorcopy compare 2.5.1 2.15.0": "tensorcopy compare 2.5.1 2.15.0 || test $? -eq 3",  # one pass is too few to compare
+        "python -m http.server --directory site": "",
+    }
+
+
+def run(folder: Path, *commands: str) -> subprocess.CompletedProcess[str]:
+    """Run shell commands in a folder, without what this checkout exports; the first that fails ends them."""
+    cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    exported = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {
+        **exported,
+        "HOME": str(folder.parent),
+        "UV_CACHE_DIR": cache,
+        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv")),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
+    script = "\n".join(["set -e", *commands])
+    return subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def texts(site: Path) -> dict[str, str]:
+    """Return the text of every page, by address."""
+    pages = {}
+    for path in site.rglob("*.html"):
+        if path.name != "explorer.html":  # asv's
+            pages[path.relative_to(site).as_posix()] = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL)
+    return pages
+
+
+def dead_links(site: Path) -> list[str]:
+    """Return the local links of a site that lead nowhere."""
+    dead = []
+    for path in site.rglob("*.html"):
+        if path.name in ("explorer.html", "404.html"):
+            continue
+        for link in re.findall(r'(?:href|src)="?([^"#> ]+)', path.read_text()):
+            if not link.startswith(("http", "data:")) and not (path.parent / link).exists():
+                dead.append(f"{path.relative_to(site)}: {link}")
+    return dead
+
+
+@pytest.mark.slow
+def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
+    """From an empty folder and the wheel; its pages have its title and mention no copies."""
+    pages = texts(lab / "site")
+    assert "RMS norm over torch releases" in pages["index.html"]
+    (history,) = [text for address, text in pages.items() if address.endswith("own.BySize/rms_norm-1024.html")]
+    assert "operations .rms_norm(x)" in re.sub(r"\s+", " ", history)
+    assert all(release in history for release in ("2.5.1", "2.15.0"))
+    assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
+    assert dead_links(lab / "site") == []
+    results = [json.loads(path.read_text()) for path in (lab / "results").glob("*/*-py*.json")]
+    assert [result["ledger"]["settings"] for result in results] == 2 * [results[0]["ledger"]["settings"]]
+    assert {name for result in results for name in result["methods"]} == {"rms_norm"}
+
+
+@pytest.mark.slow
+def test_the_example_times_a_suite_unchanged(lab):
+    """Beside its operations, with the environments of the other project."""
+    folder = lab.parent / "example"
+    shutil.copytree(EXAMPLE, folder)
+    (lab / ".asv").rename(folder / ".asv")
+    before = {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()}
+    program = lab / ".venv" / "bin"
+    bench = "(BySize.*16384|ByInputs|distances|training)"
+    done = run(folder, f"{program}/tensorcopy measure 2.5.1 2.15.0 --passes 1 --bench '{bench}'", f"{program}/asv publish")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()} == before
+    landing = re.sub(r"\s+", " ", texts(folder / "site")["index.html"])
+    for code in ("nearest(points, queries, k)", "normalized(x)", "time_cdist", "time_broadcast", "time_topk", "time_forward_backward"):
+        assert code in landing, code
+    assert dead_links(folder / "site") == []
