@@ -37,7 +37,7 @@ KEPT = {
 # commands by what they are for, as the help lists them
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
-    "Read the results": ("compare", "explain", "why", "repro", "history", "times", "methods", "releases"),
+    "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
     "Measure": ("dashboard", "measure", "confirm-history", "profile", "machine", "merge"),
     "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
 }

@@ -71,7 +71,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
 def _page(content: Content, machine: Machine, change: CountedChange, case: Case | None) -> Iterator[Page | File]:
     comparison_address = content.comparison_address(change.before, change.after)
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
-    result = cause.of_results(change.before, change.after, change.name, change.difference, time)
+    result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if result.method in change.after.methods else ""
     scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
     values = {
