@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles import call_pairs, difference
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
@@ -125,11 +125,22 @@ def test_a_lost_vectorisation_is_said_in_those_words(per_element, words):
 def test_a_tree_of_both_sides_has_each_call_once():
     """Functions that only one side calls have no node on the other."""
     before, after = profile(Node(COPY, 10, 1)), profile(Node(MALLOC, 40, 1))
-    (pair,) = difference.paired(before.roots, after.roots)
+    (pair,) = call_pairs.paired(before.roots, after.roots)
     assert [(callee.function, callee.before is None, callee.difference) for callee in pair.callees] == [
         (MALLOC, True, 40),
         (COPY, False, -10),
     ]
+
+
+def test_a_caller_in_between_stands_beside_what_it_calls():
+    """Else everything below it would be new on one side and gone on the other."""
+    wrapper = ("libpython", "PyObject_Vectorcall")
+    before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)))
+    after = profile(Node(wrapper, 5, 1, (Node(COPY, 10, 1, (Node(MALLOC, 60, 2),)),)))
+    (pair,) = call_pairs.paired(before.roots, after.roots)
+    assert [(callee.function, callee.difference) for callee in pair.callees] == [(COPY, 20), (wrapper, 5)]
+    assert [callee.difference for callee in pair.callees[0].callees] == [20]
+    assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
 @pytest.mark.parametrize(

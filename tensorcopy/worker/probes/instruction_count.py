@@ -51,7 +51,7 @@ REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each sect
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
 EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
-EMPTY_CALL = -3  # the number of a loop that calls an empty Python function `CALLS` times: the least that a call costs
+EMPTY_CALL = -3  # the number of a loop that calls an empty Python function `CALLS` times
 
 LOOP = """
 def loop(x, calls):

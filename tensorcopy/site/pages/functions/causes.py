@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tensorcopy.analysis.profiles import difference
-from tensorcopy.analysis.profiles.difference import Difference, NodePair
+from tensorcopy.analysis.profiles import call_pairs
+from tensorcopy.analysis.profiles.call_pairs import NodePair
+from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
@@ -25,7 +26,7 @@ OPEN = 0.1  # share of the largest difference of the tree from which on a branch
 class BarRow:
     """A group or a named function, with a bar for its difference.
 
-    start, width : of the bar, from -BAR to BAR
+    width : of the bar, from -BAR to BAR
     """
 
     name: str
@@ -34,8 +35,7 @@ class BarRow:
     after: str
     change: str
     calls: str
-    start: str
-    width: str
+    width: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
 
 
 def _pairs(functions: Difference) -> tuple[NodePair, ...]:
-    return difference.paired(functions.before.roots, functions.after.roots)
+    return call_pairs.paired(functions.before.roots, functions.after.roots)
 
 
 def _rows(functions: Difference) -> Iterator[BarRow]:
@@ -107,15 +107,14 @@ def _rows(functions: Difference) -> Iterator[BarRow]:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
         for change in group.named:
-            calls = f"{cause_text.number(change.before.calls)} → {cause_text.number(change.after.calls)}"
+            calls = " → ".join(dict.fromkeys(cause_text.number(side.calls) for side in (change.before, change.after)))
             yield _bar(names[change.function], change.before.own, change.after.own, scale, calls=calls)
 
 
 def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
-    width = min(BAR, BAR * abs(after - before) / scale)
-    start = 0.0 if after > before else -width
+    width = round(max(-BAR, min(BAR, BAR * (after - before) / scale)))
     numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
-    return BarRow(name, is_group, *numbers, calls, f"{start:.1f}", f"{width:.1f}")
+    return BarRow(name, is_group, *numbers, calls, width)
 
 
 def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tuple[Branch, ...]:
