@@ -54,11 +54,6 @@ class Branch:
     callees: tuple[Branch, ...]
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield nothing: every change belongs to a machine."""
-    yield from ()
-
-
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a script for each change of a machine whose functions were counted."""
     by_name: dict[str, Case] = {}
