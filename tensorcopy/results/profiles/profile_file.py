@@ -159,15 +159,19 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
     try:
         with lzma.open(path) as file:
             text = file.read(LARGEST)
-        document = json.loads(text)
-        _check(document)
-        functions = tuple((library, name) for library, name in document.pop("functions"))
-        cases = document.pop("cases")
-        if any(not _fits(row["tree"], len(functions)) for row in cases.values()):
-            raise ValueError("a tree that is no tree")
+        return of_document(json.loads(text))
     except (OSError, EOFError, ValueError, RecursionError, lzma.LZMAError) as error:
         raise files.damaged(path, str(error)) from error
-    return Profiles(document, functions, cases)
+
+
+def of_document(document: dict[str, Any]) -> Profiles:
+    """Return the profiles in a document. Raises ValueError for one that violates the schema, or has a tree that is none."""
+    _check(document)
+    provenance = {name: value for name, value in document.items() if name not in ("functions", "cases")}
+    functions = tuple((library, name) for library, name in document["functions"])
+    if any(not _fits(row["tree"], len(functions)) for row in document["cases"].values()):
+        raise ValueError("a tree that is no tree")
+    return Profiles(provenance, functions, document["cases"])
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
