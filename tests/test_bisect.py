@@ -176,5 +176,5 @@ def test_patches_outside_the_table_are_among_the_builds():
 @pytest.mark.slow
 def test_a_call_is_timed_in_a_process_of_its_own():
     seconds = interpreters.run_probe(Path(sys.executable), builds.TIMER, "detach 1 float32 contiguous")["seconds"]
-    assert len(seconds) == 15
-    assert all(2e-8 < each < 2e-5 for each in seconds)
+    assert len(seconds) == 150
+    assert 2e-8 < min(seconds) < 2e-5

@@ -16,8 +16,8 @@ from tensorcopy.worker.registry.own import find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 from tensorcopy.worker.tensors import make_tensor
 
-SAMPLES = 15
-SAMPLE = 0.02  # seconds that a sample takes at least
+SAMPLES = 150
+SAMPLE = 0.002  # seconds: shorter than the time that another program gets the processor for, so that some samples are undisturbed
 
 
 def times(name: str) -> list[float]:
