@@ -102,7 +102,7 @@ class Difference:
     @property
     def changed(self) -> bool:
         """Whether the instructions differ by more than counts of the same release do."""
-        return max(self.ratio, 1 / self.ratio) >= 1 + exact_counts.LEAST
+        return is_changed(self.before.instructions, self.after.instructions)
 
     @property
     def named(self) -> tuple[FunctionChange, ...]:
@@ -150,6 +150,13 @@ class Difference:
     def kernel(self) -> KernelChange:
         """The kernels of both sides."""
         return kernels.change(self.numel, self.before, self.after)
+
+
+def is_changed(before: float, after: float) -> bool:
+    """Return whether two counts of instructions differ by more than counts of the same release do."""
+    if not before or not after:
+        return before != after
+    return max(after / before, before / after) >= 1 + exact_counts.LEAST
 
 
 def between(numel: int, before: Profile, after: Profile) -> Difference:

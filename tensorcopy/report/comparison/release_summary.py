@@ -74,7 +74,7 @@ def _why(comparison: Comparison, rows: Rows) -> str:
     more = "more" if min(changed) > 1 else "fewer" if max(changed) < 1 else "more or fewer"
     counts = f"Of the {len(counted)} counted ones, {len(changed)} {'run' if len(changed) > 1 else 'runs'} {more}"
     methods = dict.fromkeys(case["method"] for case, _ in rows)
-    differences = [each for each in _differences(comparison, list(methods)) if each.changed]
+    differences = list(_differences(comparison, list(methods)))
     return f"{counts} instructions ({extent}){_by_function(differences)}."
 
 
@@ -95,14 +95,14 @@ def _by_function(differences: Sequence[Difference]) -> str:
 
 
 def _differences(comparison: Comparison, methods: Sequence[str]) -> Iterator[Difference]:
-    """Yield the functions of each method on one element; none where they were not counted on both sides."""
+    """Yield the functions of each method whose instructions on one element changed; none where they were not counted on both sides."""
     try:
         sides = [profile_file.profiles_of(result) for result in (comparison.before, comparison.after)]
     except TensorcopyError:
         return  # `tensorcopy why` reports a damaged file
     for method in methods:
         before, after = (side.of(PROFILED.format(method)) if side else None for side in sides)
-        if before and after:
+        if before and after and difference.is_changed(before.instructions, after.instructions):
             yield difference.between(1, before, after)
 
 

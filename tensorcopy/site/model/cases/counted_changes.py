@@ -77,11 +77,11 @@ def page_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> st
 
 def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:
     for name in _shown(set(first.cases) & set(second.cases)):
+        if not difference.is_changed(first.instructions(name), second.instructions(name)):
+            continue
         left, right = first.of(name), second.of(name)
         if left is not None and right is not None:
-            change = CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
-            if change.difference.changed:
-                yield change
+            yield CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
 
 
 def _shown(names: set[str]) -> list[str]:
