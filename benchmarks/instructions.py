@@ -22,7 +22,7 @@ from .cases import skip, skip_if_absent
 class Instructions:
     """The measurement of all suites of this module: counts by `Section`."""
 
-    version = "1"
+    version = "2"
 
     def setup_cache(self):
         try:

@@ -14,15 +14,18 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import load, select
+from tensorcopy.report import accuracy_report
+from tensorcopy.results import confirmations, load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
 from tests import emulated_cuda as emulation
@@ -183,6 +186,30 @@ def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:
 def shipped_results() -> Results:
     """The shipped results, read once in each test process. No test changes them."""
     return load.load_results(ROOT / "results")
+
+
+@pytest.fixture(scope="session")
+def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the shipped history, without asv's own pages; the first test process that needs it writes it for all.
+
+    No test changes it. Beside it, "seconds" has the processor time of the writing process.
+    """
+    from tensorcopy.asv_plugin import publisher as explorer_publisher
+    from tensorcopy.site import publisher, render
+
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root  # a folder of all processes
+    site = root / "site"
+    with FileLock(root / "site.lock"):
+        if not (root / "seconds").exists():
+            begin = process_time()
+            site.mkdir()
+            explorer_publisher.replace_explorer(site)
+            card = json.loads((ROOT / accuracy_report.FILE).read_text(encoding="utf-8"))
+            stored = confirmations.load(ROOT / "results").confirmations
+            render.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
+            (root / "seconds").write_text(str(process_time() - begin))
+    return site
 
 
 SHIPPED = ROOT / "results" / "xeon-2core"

@@ -93,7 +93,7 @@ def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
 def test_the_promised_share_of_steps_is_found(name, noise, share):
     """On the seeded histories of the report, with fewer series."""
     (scenario,) = [scenario for scenario in simulated.scenarios() if (scenario.name, scenario.noise) == (name, noise)]
-    score = simulated.score(scenario, series=200)
+    score = simulated.score(scenario, series=100)
     assert score.complete >= share * score.series
     assert score.false <= 0.02 * score.series
 

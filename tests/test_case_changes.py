@@ -22,7 +22,7 @@ from tensorcopy.site.model.machine import machines
 from tensorcopy.site.pages import case_histories, histories
 from tests.conftest import ROOT, measured
 
-SAMPLE = 16  # one case page in so many is rendered here; the slow tests render all
+SAMPLE = 24  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 
@@ -50,6 +50,15 @@ def text_of(html: str) -> str:
     return re.sub(r"[\u202f\u2009]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
+def elements(tag: str, html: str) -> list[str]:
+    """Return what follows each start tag, up to the next one: pages leave out optional end tags."""
+    return re.split(rf"<{tag}\b[^>]*>", html)[1:]
+
+
+def texts_of(tag: str, html: str) -> list[str]:
+    return [text_of(element) for element in elements(tag, html)]
+
+
 def signed(words: str) -> str:
     """Return the size in a sentence with the sign of its direction: "slower by 12.1 %" is "+12.1 %"."""
     by_word = re.search(r"(slower|faster) by ([\d.]+ %)", words) or re.search(r"([\d.]+ %) (more|fewer)", words)
@@ -61,7 +70,7 @@ def in_headline(page: str) -> set[tuple[str, str]]:
     """Return release and size of each change in the headline or the list below it."""
     lead = text_of(re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)[1])
     listed = re.search(r'<ul class="changes">(.*?)</ul>', page, re.DOTALL)
-    items = [text_of(item) for item in re.findall(r"<li>(.*?)</li>", listed[1], re.DOTALL)] if listed else re.findall(r"torch .*", lead)
+    items = texts_of("li", listed[1]) if listed else re.findall(r"torch .*", lead)
     assert ("No change detected" in lead) is not bool(items)
     return {(re.search(r"torch ([\d.]+\d)", item)[1], signed(item)) for item in items}
 
@@ -74,11 +83,11 @@ def in_chart(svg: str) -> list[str]:
 
 def in_table(page: str, heading: str) -> set[tuple[str, str]]:
     """Return release and size of each change in a column."""
-    head, body = re.search(r'<table class="releases.*?<thead>(.*?)</thead>(.*?)</table>', page, re.DOTALL).groups()
-    column = [text_of(cell) for cell in re.findall(r"<th.*?</th>", head)].index(heading)
+    head, body = re.search(r'<table class="releases.*?<thead>(.*?)<tbody>(.*?)</table>', page, re.DOTALL).groups()
+    column = texts_of("th", head).index(heading)
     changes = set()
-    for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL):
-        cells = [text_of(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
+    for row in elements("tr", body):
+        cells = texts_of("t[hd]", row)
         size = re.search(r"[+−][\d.]+ %", cells[column])
         if size:
             word = re.search("slower|faster|more|fewer", cells[column])
@@ -103,7 +112,7 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
         counted = machine.count_of(case)
         count_changes = machine.case_changes[counted] if counted else ()
         expected_counts = {(change.release, change.size) for change in count_changes}
-        svgs = re.findall(r"<svg xmlns.*?</svg>", page)
+        svgs = re.findall(r"<svg [^>]*class=\"plot.*?</svg>", page)
         text = site[address.replace(".html", ".csv")]
         same = [
             in_headline(page) == expected,

@@ -70,17 +70,19 @@ def test_suites_that_name_a_device_ask_for_it(suites, device):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "only"),
+    ("arguments", "used"),
     [
-        (["run", "v2.15.0^!", "-E", "interpreter:same"], True),
-        (["run", "v2.15.0^!", "-E", "interpreter:/opt/python", "-E", "interpreter:same"], True),
-        (["run", "v2.15.0^!", "-E", "interpreter:same", "-E", "release:3.11"], False),
-        (["run", "v2.15.0^!"], False),
+        (["run", "v2.15.0^!", "-E", "interpreter:same"], []),
+        (["run", "v2.15.0^!", "-E", "interpreter:/opt/python", "-E", "interpreter:same"], []),
+        (["run", "v2.15.0^!", "-E", "interpreter:same", "-E", "release:3.11"], ["3.11"]),
+        (["run", "v2.15.0^!", "-E", "release:3.9"], ["3.9"]),
+        (["run", "v2.15.0^!", "-E", "release"], ["3.11", "3.9"]),
+        (["run", "v2.15.0^!"], ["3.11", "3.9"]),
     ],
 )
-def test_an_interpreter_needs_no_other_python(arguments, only):
+def test_only_the_named_pythons_are_used(arguments, used):
     """asv constructs the configuration's environments too; without uv or their Pythons, that would end the run."""
-    assert environment._only_interpreters(arguments) is only
+    assert [python for python in ("3.11", "3.9") if environment._is_used(python, arguments)] == used
 
 
 def test_the_clock_of_plot_and_advise_waits_for_every_device(monkeypatch):

@@ -106,7 +106,7 @@ hosts = st.lists(st.sampled_from(IDENTITIES), min_size=PASSES, max_size=PASSES)
 folders = st.fixed_dictionaries(dict.fromkeys(RELEASES, hosts))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(folders, folders)
 def test_two_results_whose_identities_differ_never_meet_without_saying_so(first, second):
     """In one result, one series, or one verdict, of one folder or of two."""

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -19,9 +20,10 @@ MANY_MODULES = {"site/pages": 16, "cli": 16}  # a module for each kind of page, 
 FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
-def named_in(path: Path) -> set[str]:
+@cache
+def named_in(path: Path) -> frozenset[str]:
     """Return every module that a file imports, also inside a function."""
-    return named_in_text(path.read_text(encoding="utf-8"))
+    return frozenset(named_in_text(path.read_text(encoding="utf-8")))
 
 
 def named_in_text(source: str) -> set[str]:

@@ -112,9 +112,13 @@ def test_without_a_gpu_only_cuda_is_refused():
     assert levels(gpus=[], device="cpu") == {}
 
 
-def test_the_host_probe_reports_another_busy_process():
+def test_the_host_probe_reports_another_busy_process(monkeypatch):
     """Its name is listed, and its load counts, though an idle process has the same name."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy, subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle:
+    monkeypatch.setattr(host_probe, "OBSERVATION", 0.5)
+    with (
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy,
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle,
+    ):
         try:
             host = host_probe.host(Path("no/such/folder"))
         finally:
@@ -126,8 +130,9 @@ def test_the_host_probe_reports_another_busy_process():
     assert 0 < host.disk < 2**60
 
 
-def test_the_gpu_probe_returns_gpus_or_a_reason(capsys):
+def test_the_gpu_probe_returns_gpus_or_a_reason(monkeypatch, capsys):
     """The readings of a GPU are plausible."""
+    monkeypatch.setattr(host_probe, "OBSERVATION", 0.1)
     gpus, reason = host_probe.gpus()
     if not gpus:
         assert reason

@@ -22,6 +22,7 @@ CASES = [
 ]
 EXPONENTS = {case: (number * 7 % 30) / 29 for number, case in enumerate(CASES)}  # 0 to 1, whatever the size
 LARGE = [case for case in CASES if int(case["numel"]) >= 2**17]
+SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
 NOTHING = {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}
 
 
@@ -46,7 +47,7 @@ def verdicts(before, after):
     return {case: change.verdict for case, change in comparisons.between(before, after, ()).changes.items()}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("baselines", [0.05, 0.10])
 def test_baselines_that_differ_alone_create_no_change(seed, baselines):
     """As after an update of the memcpy that they measure, with 40 passes a side."""
@@ -54,7 +55,7 @@ def test_baselines_that_differ_alone_create_no_change(seed, baselines):
     assert set(verdicts(side("a", rng), side("b", rng, baselines=log(1 + baselines))).values()) <= NOTHING
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_change_of_all_large_cases_is_found_with_unchanged_baselines(seed):
     """+10 % from 2^17 elements on; no other case changes."""
     rng = random.Random(seed)
@@ -63,7 +64,7 @@ def test_a_change_of_all_large_cases_is_found_with_unchanged_baselines(seed):
     assert Verdict.FASTER not in result.values()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("equally", [False, True], ids=["by exponent", "equally"])
 def test_a_drift_of_baselines_and_cases_is_no_change(seed, equally):
     """Whether the cases follow to their exponents or all take 5 % longer."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, counts
 from tensorcopy.site import render
-from tensorcopy.site.page import Page
-from tensorcopy.site.pages import case_histories
+from tensorcopy.site.model.content import Content
 from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
 
@@ -21,30 +18,17 @@ COMPARISON = "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
 
 
 @pytest.fixture(scope="module")
-def stored():
-    """Return the latest confirmation of each step."""
-    return confirmations.latest(confirmations.load(ROOT / "results").confirmations)
-
-
-@pytest.fixture(scope="module")
-def content(shipped_results, stored):
+def content(shipped_results) -> Content:
     """Return the shipped history."""
-    return render.content(shipped_results.results, confirmations=stored)
+    stored = confirmations.load(ROOT / "results").confirmations
+    return render.content(shipped_results.results, confirmations=confirmations.latest(stored))
 
 
 @pytest.fixture(scope="module")
-def published(shipped_results, stored, tmp_path_factory) -> Path:
-    """Write the site of the shipped history."""
-    directory = tmp_path_factory.mktemp("site")
-    render.write(shipped_results.results, None, {}, directory, stored)
-    return directory
-
-
-@pytest.fixture(scope="module")
-def site(content) -> dict[str, str]:
+def site(published_site) -> dict[str, str]:
     """Return the pages and the data of all cases, by address."""
-    templates, made = render._templates(content), case_histories.machine_pages(content, content.machine)
-    return {each.address: render._page(templates, each) if isinstance(each, Page) else each.text for each in made}
+    paths = [path for path in (published_site / "history").rglob("*") if path.is_file()]
+    return {path.relative_to(published_site).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 @pytest.fixture
@@ -71,9 +55,9 @@ def visible(page) -> list[str]:
     return page.locator("table[data-filter] tbody tr:not(.section):visible").all_inner_texts()
 
 
-def test_a_size_is_found_however_it_is_written(page, published):
+def test_a_size_is_found_however_it_is_written(page, published_site):
     """As a power, a number or in binary thousands; a number is not found inside another."""
-    page.goto((published / "history/index.html").as_uri())
+    page.goto((published_site / "history/index.html").as_uri())
     search = page.get_by_role("searchbox")
     lists = []
     for query in ("2^14", "2**14", "2¹⁴", "16384", "16k"):
@@ -86,9 +70,9 @@ def test_a_size_is_found_however_it_is_written(page, published):
     assert all("2⁴ elements" in row for row in visible(page))
 
 
-def test_words_are_found_in_their_order_and_by_meaning(page, published):
+def test_words_are_found_in_their_order_and_by_meaning(page, published_site):
     """`detach().clone()` is not `clone().detach()`; a regression is a case that became slower."""
-    page.goto((published / "history/index.html").as_uri())
+    page.goto((published_site / "history/index.html").as_uri())
     search = page.get_by_role("searchbox")
     search.fill("detach().clone() 2^10 requires grad")
     rows = visible(page)
@@ -106,9 +90,9 @@ def test_words_are_found_in_their_order_and_by_meaning(page, published):
     expect(status).to_have_text("")
 
 
-def test_a_column_is_sorted_by_its_numbers(page, published, content):
+def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
     """Nanoseconds before milliseconds, cases without a value last; rows stay in their section."""
-    page.goto((published / "history/index.html").as_uri())
+    page.goto((published_site / "history/index.html").as_uri())
     header = page.locator("table[data-sort] th", has_text="time")
     times = {
         content.machine.case_address(case): counts.measured(content.machine.series[0].newest, case)
@@ -129,25 +113,25 @@ def test_a_column_is_sorted_by_its_numbers(page, published, content):
     assert [bool(cell.strip()) for cell in cells] == sorted((bool(cell.strip()) for cell in cells), reverse=True)
 
 
-def test_a_plot_shows_the_row_under_the_pointer(page, published):
+def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     """A history shows its release; a comparison its case; a click leads to the row."""
-    page.goto((published / CASE).as_uri())
+    page.goto((published_site / CASE).as_uri())
     plot = page.locator(".plot.case").first
     box = plot.bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     expect(page.locator(".tip:visible")).to_contain_text("2.15.0, Python 3.11: ")
     page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     page.wait_for_url("**#2.15.0")
-    page.goto((published / COMPARISON).as_uri())
+    page.goto((published_site / COMPARISON).as_uri())
     box = page.locator(".plot.changes").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 55 / 960, box["y"] + box["height"] / 2)
     page.wait_for_url("**#c1")
     assert page.locator("#c1").count() == 1
 
 
-def test_two_releases_are_chosen(page, published):
+def test_two_releases_are_chosen(page, published_site):
     """A pair with a page opens it, in the order of releases; another one opens the explorer with both marked."""
-    page.goto((published / "compare/index.html").as_uri() + "#from=2.15.0&to=2.13.0&on=xeon-2core/py3.11-cuda")
+    page.goto((published_site / "compare/index.html").as_uri() + "#from=2.15.0&to=2.13.0&on=xeon-2core/py3.11-cuda")
     form = page.locator("form[data-pairs]")
     assert [form.locator(f"select[name={name}]").input_value() for name in ("from", "to")] == ["2.15.0", "2.13.0"]
     form.get_by_role("button", name="Compare").click()

@@ -38,6 +38,7 @@ from tensorcopy.worker.registry.methods import COPIES
 class SetUpPerCall:
     params = [["detach_clone"], [1]]
     param_names = ["method", "numel"]
+    warmup_time = 0
 
     def setup(self, method, numel):
         self.x = torch.ones(numel)
@@ -234,16 +235,9 @@ def test_cloning_before_cpu_allocates_device_memory(counted):
     assert rows["memory.Counted.track_peak", "detach_numpy_copy", "1048576"] == 0
 
 
-def test_instruction_counts_repeat_and_show_the_cost_of_autograd(counted, checkout):
-    """Two counts differ by less than 3 %; clone before detach runs autograd, too."""
+def test_instruction_counts_show_the_cost_of_autograd(counted):
+    """Clone before detach runs autograd, too. That counts repeat is a test of function profiles."""
     require(not valgrind.missing(), valgrind.missing())
-    first = {key: value for key, value in counted[NEWEST].items() if key[0] == INSTRUCTIONS}
-    assert len(first) == 4
-    assert first[INSTRUCTIONS, "clone_detach", "16", "True"] > 1.2 * first[INSTRUCTIONS, "detach_clone", "16", "True"]
-    command = ["measure", NEWEST.version, "--passes", "1", "--machine", "again", "--bench", INSTRUCTIONS_AT_16]
-    completed = checkout.run("tensorcopy", *command, **SECTIONS)
-    assert completed.returncode == 0, completed.stderr
-    (again,) = (result.counts for result in load.load_results(checkout.root / "results").results if result.machine == "again")
-    second = {(case.suite, *(value for _, value in case.parameters)): value for case, value in again.items()}
-    assert first.keys() == second.keys()
-    assert {key: (value, second[key]) for key, value in first.items() if abs(second[key] / value - 1) >= 0.03} == {}
+    counts = {key: value for key, value in counted[NEWEST].items() if key[0] == INSTRUCTIONS}
+    assert len(counts) == 4
+    assert counts[INSTRUCTIONS, "clone_detach", "16", "True"] > 1.2 * counts[INSTRUCTIONS, "detach_clone", "16", "True"]

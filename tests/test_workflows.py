@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -135,10 +136,17 @@ def installed_packages(options: list[str]) -> set[str]:
     return import_names(names)
 
 
+@cache
+def packages_by_import() -> Mapping[str, list[str]]:
+    """Return the distributions of each importable name."""
+    return metadata.packages_distributions()
+
+
 def import_names(names: Collection[str]) -> set[str]:
     """Return the import names of distributions."""
-    by_import = metadata.packages_distributions()
-    return {module for module, packages in by_import.items() if set(names) & {name.lower().replace("_", "-") for name in packages}}
+    return {
+        module for module, packages in packages_by_import().items() if set(names) & {name.lower().replace("_", "-") for name in packages}
+    }
 
 
 def modules_of_command(arguments: list[str]) -> set[str]:

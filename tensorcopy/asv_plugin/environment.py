@@ -114,8 +114,8 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     _live: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
-        if _only_interpreters(sys.argv):
-            raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: an interpreter is named")  # without uv
+        if not _is_used(python, sys.argv):
+            raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: -E names others")  # without asking uv
         if uv.find_python(python) is None:
             self._unavailable(conf, python)
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
@@ -132,7 +132,8 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         missing = TensorcopyError(
             f"no Python {python} on this machine", got="none that uv finds", allowed=f"CPython {python}", next=f"uv python install {python}"
         )
-        if python not in conf.pythons or (python == conf.pythons[-1] and not self._live):
+        is_named = python not in conf.pythons or f"release:{python}" in sys.argv
+        if is_named or (python == conf.pythons[-1] and not self._live):
             with exit_on_error():
                 raise missing
         raise environment.EnvironmentUnavailable(str(missing))
@@ -220,13 +221,14 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
 
 
-def _only_interpreters(arguments: Sequence[str]) -> bool:
-    """Return whether asv's arguments name interpreters and no release environment.
+def _is_used(python: str, arguments: Sequence[str]) -> bool:
+    """Return whether asv's arguments name the release environment of a Python, or no environment.
 
-    asv also constructs the configuration's environments then; an interpreter that has everything needs neither their Pythons nor uv.
+    asv also constructs the configuration's environments where -E names others. uv takes up to a second to find a Python, and an interpreter
+    that has everything needs neither uv nor the configuration's Pythons.
     """
     named = [argument for argument in arguments if argument.partition(":")[0] in ("interpreter", "release")]
-    return bool(named) and all(argument.startswith("interpreter") for argument in named)
+    return not named or "release" in named or f"release:{python}" in named
 
 
 def runner_folder(environments: Path) -> Path:

@@ -241,17 +241,26 @@ def shared_weights(device: str) -> Iterator[Row]:
     yield "w.grad", _value(w.grad), 2.0
     yield "z.grad", z.grad, None
     yield "t.grad", _value(t.grad), 4.0
-    optimizer = torch.optim.SGD([w, b], lr=0.5)
-    optimizer.step()
+    _gradient_descent(w, b)
     yield "w after A's step", w.item(), 3.0
     yield "z after A's step", z.item(), 3.0
     for parameter in (t, c):
         parameter.grad = None
     u = z * t + c
     u.backward()
-    torch.optim.SGD([t, c], lr=0.5).step()
+    _gradient_descent(t, c)
     yield "t.grad with the new z", _value(t.grad), 3.0
     yield "w after B's step", w.item(), 3.0
+
+
+def _gradient_descent(*parameters: torch.Tensor) -> None:
+    """Update parameters in place, as torch.optim.SGD(parameters, lr=0.5).step() does.
+
+    Making an optimizer imports TorchDynamo, which takes a second.
+    """
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.add_(parameter.grad, alpha=-0.5)
 
 
 SECTIONS = (graph, detach, clone, retain_grad, cpu, numpy, detach_clone, clone_detach, new_tensor, shared_weights)

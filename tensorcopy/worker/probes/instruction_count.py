@@ -103,9 +103,12 @@ def count() -> dict[Section, float]:
     """
     with tempfile.TemporaryDirectory() as folder:
         by_section = {number: [_total(path) for path in paths] for number, paths in run_callgrind(Path(folder)).items()}
-    empty, all_sections = min(by_section.pop(EMPTY)) / CALLS, all_of_them()
-    del by_section[EMPTY_SHORT], by_section[EMPTY_CALL]
-    return {all_sections[number]: median(counts) / all_sections[number].calls - empty for number, counts in by_section.items()}
+    long, short = min(by_section.pop(EMPTY)), min(by_section.pop(EMPTY_SHORT))
+    del by_section[EMPTY_CALL]
+    turn = (long - short) / (CALLS - FEWEST_CALLS)
+    once = short - FEWEST_CALLS * turn  # switching the count on and off, which a loop of few calls must not divide by its calls
+    all_sections = all_of_them()
+    return {all_sections[number]: (median(counts) - once) / all_sections[number].calls - turn for number, counts in by_section.items()}
 
 
 def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, list[Path]]:
