@@ -139,6 +139,7 @@ def test_what_was_counted_is_not_counted_again(job):
     assert "Python binding +7\u2009" in text
     builds.forget_failures(kept)
     assert builds.failures(kept) == {}
+    assert builds.count(kept, "2.8.0") == outcome.values["2.8.0"]
 
 
 def test_a_damaged_file_is_one_line(job):

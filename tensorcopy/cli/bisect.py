@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import RESULTS, expression, progress_bar
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 COUNTING = 120.0  # seconds: installing a build, and counting one call under valgrind
 
 
+def _minor(text: str) -> str:
+    """Return a Python unchanged, such as "3.11"."""
+    if text and not re.fullmatch(r"3\.\d{1,2}", text):  # argparse passes the default too
+        raise argparse.ArgumentTypeError(f"got {text[:20]!r}; allowed: a Python such as 3.11")
+    return text
+
+
 def add(commands: Any) -> None:
     """Add this command to the parser."""
     bisect = commands.add_parser(
@@ -31,7 +39,9 @@ def add(commands: Any) -> None:
     )
     bisect.add_argument("before", metavar="A", help="a release such as 2.8.0, in the table of releases or not")
     bisect.add_argument("after", metavar="B", help="a later one")
-    bisect.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the first that both releases run on")
+    bisect.add_argument(
+        "--python", type=_minor, default="", metavar="N.N", help="such as 3.11; default: the first that both releases run on"
+    )
     bisect.add_argument("--time", action="store_true", help="search by time; default: by instructions, and by time where they are equal")
     bisect.set_defaults(command=_bisect)
 
@@ -43,7 +53,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import wheel_index
     from tensorcopy.report.why import bisection_text
 
-    ends = _version(options.before), _version(options.after)
+    ends = _ends(options.before, options.after)
     name, python = _name(options.case), options.python or _python(ends)
     versions = wheel_index.between(*ends, python)
     count = len(versions)
@@ -117,6 +127,16 @@ def _job(name: str, python: str, expected: int, report_progress: Callable[[Progr
     return job
 
 
+def _ends(before: str, after: str) -> tuple[str, str]:
+    """Return both ends as versions. Raises TensorcopyError for what is none, and for a wrong order."""
+    from packaging.version import Version
+
+    ends = _version(before), _version(after)
+    if Version(ends[0]) >= Version(ends[1]):
+        raise TensorcopyError("the releases are in the wrong order", got=" ".join(ends), allowed="A before B", next="swap them")
+    return ends
+
+
 def _version(text: str) -> str:
     """Return "2.9.1" for "2.9", "v2.9.1" or its SHA, and any other version unchanged. Raises TensorcopyError for what is none."""
     from packaging.version import InvalidVersion, Version
@@ -134,13 +154,9 @@ def _version(text: str) -> str:
 
 def _python(ends: tuple[str, str]) -> str:
     """Return the first Python that is here and has wheels of both ends; one that is not in the table is taken to have them."""
-    from packaging.version import Version
-
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.releases import release_table, uv
 
-    if Version(ends[0]) >= Version(ends[1]):
-        raise TensorcopyError("the releases are in the wrong order", got=" ".join(ends), allowed="A before B", next="swap them")
     pythons = configuration.paths().pythons
     rows = [row for row in release_table.load() if row.version in ends]
     for python in pythons:

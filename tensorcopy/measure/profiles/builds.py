@@ -64,14 +64,13 @@ def profile(job: Job, version: str) -> Profile | None:
         job.report(f"torch {version}, counting")
         try:
             environment, remove = _environment(job, version)
-            kept["profiles"][version] = take.profiled(environment, f"^{re.escape(job.name)}$")
+            _keep(job, "profiles", version, take.profiled(environment, f"^{re.escape(job.name)}$"))
             remove()
         except DiskError:
             raise
         except TensorcopyError as error:
-            kept["failed"][version] = str(error)
-        _write(job, kept)
-    document = kept["profiles"].get(version)
+            _keep(job, "failed", version, str(error))
+    document = _read(job)["profiles"].get(version)
     try:
         return profile_file.of_document(document).of(job.name) if document else None
     except ValueError as error:
@@ -85,31 +84,28 @@ def in_turns(job: Job, versions: Sequence[str]) -> dict[str, list[float]] | None
     """
     key = " ".join(versions)
     opened: dict[str, tuple[Environment, Callable[[], None]]] = {}
-    for number in range(PASSES):
-        kept = _read(job)
-        passes: list[dict[str, float]] = kept["turns"].setdefault(key, [])
-        if len(passes) > number:
-            continue
+    passes: list[dict[str, float]] = _read(job)["turns"].get(key, [])
+    for number in range(len(passes), PASSES):
         try:
             opened = opened or {version: _environment(job, version) for version in versions}
         except DiskError:
             raise
         except TensorcopyError as error:
-            kept["failed"][versions[len(versions) // 2]] = str(error)
-            _write(job, kept)
+            _keep(job, "failed", versions[len(versions) // 2], str(error))
             return None
         order = [*versions[number % len(versions) :], *versions[: number % len(versions)]]
         job.report(f"torch {', '.join(versions)}, pass {number + 1} of {PASSES}")
         passes.append({version: _seconds(job, opened[version][0]) for version in order})
-        _write(job, kept)
+        _keep(job, "turns", key, passes)
     for _, remove in opened.values():
         remove()
-    return {version: [each[version] for each in _read(job)["turns"][key]] for version in versions}
+    return {version: [each[version] for each in passes] for version in versions}
 
 
 def sha(job: Job, version: str) -> str:
     """Return the git SHA of a build that was measured."""
-    return _row(job, version).sha
+    counted = _read(job)["profiles"].get(version)
+    return str(counted["torch_sha"]) if counted else _row(job, version).sha
 
 
 def failures(job: Job) -> dict[str, str]:
@@ -119,9 +115,8 @@ def failures(job: Job) -> dict[str, str]:
 
 def forget_failures(job: Job) -> None:
     """Let builds that could not be measured be tried again."""
-    kept = _read(job)
-    if kept["failed"]:
-        _write(job, {**kept, "failed": {}})
+    for version in failures(job):
+        _keep(job, "failed", version, None)
 
 
 def _seconds(job: Job, environment: Environment) -> float:
@@ -144,12 +139,10 @@ def _row(job: Job, version: str) -> Release:
     listed = next((row for row in release_table.load() if row.version == version), None)
     if listed:
         return listed
-    kept = _read(job)
-    if version not in kept["rows"]:
+    if version not in _read(job)["rows"]:
         row = wheel_index.release(version)
-        kept["rows"][version] = {**asdict(row), "date": row.date.isoformat()}
-        _write(job, kept)
-    fields = kept["rows"][version]
+        _keep(job, "rows", version, {**asdict(row), "date": row.date.isoformat()})
+    fields = _read(job)["rows"][version]
     tuples = {name: tuple(fields[name]) for name in ("pythons", "requires", "kernels")}
     return Release(**{**fields, **tuples, "date": date.fromisoformat(fields["date"])})
 
@@ -171,5 +164,8 @@ def _damaged(job: Job, error: Exception) -> TensorcopyError:
     )
 
 
-def _write(job: Job, kept: dict[str, Any]) -> None:
+def _keep(job: Job, kind: str, key: str, value: Any) -> None:
+    """Write a measurement into the file; None removes it. What was written meanwhile stays."""
+    kept = _read(job)
+    kept[kind] = {name: old for name, old in kept[kind].items() if name != key} | ({} if value is None else {key: value})
     whole_files.replace(job.file, json.dumps(kept))
