@@ -102,18 +102,17 @@ def _before(machine: Machine, newest: Spent) -> Result | None:
 
 
 def _lead(releases: Sequence[Spent], time: str) -> str:
-    """Return the answer in sentences: the whole call, the kernel, an empty call, and the oldest release."""
+    """Return the answer in sentences: the whole call and its kernel, the oldest release, and an empty call."""
     newest, first = releases[-1], releases[0]
     total = newest.profile.instructions
-    takes = f"{cause_text.number(total)} instructions{f', {time}' if time else ''}"
-    kernel = newest.by_group.get(KERNEL, 0.0)
-    sentences = [
-        f"With torch {newest.release} a call takes {takes}; {100 * kernel / total:.1f} % of them are the kernel that copies the element."
-    ]
+    takes = f"With torch {newest.release} a call takes {cause_text.number(total)} instructions{f', {time}' if time else ''}"
+    older = f"With torch {first.release} (Python {first.result.python}) it took {cause_text.number(first.profile.instructions)}."
+    share = f"{100 * newest.by_group.get(KERNEL, 0.0) / total:.1f} % of them are the kernel that copies the element"
+    sentences = [f"{takes}; {share}."]
+    if first is not newest:
+        sentences.append(older)
     if newest.empty_call:
         sentences.append(f"A call of an empty Python function takes {cause_text.number(newest.empty_call)}.")
-    if first is not newest:
-        sentences.append(f"With torch {first.release} it was {cause_text.number(first.profile.instructions)}.")
     return " ".join(sentences)
 
 
