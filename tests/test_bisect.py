@@ -114,42 +114,42 @@ def job(tmp_path):
     """A bisection that was interrupted after three builds were counted: its file has their profiles, which are shipped ones."""
     paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",))
     steps: list[str] = []
-    kept = builds.Job(CASE, "3.11", paths, "0123456789ab", steps.append)
+    interrupted = builds.Job(CASE, "3.11", paths, "0123456789ab", steps.append)
     profiles = {}
     for version in ("2.8.0", "2.9.1", "2.10.0"):
         shipped = ROOT / "results" / "xeon-2core" / f"{release_table.find(version).sha[:8]}-py3.11-cuda{profile_file.ENDING}"
         document = json.loads(lzma.decompress(shipped.read_bytes()))
         profiles[version] = {**document, "cases": {CASE: document["cases"][CASE]}}
-    kept.file.parent.mkdir(parents=True)
-    kept.file.write_text(json.dumps({"profiles": profiles, "failed": {"2.9.0": "no network"}}), encoding="utf-8")
-    return kept, steps
+    interrupted.file.parent.mkdir(parents=True)
+    interrupted.file.write_text(json.dumps({"profiles": profiles, "failed": {"2.9.0": "no network"}}), encoding="utf-8")
+    return interrupted, steps
 
 
 def test_what_was_counted_is_not_counted_again(job):
     """The outcome names the functions, and what lies between which SHAs; a failure is tried again when the search is."""
-    kept, steps = job
-    outcome = bisection.by_count(["2.8.0", "2.9.0", "2.9.1", "2.10.0"], lambda version: builds.count(kept, version))
+    interrupted, steps = job
+    outcome = bisection.by_count(["2.8.0", "2.9.0", "2.9.1", "2.10.0"], lambda version: builds.count(interrupted, version))
     assert steps == []
     assert (outcome.unit, outcome.skipped, outcome.interval) == (COUNT, ("2.9.0",), Interval("2.8.0", "2.9.1"))
-    shas = {version: builds.sha(kept, version) for version in outcome.values}
-    functions = difference.between(1, builds.profile(kept, "2.8.0"), builds.profile(kept, "2.9.1"))
-    text = bisection_text.text(CASE, outcome, shas, functions, builds.failures(kept))
+    shas = {version: builds.sha(interrupted, version) for version in outcome.values}
+    functions = difference.between(1, builds.profile(interrupted, "2.8.0"), builds.profile(interrupted, "2.9.1"))
+    text = bisection_text.text(CASE, outcome, shas, functions, builds.failures(interrupted))
     assert f"/compare/{shas['2.8.0']}...{shas['2.9.1']}\n" in text
     assert "torch 2.9.0 was left out: no network" in text
     assert "Python binding +7\u2009" in text
-    builds.forget_failures(kept)
-    assert builds.failures(kept) == {}
-    assert builds.count(kept, "2.8.0") == outcome.values["2.8.0"]
+    builds.forget_failures(interrupted)
+    assert builds.failures(interrupted) == {}
+    assert builds.count(interrupted, "2.8.0") == outcome.values["2.8.0"]
 
 
 def test_a_damaged_file_is_one_line(job):
-    kept, _ = job
-    kept.file.write_text('{"profiles": {"2.8.0": {"version": 1}}}', encoding="utf-8")
+    interrupted, _ = job
+    interrupted.file.write_text('{"profiles": {"2.8.0": {"version": 1}}}', encoding="utf-8")
     with pytest.raises(TensorcopyError, match="as tensorcopy bisect writes it"):
-        builds.count(kept, "2.8.0")
-    kept.file.write_text("{", encoding="utf-8")
+        builds.count(interrupted, "2.8.0")
+    interrupted.file.write_text("{", encoding="utf-8")
     with pytest.raises(TensorcopyError, match="as tensorcopy bisect writes it"):
-        builds.count(kept, "2.8.0")
+        builds.count(interrupted, "2.8.0")
 
 
 @pytest.mark.parametrize(

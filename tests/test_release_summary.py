@@ -16,6 +16,8 @@ from tensorcopy.site import addresses
 from tensorcopy.site.model.cases import spent
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow  # comparing all cases of two releases
+
 METHODS = ("copies", "conversions")
 
 

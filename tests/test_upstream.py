@@ -128,6 +128,7 @@ def test_a_speedup_is_not_reported(capsys):
     assert "tensorcopy compare A B" in printed
 
 
+@pytest.mark.slow
 def test_the_newest_counted_slowdown_is_the_default(tmp_path, capsys):
     path = tmp_path / "issue.md"
     assert cli.main(["upstream", "cpu", "--output", str(path)]) == 0

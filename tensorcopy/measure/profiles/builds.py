@@ -59,8 +59,8 @@ def count(job: Job, version: str) -> float | None:
 
 def profile(job: Job, version: str) -> Profile | None:
     """Return the functions of the call with a build; None where the build cannot be installed or does not run it."""
-    kept = _read(job)
-    if version not in kept["profiles"] and version not in kept["failed"]:
+    stored = _read(job)
+    if version not in stored["profiles"] and version not in stored["failed"]:
         job.report(f"torch {version}, counting")
         try:
             environment, remove = _environment(job, version)
@@ -166,6 +166,6 @@ def _damaged(job: Job, error: Exception) -> TensorcopyError:
 
 def _keep(job: Job, kind: str, key: str, value: Any) -> None:
     """Write a measurement into the file; None removes it. What was written meanwhile stays."""
-    kept = _read(job)
-    kept[kind] = {name: old for name, old in kept[kind].items() if name != key} | ({} if value is None else {key: value})
-    whole_files.replace(job.file, json.dumps(kept))
+    stored = _read(job)
+    stored[kind] = {name: old for name, old in stored[kind].items() if name != key} | ({} if value is None else {key: value})
+    whole_files.replace(job.file, json.dumps(stored))
