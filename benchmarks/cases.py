@@ -101,7 +101,8 @@ def skip_without(device):
 
 def skip_without_memory(numel, device):
     """Skip a tensor of which the device cannot hold `COPIES_HELD`."""
-    if device == "cuda" and 4 * numel * COPIES_HELD > (total := torch.cuda.get_device_properties(0).total_memory):
+    total = devices.memory(device)
+    if total is not None and 4 * numel * COPIES_HELD > total:
         skip(f"{COPIES_HELD} tensors of {numel * 4 / 2**30:g} GiB, and the device has {total / 2**30:.1f} GiB")
 
 

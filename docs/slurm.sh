@@ -20,6 +20,6 @@ cd "$work"
 if [ -d "$collected" ]; then cp -R "$collected/." results; fi
 
 case "${CUDA_VISIBLE_DEVICES:-}" in "" | NoDevFiles) device=cpu ;; *) device=cuda ;; esac
-tensorcopy="${TENSORCOPY:-uv run --no-dev --extra dashboard tensorcopy}"
+tensorcopy="${TENSORCOPY:-uv run --no-default-groups --extra dashboard tensorcopy}"
 $tensorcopy machine --device "$device" || [ -n "${ANYWAY:-}" ] # ANYWAY=1 measures even if the node is busy
 $tensorcopy measure "$@" ${INTERPRETER:+--interpreter "$INTERPRETER"} --machine "$MACHINE" --shard "$task/$tasks" ${PASSES:+--passes "$PASSES"}

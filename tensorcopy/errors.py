@@ -29,19 +29,25 @@ class TensorcopyError(Exception):
 
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""
-        kind = {"kind": "disk"} if isinstance(self, DiskError) else {}
-        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next, **kind}
+        kinds = [name for name, kind in KINDS.items() if isinstance(self, kind)]
+        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next, **({"kind": kinds[0]} if kinds else {})}
 
     @staticmethod
     def of_document(document: Mapping[str, str]) -> TensorcopyError:
         """Return the error whose parts another process wrote with `document`."""
-        kind = DiskError if document.get("kind") == "disk" else TensorcopyError
+        kind = KINDS.get(document.get("kind", ""), TensorcopyError)
         return kind(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
 
 
 class DiskError(TensorcopyError):
     """A disk that is full or cannot be written. Whatever is tried next fails too."""
 
+
+class CannotRun(TensorcopyError):
+    """An interpreter that cannot run a probe: its torch or numpy is missing or damaged."""
+
+
+KINDS: dict[str, type[TensorcopyError]] = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
 
 REMEDIES = {
     errno.ENOSPC: ("a disk with free space", "free some space, then repeat: finished work is kept"),

@@ -104,7 +104,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 LONGEST = (
     *("test_true_numbers", "test_pull_request", "test_curves", "test_methods", "test_scale"),  # with tests that need the machine alone
     *("test_emulated_cuda", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
-    *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_no_traceback", "test_site", "test_measure"),
+    *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_offline", "test_no_traceback", "test_site"),
+    "test_measure",
 )
 
 
@@ -451,7 +452,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory, results: Sequence[str] = SH
         "UV_CACHE_DIR": cache,
         "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(home / ".pyenv")),
         "PYTHONPATH": str(root),
-        **environments.bytecode_in(tmp_path_factory.mktemp("cache")),
+        **environments.bytecode_in(tmp_path_factory.getbasetemp() / "cache"),  # one for all copies: compiling torch takes seconds
         "COLUMNS": "200",
     }
     return Checkout(root, environment)

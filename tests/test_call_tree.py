@@ -86,3 +86,8 @@ def test_the_calls_of_the_last_count_are_taken():
     first, last = call_tree.read(CALLGRIND.replace("calls=10", "calls=70")), call_tree.read(CALLGRIND)
     call_tree.take_calls(first, last)
     assert first.callees[LOOP].callees[ACT].calls == 10
+
+
+def test_the_cost_of_a_call_without_a_number_belongs_to_the_callee():
+    """callgrind writes `calls=0` for a call that began before counting did."""
+    assert call_tree.read(CALLGRIND.replace("calls=20 0", "calls=0 0")).inclusive() == 820

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -64,15 +65,14 @@ def test_the_baselines_of_a_device_are_suites():
 def test_a_device_is_used_until_its_clocks_are_up(now, monkeypatch):
     """An idle GPU becomes faster for some milliseconds; later parts of ten are not faster than earlier ones."""
     monkeypatch.setattr(cases, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cases.devices, "waiter", lambda device: float)
     seconds = [0.004]
 
     def function():
         now[0] += seconds[0]
         seconds[0] = max(0.001, seconds[0] * 0.98)
 
-    loop = cases.Loop("function()", lambda: {"function": function})
-    seconds[0] = 0.004
-    loop._wait_for_clocks()
+    cases.Loop("function()", lambda: {"function": function}, device="cuda")
     assert seconds[0] == 0.001
 
 
@@ -91,6 +91,22 @@ def test_waiting_for_clocks_ends(now, monkeypatch):
     monkeypatch.setattr(cases, "STEADY", 2.0)
     loop._wait_for_clocks()
     assert now[0] - start == pytest.approx(cases.CLOCKS_SECONDS, abs=0.02)
+
+
+@pytest.mark.parametrize(("device", "nbytes"), [("cuda", 2**31), ("xpu", 2**31), ("mps", 2**31), ("mps", None), ("cpu", None)])
+def test_a_tensor_that_the_device_cannot_hold_is_skipped(monkeypatch, device, nbytes):
+    """Of any accelerator that reports its memory."""
+    properties = SimpleNamespace(total_memory=nbytes)
+    module = SimpleNamespace(get_device_properties=lambda index: properties)
+    if nbytes is not None and device == "mps":
+        module.recommended_max_memory = lambda: nbytes
+    monkeypatch.setattr(torch, device, module, raising=False)
+    cases.skip_without_memory(2**24, device)
+    if nbytes is None:
+        cases.skip_without_memory(2**28, device)
+    else:
+        with pytest.raises(SkipNotImplemented, match=r"4 tensors of 1 GiB, and the device has 2\.0 GiB"):
+            cases.skip_without_memory(2**28, device)
 
 
 def test_making_a_case_takes_no_time_on_the_clock(now):

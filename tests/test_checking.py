@@ -10,6 +10,7 @@ import pytest
 
 import tensorcopy
 from tensorcopy.cli import main
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import conformance
@@ -92,3 +93,10 @@ def test_the_oldest_release_keeps_its_promises(workshop):
     completed = workshop.run("tensorcopy", "check", "--interpreter", str(python), "--json")
     assert completed.returncode == 0, completed.stdout
     assert json.loads(completed.stdout)["torch_sha"] == OLDEST.sha
+
+
+def test_a_device_may_be_named_alone():
+    """A text is a device, and not one for each of its letters."""
+    assert {row.device for row in conformance.check("cpu")} == {"cpu"}
+    with pytest.raises(TensorcopyError, match="there is no xpu here"):
+        conformance.check("xpu")

@@ -150,6 +150,35 @@ def test_numpy_must_be_equal_for_conversions_only():
     assert comparisons.samples_of(result, case["conversions"], result).provenance == {"numpy": "1.26.4"}
 
 
+GPU = {"index": 0, "capability": "9.0", "power_limit_w": 700.0, "clock_mhz": 1980, "ecc": True, "mig": None}
+
+
+@pytest.mark.parametrize(
+    ("changed", "settings", "on_cuda", "on_cpu"),
+    [
+        ({"index": 1, "clock_mhz": 1700}, {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, [], []),
+        ({"power_limit_w": 350.0}, {}, ["gpu power_limit_w"], []),
+        ({"capability": None, "mig": False}, {}, [], []),
+        ({}, {"CUDA_LAUNCH_BLOCKING": "1"}, ["settings"], ["settings"]),
+    ],
+    ids=["another of the same kind", "another limit", "not reported", "a setting"],
+)
+def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(changed, settings, on_cuda, on_cpu):
+    """A scheduler gives each job another one; a release of torch or a driver may not report a value."""
+    timings = {
+        Case("copies.Latency.time_copy", (("method", "m"), ("device", device))): timing([PassSamples((1e-6,))] * 4)
+        for device in ("cuda", "cpu")
+    }
+    sides = [
+        comparisons.Result(Path(name), "box", name, "3.11", "cuda", "", timings, provenance={"torch": name, "settings": own, "gpu": gpu})
+        for name, own, gpu in (("1", {}, GPU), ("2", settings, {**GPU, **changed}))
+    ]
+    differences = {
+        case.device: [each.field for each in change.differences] for case, change in comparisons.between(*sides, ()).changes.items()
+    }
+    assert differences == {"cuda": on_cuda, "cpu": on_cpu}
+
+
 @pytest.mark.parametrize("case", ["_tensor", "no such case", "("])
 def test_explain_needs_exactly_one_case(folder, capsys, case):
     """The error lists the cases."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from tensorcopy.asv_plugin import environment
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.worker import devices, timers
-from tensorcopy.worker.devices import has_kernels
+from tensorcopy.worker.devices import Usability, has_kernels
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 
@@ -28,11 +31,68 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
         (("sm_100f",), (10, 3), True),
         (("sm_70", "compute_70"), (12, 0), True),
         (("compute_80",), (7, 5), False),
+        (("compute_100f",), (10, 3), True),
+        (("compute_100f",), (12, 0), False),
+        (("compute_90a",), (12, 0), False),
+        (("compute_90a",), (9, 0), True),
     ],
 )
 def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(architectures, capability, runs):
     """NVIDIA's rules of compatibility: an A100 or H200 cannot run torch 1.9's wheel for CUDA 10.2."""
     assert has_kernels(architectures, capability) is runs
+
+
+class DelayedError(Exception):
+    """Of no class of Python's own, as torch.cuda.DeferredCudaCallError."""
+
+
+def raising(error: Exception):
+    """Return a function that raises `error`."""
+
+    def function(*_: object, **__: object) -> None:
+        raise error
+
+    return function
+
+
+@pytest.fixture
+def first_use(monkeypatch):
+    """Let torch report a device, and raise an error in its first use."""
+    devices.state.cache_clear()
+
+    def plant(device: str, error: Exception, available: bool = True) -> None:
+        module = SimpleNamespace(is_available=lambda: available, synchronize=float, init=raising(error), is_built=lambda: True)
+        monkeypatch.setattr(torch, device, module)
+        if device == "mps":
+            monkeypatch.setattr(torch.backends, "mps", module)
+        monkeypatch.setattr(torch, "ones", raising(error))
+        monkeypatch.setattr(devices, "_missing_kernels", raising(error))
+
+    yield plant
+    devices.state.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "available", "usability"),
+    [
+        ("mps", RuntimeError("MPS backend out of memory (MPS allocated: 0 bytes, other allocations: 0 bytes)"), True, Usability.ABSENT),
+        ("mps", RuntimeError("MPS backend out of memory (MPS allocated: 5.2 GB, other allocations: 0 bytes)"), True, Usability.FAILING),
+        ("cuda", DelayedError("CUDA call failed lazily"), True, Usability.FAILING),
+        ("xpu", RuntimeError("level_zero backend failed with error 20"), False, Usability.FAILING),
+        ("xpu", RuntimeError("No XPU devices are available."), False, Usability.ABSENT),
+        ("xpu", AssertionError("Torch not compiled with XPU enabled"), False, Usability.ABSENT),
+    ],
+    ids=["a hosted Mac", "a full Mac", "a delayed call", "a lost XPU", "no XPU", "a build without XPU"],
+)
+def test_a_device_fails_where_torch_raises_unless_nothing_is_there(first_use, device, error, available, usability):
+    """Every command looks at all devices: a Mac whose MPS has no memory would otherwise measure nothing."""
+    first_use(device, error, available)
+    assert devices.state(device).usability is usability
+    if usability is Usability.FAILING:
+        with pytest.raises(TensorcopyError) as raised:
+            devices.require(device)
+        assert str(error) in raised.value.got
+        assert ("CUDA_VISIBLE_DEVICES" in raised.value.next) is (device == "cuda")
 
 
 ON_CUDA = "copies.Throughput.time_copy('clone_detach', 1024, 'cuda')"

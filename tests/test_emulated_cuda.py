@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.emulated_cuda import Request, guards
-from tests.emulated_cuda.guards import BASELINES, CONVERSION, COPY, LARGEST, LATENCY, OPERATION, SWITCHES, THROUGHPUT
+from tests.emulated_cuda.guards import BASELINES, CONVERSION, COPY, LARGEST, LATENCY, LATENCY_BASELINE, OPERATION, SWITCHES, THROUGHPUT
 
 MEMORY = {
     f"memory.Device.track_peak('detach_clone', {2**20}, 'cuda')": COPY,
@@ -75,6 +75,8 @@ def test_a_conversion_has_its_copies(gpu, rows, case):
 def test_a_baseline_is_one_copy(gpu, rows, case):
     """Of the same bytes, into existing memory."""
     guards.is_baseline(rows[case], gpu.is_emulated)
+    if case == LATENCY_BASELINE:
+        guards.is_waited_for(rows[case])
 
 
 @pytest.mark.slow

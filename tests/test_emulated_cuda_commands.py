@@ -16,10 +16,15 @@ from tests.emulated_cuda.readings import COUNTERS
 pytestmark = pytest.mark.slow
 
 MACHINE = "gpu-box"
-CASES = "'(detach_clone|detach_numpy_copy|device to device)', 1024, 'cuda'"
-SUITES = {"conversions.Latency.time_conversion", "copies.Latency.time_copy", "copies.Throughput.time_copy"}
+CASES = r"('(detach_clone|detach_numpy_copy|device to device)', |Latency.time_transfer\()1024, 'cuda'|time_wait\('cuda'"
+SUITES = {
+    *("conversions.Latency.time_conversion", "copies.Latency.time_copy", "copies.Throughput.time_copy"),
+    *("floors.OnDevice.time_transfer", "floors.Latency.time_transfer"),
+}
+WAIT = "floors.WaitAlone.time_wait"
 MEASURE = ("measure", "--interpreter", "same", "--machine", MACHINE, "--no-confirm", "--bench", CASES)
-OPERATION, CONTEXT = 1e-3, 0.2  # seconds that a copy and a context take
+OPERATION_US = 500  # microseconds that a copy takes
+OPERATION, CONTEXT = OPERATION_US * 1e-6, 0.2  # seconds that a copy and a context take
 ALLOWED = {"TENSORCOPY_EMULATED": "allowed"}
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
 
@@ -34,7 +39,9 @@ def checkout(tmp_path_factory) -> Checkout:
 def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.CompletedProcess[str], int]:
     """A measurement on the emulated device that nothing allows, and the operations on the device until it is refused."""
     counters = tmp_path_factory.mktemp("cuda") / "counters"
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=1))
+    done = checkout.run(
+        "tensorcopy", *MEASURE, "--passes", "1", **emulated_cuda.variables(CUDA_COUNTERS=counters, CUDA_OPERATION_US=OPERATION_US)
+    )
     counted = dict(zip(COUNTERS, struct.unpack(f"{len(COUNTERS)}Q", counters.read_bytes()), strict=True))
     return done, counted["copies"] + counted["kernels"]
 
@@ -42,7 +49,9 @@ def refused(checkout, emulated_cuda, tmp_path_factory) -> tuple[subprocess.Compl
 @pytest.fixture(scope="module")
 def measured(checkout, gpu, refused):
     """One pass on the device, and its result file."""
-    done = checkout.run("tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000, CUDA_CONTEXT_MS=200))
+    done = checkout.run(
+        "tensorcopy", *MEASURE, "--passes", "1", **ALLOWED, **gpu.variables(CUDA_OPERATION_US=OPERATION_US, CUDA_CONTEXT_MS=200)
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = (checkout.root / "results" / MACHINE).glob("*-cuda-interpreter.json")
     return path
@@ -66,8 +75,9 @@ def test_a_pass_has_the_device_in_its_provenance_and_its_times(gpu, measured):
         for suite, row in result["results"].items()
         if column < len(row)
     }
-    assert set(samples) >= SUITES
+    assert set(samples) >= {*SUITES, WAIT}
     if gpu.is_emulated:
+        assert 0 < min(samples[WAIT]) < OPERATION
         assert all(OPERATION * 0.97 <= min(samples[suite]) < CONTEXT for suite in SUITES), samples
 
 
@@ -79,6 +89,8 @@ def test_the_pages_show_the_device(checkout, gpu, measured):
     site = checkout.root / "site"
     for page in (site / "machines" / f"{MACHINE}.html", site / "index.html"):
         assert name in page.read_text(encoding="utf-8"), page
+    sizes = [path.read_text(encoding="utf-8") for path in site.glob("sizes/**/*.html")]
+    assert any(re.search(r"A wait for cuda takes [\d.]+ [µn]s\.", text) for text in sizes)
     assert "cuda" in (site / "history" / MACHINE / "times.js").read_text(encoding="utf-8")
 
 
@@ -102,7 +114,7 @@ def test_a_device_that_is_lost_in_mid_pass_is_named_and_nothing_is_lost(checkout
     """The pass before keeps its samples, and a page can still be made."""
     before = json.loads(measured.read_text())
     lost_after = refused[1] + 50  # while the first case is measured
-    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=1000)
+    switches = emulated_cuda.variables(CUDA_COUNTERS=tmp_path / "counters", CUDA_LOST_AFTER=lost_after, CUDA_OPERATION_US=OPERATION_US)
     done = checkout.run("tensorcopy", *MEASURE, "--passes", "2", **ALLOWED, **switches)
     assert done.returncode == 2, done.stdout + done.stderr
     assert LINE.fullmatch(done.stderr)
@@ -133,7 +145,7 @@ def test_two_commits_are_compared_on_the_device(checkout, gpu, tmp_path):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command], cwd=checkout.root, check=True)
     options = ("--device", "cuda", "--interpreter", "same", "--passes", "1", "--bench", r"Throughput.*'detach_clone', 1024,")
     command = ("ci", "pull-request", "--base", "HEAD~1", *options, "--out", str(tmp_path / "out"))
-    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=1000)}
+    variables = {**checkout.environment, **ALLOWED, **gpu.variables(CUDA_OPERATION_US=OPERATION_US)}
     done = subprocess.run(
         [sys.executable, "-c", ONE_PASS, *command], cwd=checkout.root, env=variables, capture_output=True, text=True, check=False
     )
@@ -156,7 +168,7 @@ def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
     }
     with checkout.edited(few):
         options = ("--interpreter", "same", "--device", "cuda", "--bench", "^conversions.Latency")
-        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=1000))
+        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     ratios = dict(re.findall(r"^conversions\.Latency, by (\w+) +3 +([\d.]+)", done.stdout, re.MULTILINE))
     assert ratios.keys() == {"Timer", "events"}, done.stdout + done.stderr
@@ -172,7 +184,7 @@ def test_check_finds_every_documented_behaviour(checkout, gpu):
 
 def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
     """Each time has at least one operation."""
-    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
+    done = checkout.run("tensorcopy", "plot", "--device", "cuda", "--max", "2", "--json", **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
     assert done.returncode == 0, done.stderr
     curves = json.loads(done.stdout)["curves"]
     fastest = min(point["low"] for curve in curves for point in curve["points"])
@@ -183,7 +195,9 @@ def test_plot_reads_the_device_and_not_its_queue(checkout, gpu):
 
 def test_advise_reads_the_device_and_not_its_queue(checkout, gpu):
     """A copy on the device is one operation."""
-    done = checkout.run("tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=1000))
+    done = checkout.run(
+        "tensorcopy", "advise", "--device", "cuda", "--numel", "2**10", "--json", **gpu.variables(CUDA_OPERATION_US=OPERATION_US)
+    )
     assert done.returncode == 0, done.stderr
     seconds = [choice["seconds"] for choice in json.loads(done.stdout)["choices"] if choice["seconds"]]
     assert seconds
@@ -200,12 +214,16 @@ def test_advise_reads_the_device_and_not_its_queue(checkout, gpu):
         ({"NVML_PERSISTENCE": 0}, 0, "unloaded when idle"),
         ({"NVML_CLOCK_REASONS": 0x40}, 0, "slowed by heat"),
         ({"NVML_MIG": 1}, 0, "divided by MIG"),
+        ({"NVML_DENIED": 1}, 0, "its processes cannot be listed: Insufficient Permissions"),
         ({"CUDA_DEVICES": 2, "NVML_BUSY": 40, "NVML_ONLY": 1}, 1, "GPU 1"),
+        ({"CUDA_DEVICES": 2, "NVML_BUSY": 40, "NVML_ONLY": 0, "CUDA_VISIBLE_DEVICES": 1}, 0, "GPU 1"),
     ],
-    ids=["quiet", "busy", "no driver", "persistence", "heat", "mig", "two devices"],
+    ids=["quiet", "busy", "no driver", "persistence", "heat", "mig", "denied", "two devices", "the visible one"],
 )
-def test_machine_reads_the_gpus(emulated_cuda, switches, code, words):
-    """A GPU in use or without a driver is refused, the rest is a warning."""
+def test_machine_reads_the_gpus(emulated_cuda, monkeypatch, switches, code, words):
+    """A visible GPU in use or without a driver is refused, the rest is a warning."""
+    if "CUDA_VISIBLE_DEVICES" in switches:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", str(switches["CUDA_VISIBLE_DEVICES"]))
     done = emulated_cuda.run("-c", MACHINE_PROGRAM, **switches)
     assert done.returncode == code, done.stdout + done.stderr
     assert words in done.stdout + done.stderr

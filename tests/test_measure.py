@@ -17,7 +17,8 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import dashboard, plan, run_passes
+from tensorcopy.measure import dashboard, host_probe, plan, run_passes
+from tensorcopy.measure.host_probe import Gpu
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
@@ -25,6 +26,7 @@ from tests.conftest import measured_in_passes
 
 TIMES = {"clone_detach": [1.0, 1.01, 0.99]}
 FIVE = [Measurement(release, "3.11") for release in release_table.load()[-5:]]
+OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
 
 
 def test_each_round_of_passes_has_a_random_order():
@@ -222,7 +224,7 @@ def test_the_dashboard_measures_what_this_host_lacks(small_checkout, monkeypatch
 
 def test_the_next_pass_excludes_absent_devices():
     """A skipped case would still cost a process. Cases on the CPU always run."""
-    expression = re.compile(plan.TIMED + run_passes._without_absent({"cuda": "NVIDIA H200"}, ""))
+    expression = re.compile(plan.TIMED + run_passes._without_absent({"cuda"}))
     assert expression.search("copies.BySize.time_copy('tensor', 16)")
     assert expression.search("copies.Latency.time_copy('tensor', 16, 'cuda')")
     assert not expression.search("copies.Latency.time_copy('tensor', 16, 'mps')")
@@ -231,8 +233,25 @@ def test_the_next_pass_excludes_absent_devices():
 
 def test_a_device_that_was_absent_and_is_asked_for_is_not_excluded():
     """Its driver may have been installed since."""
-    expression = re.compile(plan.on_device("", "cuda") + run_passes._without_absent({}, "cuda"))
+    assert run_passes._present({"accelerators": {}}, "cuda") == {"cuda"}
+    expression = re.compile(plan.on_device("", "cuda") + run_passes._without_absent({"cuda"}))
     assert expression.search("copies.Latency.time_copy('tensor', 16, 'cuda')")
+
+
+@pytest.mark.parametrize(
+    ("ledger", "gpus", "present"),
+    [
+        ({"cuda": "13.2"}, [OLD_GPU], {"cuda"}),
+        ({"cuda": "13.2"}, [], set()),
+        ({"cuda": None}, [OLD_GPU], set()),
+        ({"cuda": "13.2", "unsupported": {"cuda": "no kernels"}}, [OLD_GPU], set()),
+    ],
+    ids=["hidden", "none", "a build for the CPU", "no kernels"],
+)
+def test_a_gpu_that_the_last_pass_lacked_is_measured_where_it_is_visible_now(monkeypatch, ledger, gpus, present):
+    """CUDA_VISIBLE_DEVICES may have hidden it."""
+    monkeypatch.setattr(host_probe, "gpus", lambda: (gpus, ""))
+    assert run_passes._present({"accelerators": {}, **ledger}, "") == present
 
 
 @pytest.mark.parametrize(
@@ -249,6 +268,25 @@ def test_a_number_out_of_range_is_an_error(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["measure", *arguments])
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ("--bench", "Latency.*'cuda'"), ()], ids=["option", "suites", "runners.toml"])
+@pytest.mark.parametrize("backend", ["", "cu126"])
+def test_a_required_gpu_selects_the_releases_before_they_are_installed(small_checkout, monkeypatch, capsys, arguments, backend):
+    """The table describes the default wheels: where uv installs others, the check before measuring decides."""
+    runners = small_checkout / ".github" / "runners.toml"
+    runners.parent.mkdir()
+    runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
+    monkeypatch.setenv("UV_TORCH_BACKEND", backend)
+    monkeypatch.setattr(host_probe, "gpus", lambda: ([OLD_GPU], ""))
+    monkeypatch.setattr(plan, "select", lambda *_: (FIVE[-1:], []))
+    monkeypatch.setattr(configuration, "register_machine", lambda name: None)
+    monkeypatch.setattr(run_passes, "measure_all", lambda *_, **__: [])
+    assert main(["measure", "2.15.0", "--machine", "box", "--no-confirm", *arguments]) == (0 if backend else 2)
+    refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
+    printed = capsys.readouterr().err
+    assert (refused in printed) == (not backend)
+    assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
 
 
 @pytest.mark.parametrize("python", ["3", "abc", ""])

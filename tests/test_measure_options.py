@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import namedtuple
 from pathlib import Path
 from random import Random
@@ -168,3 +169,15 @@ def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installe
     monkeypatch.setenv(environments.REBUILD, "1")
     environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 2
+
+
+@pytest.mark.parametrize("what", ["cuda is there and fails", "mine.through_numpy(x) cannot be run"])
+def test_a_fault_that_is_not_the_environments_is_named_and_nothing_is_built_anew(installed, monkeypatch, tmp_path, what):
+    """A GPU that fails, or an own operation, fails in the next environment too."""
+    (path,) = installed
+    document = {"error": {"what": what, "got": "no memory", "allowed": "cpu", "next": "free it"}}
+    (path / "bin" / "python").write_text(f"#!/bin/sh\necho '{json.dumps(document)}'; exit 2\n")
+    monkeypatch.setenv(environments.REBUILD, "1")
+    with pytest.raises(TensorcopyError, match=re.escape(f"{what}: got no memory")):
+        environments.build(tmp_path, NEW, "3.11", "cuda")
+    assert len(installed) == 1

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uv import find_uv_bin
 
 from tensorcopy import cli
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.releases import release_table, uv
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tensorcopy.worker import toml
 from tests.conftest import ROOT, require
 
@@ -104,6 +107,18 @@ def test_a_python_without_torch_is_an_error(tmp_path):
     assert "there is no torch: got" in done.stderr
 
 
+def test_the_addresses_of_the_package_are_those_of_its_repository(monkeypatch):
+    """The one that asv.conf.json names; the files are there."""
+    monkeypatch.chdir(ROOT)
+    source = configuration.web_addresses()[0] or UNKNOWN_SOURCE
+    urls = PROJECT["project"]["urls"]
+    assert urls["Repository"] == source
+    assert all(url.startswith(source) for url in urls.values())
+    for url in urls.values():
+        _, blob, path = url.partition("/blob/main/")
+        assert not blob or (ROOT / path).is_file()
+
+
 def test_the_cli_lists_the_import_names_of_the_dashboard_extra():
     """With them it names the extra when a package is missing."""
     packages = {re.split(r"[\[=<>~!; ]", line)[0] for line in PROJECT["project"]["optional-dependencies"]["dashboard"]}
@@ -136,6 +151,32 @@ def wheel(tmp_path_factory) -> Path:
     subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(out), str(ROOT)], check=True)
     (path,) = out.glob("*.whl")
     return path
+
+
+@pytest.mark.slow
+def test_pytest_installs_the_tools_of_the_tests_when_it_starts(tmp_path):
+    """The same plugin in a project with one tool: what `uv run` alone leaves out is there in a test, and the options are kept."""
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "tools.py", tmp_path / "tests")
+    (tmp_path / "tests" / "__init__.py").touch()
+    (tmp_path / "tests" / "test_both.py").write_text(
+        "from importlib.metadata import distribution\n\n\ndef test_tool():\n    assert distribution('zizmor')\n\n\n"
+        "def test_other():\n    raise AssertionError\n"
+    )
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "tools"\nversion = "1"\nrequires-python = ">=3.10"\n[tool.uv]\npackage = false\ndefault-groups = ["run"]\n'
+        '[dependency-groups]\nrun = ["pytest>=8.4"]\ndev = ["zizmor>=1.5"]\n[tool.pytest.ini_options]\naddopts = "-p tests.tools"\n'
+    )
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PYTEST_", "TENSORCOPY_", "VIRTUAL_"))}
+    environment = {**inherited, "PYTHONPATH": str(tmp_path)}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([find_uv_bin(), "run", *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    assert run("python", "-c", "import importlib.metadata as m; m.distribution('zizmor')").returncode == 1
+    done = run("pytest", "-k", "test_tool")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed, 1 deselected" in done.stdout
 
 
 @pytest.mark.slow

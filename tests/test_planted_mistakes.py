@@ -92,7 +92,13 @@ class Mistake:
 
 WAIT_BEHIND = "        {code}\n    wait()\n    return"
 CODE = 'code=f"{code}; wait()" if each_waited_for else code'
-CLOCK, WALL_CLOCK = "    return _spent[0]\n", "    return perf_counter()\n"
+CHECK, WARM_UP = (
+    "    skip_without(device)\n    skip_without_memory(",
+    "        self._warm_up(FIRST)\n",
+)  # what makes a context, and loads code
+BEGIN, END = "start = perf_counter()\n", "_spent[0] += perf_counter() - start\n"
+CONTEXT_IN_A_SAMPLE = f"    {BEGIN}    skip_without(device)\n    {END}    skip_without_memory("
+LOADING_IN_A_SAMPLE = f"        {BEGIN}{WARM_UP}        {END}"
 AFTER, CURRENT = "    after = module.memory_stats(x.device)", "    after = module.memory_stats()"
 
 MISTAKES = {
@@ -100,8 +106,8 @@ MISTAKES = {
     "a wait after each copy of a throughput": Mistake(CASES, CODE, 'code=f"{code}; wait()"', latency),
     "no wait after each copy of a latency": Mistake(CASES, CODE, "code=code", latency),
     "a conversion without its copy": Mistake(CASES, WAIT_BEHIND, "        x.detach()\n    wait()\n    return", conversion),
-    "a context in a sample": Mistake(CASES, CLOCK, WALL_CLOCK, throughput),
-    "the loading of code in a sample": Mistake(CASES, CLOCK, WALL_CLOCK, throughput, switches={"CONTEXT_MS": 0}),
+    "a context in a sample": Mistake(CASES, CHECK, CONTEXT_IN_A_SAMPLE, throughput),
+    "the loading of code in a sample": Mistake(CASES, WARM_UP, LOADING_IN_A_SAMPLE, throughput, switches={"CONTEXT_MS": 0}),
     "the peak is not reset": Mistake(ALLOCATIONS, "    module.reset_peak_memory_stats(x.device)", "    pass", peak),
     "memory of the current device": Mistake(ALLOCATIONS, AFTER, CURRENT, peak_of_the_other_device, switches={"DEVICES": 2}),
     "memory is not looked at": Mistake(

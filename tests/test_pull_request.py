@@ -84,7 +84,7 @@ def measured(repository, workshop):
     It returns the finished process, its document and the comment, without the commits' names.
     """
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
-    (step,) = re.findall(r"run: uv run --no-dev --extra dashboard tensorcopy (ci pull-request .*)", workflow)
+    (step,) = re.findall(r"run: uv run --no-default-groups --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
     def measure(head: str, base: str = "main", few: list[str] = FEW) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"
@@ -257,3 +257,5 @@ def test_another_device_is_measured_without_the_cpu():
     assert not re.search(selection, "copies.BySize.time_copy('tensor', 16)")
     assert not re.search(selection, "copies.Latency.time_copy('tensor', 16, 'mps')")
     assert re.search(PullRequest("a", "b", 4).selection, "copies.BySize.time_copy('tensor', 16)")
+    named = PullRequest("a", "b", 4, suites="16, 'cuda'", device="cuda").selection
+    assert re.search(named, "copies.Latency.time_copy('tensor', 16, 'cuda')")

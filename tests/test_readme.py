@@ -8,6 +8,7 @@ import shlex
 
 from tensorcopy import cli
 from tensorcopy.site.docgen import build, readme
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -66,15 +67,15 @@ def test_docs_describe_every_command_and_option():
 def test_the_readme_names_the_commands_a_newcomer_needs():
     """Its examples parse, and each row begins with a command that exists."""
     rows = re.findall(r"^\| `tensorcopy (\w+)` \| .*?`(.*?)` \|$", TEXT, re.MULTILINE)
-    assert [name for name, _ in rows] == ["advise", "plot", "compare", "dashboard"]
+    assert [name for name, _ in rows] == ["advise", "plot", "compare", "why", "dashboard"]
     for name, example in rows:
         assert example.startswith(f"{name} ")
         assert cli.parser().parse_args(shlex.split(example)).command
 
 
 def test_the_readme_shows_both_first_commands():
-    """A newcomer can copy the command that measures and the one that tests."""
-    assert "pip install uv && uv run tensorcopy dashboard" in TEXT
+    """A newcomer can copy the command that measures, with the clone that it needs, and the one that tests."""
+    assert f"git clone {UNKNOWN_SOURCE} && cd tensorcopy\npip install uv && uv run tensorcopy dashboard\n" in TEXT
     assert "pip install uv && uv run pytest" in TEXT
 
 

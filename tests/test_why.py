@@ -5,19 +5,30 @@ from __future__ import annotations
 import ast
 import json
 import lzma
+import os
+import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tensorcopy import cli
 from tensorcopy.analysis.profiles import call_pairs, difference
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.profiles import take
+from tensorcopy.releases import uv
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results import select
+from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
-from tests.conftest import ROOT
+from tensorcopy.site.model.cases import counted_changes
+from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange
+from tensorcopy.site.pages.functions import causes as site_causes
+from tensorcopy.worker.registry.methods import METHODS
+from tests.conftest import NEWEST_SHIPPED, ROOT
 
 RESULTS = ROOT / "results"
 SHIPPED = sorted(RESULTS.glob(f"*/*{profile_file.ENDING}"))
@@ -32,6 +43,7 @@ PAIRS = [  # whose functions were counted on both sides
 LARGEST = 60_000  # bytes of a profile's file
 
 ROOT_FUNCTION, COPY, MALLOC = ("libpython", "_PyEval_EvalFrameDefault"), ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
+DETACH = ("libtorch_cpu", "at::native::detach")
 
 
 def profile(*callees: Node, own: float = 100.0) -> Profile:
@@ -56,7 +68,7 @@ def test_the_named_functions_explain_four_fifths_of_a_shipped_change(causes, pai
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name.split(".")[0])
 def test_a_shipped_profile_fits_its_result(path):
-    """It is small, matches its schema, and has the instructions that were counted for the result."""
+    """It is small, matches its schema, is of the same torch, and names functions for 99 % of a call."""
     assert path.stat().st_size <= LARGEST
     result = path.with_name(path.name.replace(profile_file.ENDING, ".json"))
     profiles = profile_file.read(path)
@@ -67,6 +79,19 @@ def test_a_shipped_profile_fits_its_result(path):
     assert 0.98 <= named / detach.instructions <= 1.001
 
 
+COUNTED = json.loads((RESULTS / "benchmarks.json").read_text(encoding="utf-8"))["instructions.Others.track_instructions"]["version"]
+
+
+@pytest.mark.skipif(COUNTED == "1", reason="version 1 counted switching the count on and off too")
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name.split(".")[0])
+def test_a_shipped_profile_has_the_counted_instructions(shipped_results, path):
+    """Of every case, within 2 %: both are counted in the same loop."""
+    (result,) = (result for result in shipped_results.results if profile_file.path_of(result.path) == path)
+    cases = profile_file.read(path).cases
+    counted = {name: count for case, count in result.counts.items() if (name := profile_file.name_of(case)) in cases}
+    assert {name: cases[name]["instructions"] for name in counted} == pytest.approx(counted, rel=0.02)
+
+
 def test_the_sentence_comes_first(causes):
     """The total, then the groups by their part in it, and the calls that changed."""
     text = cause_text.text(causes[PAIRS[0]])
@@ -75,6 +100,52 @@ def test_the_sentence_comes_first(causes):
     assert "TensorImpl and metadata −" in answer
     assert "× instead of" in answer
     assert "named functions explain" in text
+    assert text.split("\n\n")[-1].count(" further functions and in the cheapest ones, together 1 % of a call") == 1
+
+
+def test_what_is_named_is_said_of_a_change_only():
+    """Of an unchanged case it would be a share of noise; one function explains, several explain."""
+    same = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(MALLOC, 200.5, 1)))
+    assert cause_text.named_text(same) == ""
+    single = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(COPY, 300, 1)))
+    assert cause_text.named_text(single).startswith(
+        "1 named function explains 100 % of the difference; the other 0 instructions are in the"
+    )
+
+
+def test_a_profile_without_instructions_is_compared():
+    """It divides by none of both sides."""
+    nothing, something = Profile(0.0, ()), profile(Node(COPY, 200, 1))
+    assert difference.between(1, something, nothing).changed
+    assert difference.between(1, nothing, something).changed
+    assert not difference.between(1, nothing, nothing).changed
+
+
+def test_every_bar_is_in_the_drawing():
+    """A function can differ by more than its group, whose functions cancel."""
+    before, after = profile(Node(COPY, 1000, 1), Node(DETACH, 100, 1)), profile(Node(COPY, 100, 1), Node(DETACH, 900, 1))
+    rows = list(site_causes._rows(difference.between(1, before, after)))
+    assert max(abs(row.width) for row in rows) == site_causes.BAR
+    assert len({row.width for row in rows if not row.is_group}) == 2
+
+
+@pytest.mark.parametrize(
+    ("numel", "text"),
+    [("1", "why"), ("1024", "why (numel=1)"), ("1024 grad", "why (numel=1, without grad)")],
+)
+def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
+    result = next(result for result in shipped_results.results if result.sha.startswith(NEWEST_SHIPPED.sha[:8]))
+    page = CountedChange(result, result, "detach 1 float32 contiguous", difference.between(1, profile(), profile()))
+    number, _, grad = numel.partition(" ")
+    case = Case("primitives.BySize.time_operation", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
+    link = counted_changes.link_of({(result.path, page.name): page}, result, case)
+    assert link == CauseLink(page.address, text)
+    assert counted_changes.link_of({}, result, case) is None
+
+
+def test_an_invalid_expression_is_one_line():
+    with pytest.raises(TensorcopyError, match="no regular expression"):
+        cause.why("[", "2.5.1", "2.15.0")
 
 
 def test_json_has_the_figures_of_the_text(causes):
@@ -119,7 +190,32 @@ def test_a_lost_vectorisation_is_said_in_those_words(per_element, words):
     text = cause_text.kernel_text(functions)
     assert "AVX2 → DEFAULT" in text
     assert text.endswith(words)
+    assert ("vectoris" in text) is bool(words)
     assert not difference.between(16, kernel("AVX2", 1.0), kernel("DEFAULT", per_element)).kernel.shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((1.0, 1), (2.0, 1)), ((1.0, 1), (2.1, 2)), ((2.1, 2), (1.0, 1)), ((1e-5, 1), (2.2e-5, 1))],
+    ids=["AVX512 to AVX2", "runs twice", "ran twice", "no kernel over the elements"],
+)
+def test_a_kernel_is_not_called_vectorised_or_not_without_evidence(before, after):
+    """A kernel of half the width, one that runs twice, and a memset of a few bytes are as vectorised as before."""
+    numel = 2**20
+
+    def kernel(per_element: float, calls: float) -> Profile:
+        return profile(Node(("libc", "__memset_avx2_unaligned_erms"), per_element * numel, calls))
+
+    functions = difference.between(numel, kernel(*before), kernel(*after))
+    assert "vectoris" not in cause_text.kernel_text(functions)
+    assert functions.kernel.shown is (before[0] >= 1)
+
+
+def test_no_shipped_change_is_said_to_lose_its_vectorisation():
+    """A detach of 2^20 elements has no kernel at all."""
+    detach = cause.of_pair(select.pair("2.0.1", "2.5.1", RESULTS), "^detach 1048576 float32 contiguous$")
+    assert not detach.difference.kernel.shown
+    assert "vectoris" not in cause_text.text(detach)
 
 
 def test_a_tree_of_both_sides_has_each_call_once():
@@ -143,16 +239,49 @@ def test_a_caller_in_between_stands_beside_what_it_calls():
     assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
+def with_case(document, name="detach 1 float32 contiguous", instructions=1.0, tree=(0, 0, 1, 1)):
+    """Return a document of profiles with one case."""
+    return {**document, "cases": {name: {"instructions": instructions, "tree": tree}}}
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda document: {**document, "version": 2}, "version"),
         (lambda document: {**document, "torch_sha": "0" * 40}, "torch_sha"),
-        (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [0, 99999, 1, 1]}}}, "no tree"),
-        (lambda document: {**document, "cases": {"detach 1 float32 contiguous": {"instructions": 1, "tree": [3, 0, 1, 1]}}}, "no tree"),
-        (None, "end-of-stream"),
+        (lambda document: with_case(document, tree=[0, 99999, 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[3, 0, 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, 0, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, 0, float("inf"), 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, float("nan"), 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[0, float("inf"), 1, 1]), "no tree"),
+        (lambda document: with_case(document, tree=[value for depth in range(3000) for value in (depth, 0, 1, 1)]), "no tree"),
+        (lambda document: with_case(document, instructions=float("inf")), "no tree"),
+        (lambda document: with_case(document, name="detach"), "propertyName"),
+        (lambda document: with_case(document, name="detach 0 float32 contiguous"), "propertyName"),
+        (b"x", "Input format not supported"),
+        (lzma.compress(b"[" * 100_000), "within each other"),
+        (lzma.compress(bytes(profile_file.LARGEST + 1)), "more than"),
+        (None, "cut off"),
     ],
-    ids=["version", "another torch", "unknown function", "depth", "cut off"],
+    ids=[
+        "version",
+        "another torch",
+        "unknown function",
+        "depth",
+        "three numbers",
+        "infinite cost",
+        "no number",
+        "infinite index",
+        "deep",
+        "infinite sum",
+        "case without a tensor",
+        "no elements",
+        "no xz",
+        "brackets",
+        "bomb",
+        "cut off",
+    ],
 )
 def test_a_damaged_profile_is_named_in_one_line(tmp_path, damage, message):
     pair = select.pair("2.5.1", "2.15.0", RESULTS)
@@ -161,6 +290,8 @@ def test_a_damaged_profile_is_named_in_one_line(tmp_path, damage, message):
     path.parent.mkdir(parents=True)
     if damage is None:
         path.write_bytes(source.read_bytes()[:1000])
+    elif isinstance(damage, bytes):
+        path.write_bytes(damage)
     else:
         document = json.loads(lzma.decompress(source.read_bytes()))
         path.write_bytes(lzma.compress(json.dumps(damage(document)).encode()))
@@ -188,6 +319,38 @@ def test_profiling_without_valgrind_is_one_line(small_checkout, capsys, monkeypa
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert "no valgrind here: apt install valgrind" in printed
+
+
+@pytest.fixture
+def a_valgrind(tmp_path, monkeypatch):
+    """Two programs of valgrind's names, which are found and not run."""
+    for name in ("valgrind", "callgrind_control"):
+        (tmp_path / name).write_text("#!/bin/false\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+
+@pytest.mark.usefixtures("a_valgrind")
+@pytest.mark.parametrize("machine", ["nobody", "xeon-2core"], ids=["no result", "other hardware"])
+def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, machine):
+    """Of a release, and of all that the machine has measured."""
+    for path in small_checkout.glob(f"results/*/{NEWEST_SHIPPED.sha[:8]}-*"):
+        if path.suffix == ".xz":
+            path.unlink()
+        else:
+            path.write_text(re.sub(r'("identity": ?)"\w+"', r'\1"000000000000"', path.read_text(encoding="utf-8")), encoding="utf-8")
+    for arguments in ([NEWEST_SHIPPED.version], []) if machine == "nobody" else ([NEWEST_SHIPPED.version],):
+        assert cli.main(["profile", *arguments, "--machine", machine]) == 2
+        printed = capsys.readouterr().err
+        assert ("a profile belongs to a result" if machine == "nobody" else "this is not the machine of the result") in printed
+    assert not (small_checkout / ".asv" / "env").exists()
+
+
+def test_all_that_a_machine_has_measured_is_profiled_by_default(small_checkout, monkeypatch):
+    monkeypatch.setattr(uv, "find_python", Path)  # each Python is there
+    measurements, _ = take.measured(configuration.paths(), "xeon-2core")
+    shipped = small_checkout.glob("results/*/*-cuda.json")
+    assert {measurement.file(configuration.paths(), "xeon-2core").name for measurement in measurements} == {path.name for path in shipped}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[case for case, _, _ in PAIRS])
@@ -221,3 +384,39 @@ def test_a_reproduction_is_a_short_script(causes, pair):
 )
 def test_a_reproduction_makes_the_tensor_that_was_measured(name, expression):
     assert reproduction.tensor(name) == expression
+
+
+def test_the_script_s_codes_are_those_of_the_registry():
+    assert json.loads(reproduction.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+
+
+def renamed(explained: cause.Cause, **provenance: str) -> cause.Cause:
+    """Return a cause with other provenance of the result after."""
+    return replace(explained, after=replace(explained.after, provenance={**explained.after.provenance, **provenance}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda explained: replace(explained, name="relu 1 float32 contiguous", code="torch.relu(x)"), "which the registry does not have"),
+        (lambda explained: replace(explained, code="__import__('os').system('true')"), "other code than the registry's"),
+        (lambda explained: replace(explained, name="detach 1 float32;exit() contiguous"), "float32;exit"),
+        (lambda explained: renamed(explained, torch="2.15.0;reboot"), "2.15.0;reboot"),
+        (lambda explained: replace(explained, after=replace(explained.after, python="3.9")), "same Python"),
+    ],
+    ids=["own operation", "code", "case", "version", "two Pythons"],
+)
+def test_no_script_is_written_with_anybody_s_code(causes, change, message):
+    """A result may come from anybody, and a script is run."""
+    changed = change(causes[PAIRS[0]])
+    assert not reproduction.is_possible(changed)
+    with pytest.raises(TensorcopyError, match=message) as error:
+        reproduction.script(changed)
+    assert "\n" not in str(error.value)
+
+
+def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
+    """A line break in the name of a processor starts no line of code."""
+    script = reproduction.script(renamed(causes[PAIRS[0]], cpu="Xeon\nexit()\rexit()"))
+    assert "exit()" in script
+    assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)

@@ -45,7 +45,18 @@ def test_values_keep_their_type_and_texts_their_surroundings():
     }
 
 
-@pytest.mark.parametrize("expression", ["github.sha ? 1", "github.sha github.sha", "unknown.name"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "github.sha ? 1",
+        "github.sha github.sha",
+        "unknown.name",
+        "(github.sha",
+        "contains(github.sha, '1'",
+        "contains(github.sha '1')",
+        "github.sha &&",
+    ],
+)
 def test_what_is_not_understood_is_an_error(expression):
     """A new function or operator in a workflow needs a place here."""
     with pytest.raises((ValueError, KeyError)):

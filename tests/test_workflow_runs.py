@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,7 +22,7 @@ from tensorcopy.report.comparison import pr_comment
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, copied, measured_in_passes
 from tests.workflow_runs import machine as machines
 from tests.workflow_runs.forge import Forge, serving
-from tests.workflow_runs.jobs import Event, Job, Player, all_jobs
+from tests.workflow_runs.jobs import Event, Job, Player, Written, all_jobs
 
 pytestmark = pytest.mark.slow
 
@@ -87,9 +87,9 @@ class Stage:
         git(self.work, "push", "-q", self.origin, f"HEAD:{branch}")
         return git(self.work, "rev-parse", "HEAD")
 
-    def play(self, name: str, event: Event, edit: Callable[[str], str] = lambda text: text, endless: tuple[str, ...] = ()):
+    def play(self, name: str, event: Event, edit: Callable[[str], str] = lambda text: text, **endless: Mapping[str, Written]):
         text = (WORKFLOWS / name).read_text(encoding="utf-8")
-        played = self.player.play(edit(text), event, endless)
+        played = self.player.play(edit(text), event, **endless)
         ran.setdefault(name, set()).update(
             step.title for job in all_jobs(played) for step in job.steps if step.outcome in ("success", "failure", "ignored")
         )
@@ -249,29 +249,79 @@ def only_measure(text: str) -> str:
     return yaml.safe_dump(workflow, sort_keys=False)
 
 
+def with_a_machine_without_its_gpu(text: str) -> str:
+    """Measure on this machine, and on one that asks for a GPU which it does not have; every job keeps its needs and its condition."""
+    workflow = yaml.safe_load(text)
+    names = {"box": "cpu", "gpu-box": "cuda"}
+    workflow["jobs"]["measure"]["strategy"]["matrix"] = {
+        "include": [
+            {
+                "machine": name,
+                "labels": ["ubuntu-24.04"],
+                "device": device,
+                "shard": "1/1",
+                "environments": 2,
+                "artifact": f"results-{name}-1",
+            }
+            for name, device in names.items()
+        ]
+    }
+    return yaml.safe_dump(workflow, sort_keys=False)
+
+
+def test_results_are_collected_though_a_machine_failed(stage):
+    """And none are where planning failed, so that nothing was measured."""
+    event = stage.event("workflow_dispatch", inputs={"releases": NEWEST_SHIPPED.version, "passes": "1", "time": "1h"})
+    played = stage.play("measure.yml", event, with_a_machine_without_its_gpu)
+    assert [job.conclusion for job in played["measure"]] == ["success", "failure"], explained(played["measure"])
+    assert_success(played["plan"], played["collect"])
+    git(stage.work, "fetch", "-q", stage.origin, "new-results")
+    assert "box" in git(stage.work, "ls-tree", "--name-only", "FETCH_HEAD:results").splitlines()
+    without_plan = replacing('ci runners --device "$DEVICE"', "ci runners --device nothing")
+    played = stage.play("measure.yml", event, without_plan)
+    assert [job.conclusion for job in played["plan"]] == ["failure"], explained(played["plan"])
+    assert (played["measure"], played["collect"]) == ([], [])
+
+
+def passes_in(folder: Path) -> int:
+    """Return the number of passes of a machine `box`; a file that is being written has none yet."""
+    number = 0
+    for path in folder.glob("box*/*-cuda.json"):
+        with suppress(ValueError):
+            number += len(json.loads(path.read_text(encoding="utf-8"))["passes"])
+    return number
+
+
 def test_what_was_measured_is_uploaded_when_the_time_ends(stage, tmp_path):
     """GitHub cancels a job at the end of its time, and skips the rest of its steps; the step ends before.
 
     A machine of ours keeps its environments for the next job, and nothing else.
     """
-    shutil.copytree(stage.work / "results" / "xeon-2core", stage.work / "results" / "box")
+    not_yet_measured = shutil.ignore_patterns(f"{NEWEST_SHIPPED.sha[:8]}-*")
+    shutil.copytree(stage.work / "results" / "xeon-2core", stage.work / "results" / "box", ignore=not_yet_measured)
     stage.push()
     machine = machines.new(tmp_path / "kept")
     stage = Stage(stage.forge, replace(stage.player, kept={"box": machine}), stage.work)
-    (job,) = stage.play("measure.yml", stage.event("schedule"), only_measure, endless=(MEASURE,))["measure"]
+    before = passes_in(stage.work / "results")
+    measured = {MEASURE: lambda workspace: passes_in(workspace / "results") > before}
+    event = stage.event("workflow_dispatch", inputs={"releases": NEWEST_SHIPPED.version})
+    (job,) = stage.play("measure.yml", event, only_measure, endless=measured)["measure"]
     assert job.outcome(MEASURE) == "failure", explained([job])
     assert job.outcome("upload-artifact") == "success", explained([job])
     assert job.conclusion == "failure"
     files = stage.forge.artifacts[1]["results-box-1"]
     assert (files / "benchmarks.json").exists()
-    assert len(list((files / "box").glob("*-py3.11-cuda.json"))) == 2
+    assert len(list(files.glob("box*/*-py3.11-cuda.json"))) == 2
+    assert passes_in(files) > before, explained([job])
     left, environment = machine.workspace / "results" / "box-left" / "machine.json", machine.workspace / ".asv" / "env" / "kept"
     for path in (left, environment):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     without_timeout = replacing("        timeout-minutes: 340 ", "        # ")
     event = stage.event("schedule", run=2)
-    (job,) = stage.play("measure.yml", event, lambda text: only_measure(without_timeout(text)), endless=(MEASURE,))["measure"]
+    (job,) = stage.play("measure.yml", event, lambda text: only_measure(without_timeout(text)), endless={MEASURE: lambda _: True})[
+        "measure"
+    ]
     assert job.conclusion == "cancelled", explained([job])
     assert job.outcome("upload-artifact") == "skipped"
     assert environment.exists()
@@ -484,7 +534,8 @@ def test_the_newcomers_commands_run(stage):
 
 def test_every_command_was_run(request):
     """By the tests above; all of them must have been selected."""
-    if len([item for item in request.session.items if item.path == request.path]) < len(TESTS):
+    selected = {item.originalname for item in request.session.items if item.path == request.path}
+    if selected < set(TESTS):
         pytest.skip("some tests of this file were not selected")
     for path in WORKFLOWS.glob("*.yml"):
         commands = {step["run"] for job in yaml.safe_load(path.read_text())["jobs"].values() for step in job["steps"] if "run" in step}

@@ -114,9 +114,9 @@ def installed_packages(options: list[str]) -> set[str]:
         return import_names(locked())
     extras = [options[at + 1] for at, option in enumerate(options) if option == "--extra"]
     groups = [options[at + 1] for at, option in enumerate(options) if option == "--group"]
-    if "--no-dev" not in options:
-        groups.append("dev")
     project = toml.load(ROOT / "pyproject.toml")
+    if "--no-default-groups" not in options:
+        groups += project["tool"]["uv"]["default-groups"]
     waiting = [*project["project"]["dependencies"]]
     waiting += [line for extra in extras for line in project["project"]["optional-dependencies"][extra]]
     while groups:
@@ -182,9 +182,19 @@ def test_every_step_installs_what_its_command_imports(path):
 
 def test_a_step_without_its_packages_is_detected():
     """Without the extra, `tensorcopy readme` has no griffe."""
-    assert "griffe" in modules_of_command(["readme"]) - installed_packages(["--no-dev"])
+    assert "griffe" in modules_of_command(["readme"]) - installed_packages(["--no-default-groups"])
     assert "torch" not in installed_packages(["--no-project"])
-    assert "github" in modules_of_command(["ci", "comment", "artifact"]) - installed_packages(["--no-dev", "--extra", "dashboard"])
+    assert "github" in modules_of_command(["ci", "comment", "artifact"]) - installed_packages(
+        ["--no-default-groups", "--extra", "dashboard"]
+    )
+
+
+def test_the_program_runs_without_the_tools_of_the_tests():
+    """`uv run tensorcopy dashboard` installs what it imports, and `uv run pytest` installs the rest when it starts."""
+    tools = import_names({"mypy", "playwright", "hypothesis", "sp-repo-review"})
+    assert not tools & installed_packages([])
+    assert tools <= installed_packages(["--group", "dev"])
+    assert not modules_of_command(["dashboard"]) - installed_packages([]) - {"tomli", "tomllib"}
 
 
 LOCKED = ROOT / ".github" / "requirements.txt"

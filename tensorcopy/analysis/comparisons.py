@@ -31,9 +31,11 @@ SAME_MACHINE = (
     "os",
     "driver",
     "accelerators",
-    "gpu",
     "settings",
 )
+SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
+FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
+FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 WITHOUT_TORCH = ("floors.",)  # suites that measure the machine, not torch
 ARTICLE_GRID = "article."  # suites that few releases have: compared only where a pattern asks for them
@@ -129,7 +131,8 @@ def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftMo
     if timing is None:
         return Samples(failure=Failure.NOT_MEASURED)
     passes = drift.passes(case, timing)
-    provenance = _provenance(result, compared_with, with_numpy=case.suite.startswith("conversions."))
+    with_numpy, with_gpu = case.suite.startswith("conversions."), case.device == "cuda"
+    provenance = _provenance(result, compared_with, with_numpy=with_numpy, with_gpu=with_gpu)
     return Samples(passes, provenance, failure=None if passes else Failure.NEVER_QUIET)
 
 
@@ -157,20 +160,35 @@ def _cases(before: Result, after: Result, *, article: bool = False) -> list[Case
     return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(omitted)]
 
 
-@lru_cache(maxsize=8)  # two sides, with numpy and without
-def _provenance(result: Result, compared_with: Result, *, with_numpy: bool) -> dict[str, str]:
+def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:
+    """Return the fields of the machine that must be equal in two results of it, by name.
+
+    with_gpu : also those of its NVIDIA GPU; one that torch or the driver does not report is left out
+    """
+    provenance = result.provenance
+    fields = {name: provenance[name] for name in SAME_MACHINE if provenance.get(name) not in (None, "")}
+    if "settings" in fields:
+        fields["settings"] = {name: value for name, value in fields["settings"].items() if name not in FREE_SETTINGS}
+    if with_gpu:
+        gpu = provenance.get(SAME_GPU) or {}
+        fields.update({f"gpu {name}": value for name, value in gpu.items() if value is not None and name not in FREE_OF_GPU})
+    return {name: str(value) for name, value in fields.items()}
+
+
+@lru_cache(maxsize=16)  # two sides, with numpy and without, with a GPU and without
+def _provenance(result: Result, compared_with: Result, *, with_numpy: bool, with_gpu: bool) -> dict[str, str]:
     """Return the fields that must be equal on both sides.
 
     A difference that is itself the subject of the comparison is allowed.
     """
     names: list[str] = list(SAME_TIMER)
-    if result.machine == compared_with.machine:
-        names += SAME_MACHINE
     if with_numpy:
         names.append("numpy")
     if result.python == compared_with.python:
         names.append("python")
     fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
+    if result.machine == compared_with.machine:
+        fields.update(machine_fields(result, with_gpu=with_gpu))
     identities = identity_of(result), identity_of(compared_with)
     if result.machine == compared_with.machine and identities[0] != identities[1]:  # of two folders with a machine of this name each
         fields["identity"] = identities[0] or UNKNOWN_NAME

@@ -231,14 +231,14 @@ def _is_used(python: str, arguments: Sequence[str]) -> bool:
     return not named or "release" in named or f"release:{python}" in named
 
 
-def runner_folder(environments: Path) -> Path:
+def runner_folder(folder_of_all: Path) -> Path:
     """Return a folder that holds only a link to asv_runner, which is pure Python.
 
-    environments : the folder of all environments, in which it is made
+    folder_of_all : of all environments, in which it is made
     """
     import asv_runner
 
-    folder = environments.absolute() / "asv-runner"
+    folder = folder_of_all.absolute() / "asv-runner"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "asv_runner"
     link.unlink(missing_ok=True)  # it may point to an asv that was removed

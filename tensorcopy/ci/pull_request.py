@@ -55,8 +55,7 @@ class PullRequest:
     @property
     def selection(self) -> str:
         """A regular expression on asv's names for the suites on the device."""
-        suites = self.suites or plan.TIMED
-        return suites if self.device == "cpu" else f"{suites}(?=.*'{self.device}')"
+        return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites or plan.TIMED
 
 
 @dataclass(frozen=True)

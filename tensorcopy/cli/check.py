@@ -77,6 +77,8 @@ def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Ma
 def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[str, Any]], console: Console) -> None:
     from rich.text import Text
 
+    for device, reason in report["unsupported"].items():
+        console.print(Text(f"{device} is not checked: {reason}"), soft_wrap=True)
     rows = report["checked"]
     undocumented = sum(row["kept"] is None for row in rows)
     note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""

@@ -63,32 +63,35 @@ def _table(*titles: str, **options: Any) -> Table:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import gpu_support, release_table
+    from tensorcopy.releases import environments, gpu_support, release_table
     from tensorcopy.results import load
 
     results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
-    gpu = _gpu() if options.device == "cuda" else None
-    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *(["CUDA", gpu.name] if gpu else []))
+    gpus = _gpus() if options.device == "cuda" else []
+    titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
+    table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *titles)
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
         cells = [f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–"]
-        table.add_row(*cells, *([release.cuda, gpu_support.why_not(release, gpu.driver, gpu.capability) or "runs"] if gpu else []))
+        table.add_row(*cells, *([release.cuda, gpu_support.why_none(release, gpus) or "runs"] if gpus else []))
     console.print(table)
+    if gpus and environments.backend():
+        console.print(f"CUDA is that of the default wheels: {environments.BACKEND}={environments.backend()} selects others")
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
 
 
-def _gpu() -> Gpu:
-    """Return the GPU that CUDA would use. Raises TensorcopyError where there is none."""
+def _gpus() -> list[Gpu]:
+    """Return the visible GPUs of NVIDIA. Raises TensorcopyError where there is none."""
     from tensorcopy.measure import host_probe
 
     gpus, reason = host_probe.gpus()
     if not gpus:
         raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy releases")
-    return gpus[0]
+    return gpus
 
 
 def _installable_on(release: Release) -> str:
@@ -233,9 +236,10 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy.measure import host_probe, preflight
     from tensorcopy.measure.preflight import Level
-    from tensorcopy.releases import release_table
+    from tensorcopy.releases import environments, release_table
 
-    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, release_table.load())
+    releases = () if environments.backend() else release_table.load()  # the table has the default wheels
+    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, releases)
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
     for finding in findings:

@@ -186,7 +186,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     paths = configuration.paths()
     device = _required_device(options)
     options.machine = _own_name(options.machine, paths)
-    measurements, left_out = _selected(options, paths)
+    measurements, left_out = _selected(options, paths, device)
     for line in left_out:
         console.print(line)
     suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.TIMED
@@ -241,29 +241,6 @@ def _required_device(options: argparse.Namespace) -> str:
     return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
 
 
-def _on_this_gpu(measurements: Sequence[Measurement], skipped: Sequence[str]) -> tuple[list[Measurement], list[str]]:
-    """Leave out the releases that the GPU or its driver cannot run, before they are installed.
-
-    Raises TensorcopyError where it can run none of them.
-    """
-    from tensorcopy.measure import host_probe
-    from tensorcopy.releases import gpu_support
-
-    gpus, _ = host_probe.gpus()
-    if not gpus:
-        return list(measurements), list(skipped)  # perhaps of AMD; where there is none, the check before measuring names the reason
-    reasons = {each: gpu_support.why_not(each.release, gpus[0].driver, gpus[0].capability) for each in measurements}
-    lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
-    if len(lines) == len(measurements):
-        raise TensorcopyError(
-            f"{gpus[0].name} can run none of these releases",
-            got=lines[-1].partition(" is skipped: ")[2],
-            allowed="a release that `tensorcopy releases --device cuda` shows as running",
-            next="name another release, or install a newer driver",
-        )
-    return [each for each in measurements if not reasons[each]], [*skipped, *lines]
-
-
 def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console, until: float) -> int:
     """Measure the new changes at these releases again until a time, and return the exit code."""
     from tensorcopy.cli import confirm
@@ -272,17 +249,20 @@ def _confirmed(measurements: Sequence[Measurement], machine: str, console: Conso
     return confirm.confirm(confirm.Selection(machine, ranges=ranges), console, until=until)
 
 
-def _selected(options: argparse.Namespace, paths: Paths) -> tuple[list[Measurement], list[str]]:
+def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[list[Measurement], list[str]]:
     """Return the measurements to take, and why other releases are skipped.
+
+    device : that must be usable; "" for none
 
     Raises TensorcopyError.
     """
-    from tensorcopy.measure import plan
+    from tensorcopy.measure import host_probe, plan
     from tensorcopy.results import load
 
     if options.interpreter is None:
         results = load.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
         measurements, skipped = plan.select(options.releases, paths.pythons, measured)
-        return _on_this_gpu(measurements, skipped) if options.device == "cuda" else (measurements, skipped)
+        runnable, refused = plan.runnable(measurements, host_probe.gpus()[0]) if device == "cuda" else (measurements, [])
+        return runnable, [*skipped, *refused]
     return [plan.in_interpreter(options.interpreter, options.releases)], []

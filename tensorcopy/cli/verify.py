@@ -13,10 +13,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.crosscheck import Agreement
-    from tensorcopy.measure.plan import Measurement
-    from tensorcopy.releases.environments import Environment
 
 
 def add(commands: Any) -> None:
@@ -62,9 +59,11 @@ def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
 
     Raises TensorcopyError.
     """
+    from dataclasses import replace
     from functools import partial
 
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.asv_plugin.environment import runner_folder
     from tensorcopy.measure import crosscheck, plan, run_passes
     from tensorcopy.measure.progress import Reporter, Stage
 
@@ -82,22 +81,11 @@ def _crosschecked(options: argparse.Namespace, console: Console) -> Agreement:
         ]
         reporter = Reporter(stages, report_progress)
         reporter.at(0)
-        environment = _environment(measurement, paths)
+        environment = measurement.opened(paths)
+        if measurement.interpreter:
+            environment = replace(environment, folders=(runner_folder(paths.environments),))
         probe = crosscheck.Probe(environment, options.device, options.bench)
         return crosscheck.run(probe, partial(reporter.at, 1))
-
-
-def _environment(measurement: Measurement, paths: Paths) -> Environment:
-    """Return the environment to compare in: an interpreter with asv_runner beside it, or a release that uv installs."""
-    from dataclasses import replace
-
-    from tensorcopy.asv_plugin.environment import runner_folder
-    from tensorcopy.releases import environments, interpreters
-
-    if measurement.interpreter:
-        inspected = environments.inspected(interpreters.executable(measurement.interpreter))
-        return replace(inspected, folders=(runner_folder(paths.environments),))
-    return environments.build(paths.environments, measurement.release, measurement.python, environments.expected_build())
 
 
 def _print_agreement(agreement: Agreement, console: Console) -> None:

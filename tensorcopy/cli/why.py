@@ -60,7 +60,12 @@ def _add_profile(commands: Any) -> None:
     profile = commands.add_parser(
         "profile", help="count the instructions of each function under valgrind, beside results that exist; for why"
     )
-    profile.add_argument("releases", nargs="*", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); default: all releases")
+    profile.add_argument(
+        "releases",
+        nargs="*",
+        metavar="RANGE",
+        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); default: all that this machine has measured",
+    )
     profile.add_argument(
         "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; default: its host name"
     )
@@ -167,7 +172,7 @@ def _profile(options: argparse.Namespace, console: Console) -> int:
 
     valgrind.require()
     paths = configuration.paths()
-    measurements, left_out = plan.select(options.releases, paths.pythons)
+    measurements, left_out = plan.select(options.releases, paths.pythons) if options.releases else take.measured(paths, options.machine)
     for line in left_out:
         console.print(line)
     with progress_bar(console) as report_progress:

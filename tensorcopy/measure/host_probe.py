@@ -18,6 +18,7 @@ import pynvml
 
 OBSERVATION = 2.0  # seconds over which the load of the processors is measured
 BUSY = 0.2  # share of one processor above which a process is listed
+MIG_INSTANCE = "CUDA_VISIBLE_DEVICES selects a MIG instance, which cannot be checked"
 
 T = TypeVar("T")
 
@@ -108,21 +109,38 @@ def host(folder: Path) -> Host:
 def gpus() -> tuple[list[Gpu], str]:
     """Return the visible NVIDIA GPUs, and the reason why there are none, or "".
 
-    CUDA_VISIBLE_DEVICES hides GPUs from CUDA, though not from the driver.
+    CUDA_VISIBLE_DEVICES hides GPUs from CUDA, though not from the driver. One that this process may not use, as in a
+    container, is left out.
     """
+    selection = os.environ.get("CUDA_VISIBLE_DEVICES")
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     try:
         driver = pynvml.nvmlSystemGetDriverVersion()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        gpus = [_gpu(handle, driver) for handle in visible(handles, os.environ.get("CUDA_VISIBLE_DEVICES"), _uuid)]
-        return gpus, "" if gpus else "the driver lists no GPU" if not handles else "CUDA_VISIBLE_DEVICES hides every GPU"
+        handles, denied = _handles()
+        gpus = [_gpu(handle, driver) for handle in visible(handles, selection, _uuid)]
+        if gpus or (denied and not handles):
+            return gpus, denied if not gpus else ""
+        if selection and selection.startswith("MIG-"):
+            return [], MIG_INSTANCE
+        return [], "CUDA_VISIBLE_DEVICES hides every GPU" if handles else "the driver lists no GPU"
     except pynvml.NVMLError as error:
         return [], f"NVIDIA's management library: {error}"
     finally:
         pynvml.nvmlShutdown()
+
+
+def _handles() -> tuple[list[Any], str]:
+    """Return the driver's GPUs, and why another one may not be used, or ""."""
+    handles, denied = [], ""
+    for index in range(pynvml.nvmlDeviceGetCount()):
+        try:
+            handles.append(pynvml.nvmlDeviceGetHandleByIndex(index))
+        except pynvml.NVMLError_NoPermission as error:
+            denied = f"NVIDIA's management library: {error}"
+    return handles, denied
 
 
 SLOWDOWN_REASONS = {

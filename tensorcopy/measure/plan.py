@@ -1,6 +1,6 @@
 """Plan passes: select releases and Pythons, count missing passes, and order them.
 
-Starts no process except uv's search for Pythons.
+Starts no process except uv's search for Pythons, and the probe of a named interpreter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases import environments, gpu_support, interpreters, release_table, uv
+from tensorcopy.releases.environments import Environment
+from tensorcopy.releases.gpu_support import Gpu
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
 from tensorcopy.worker.devices import ACCELERATORS
@@ -61,6 +63,12 @@ class Measurement:
     def is_installed(self, paths: Paths) -> bool:
         """Return whether the release can be measured without an installation."""
         return bool(self.interpreter) or environments.is_complete(self.path(paths))
+
+    def opened(self, paths: Paths) -> Environment:
+        """Return its environment, installed unless it exists or is an interpreter's own. Raises TensorcopyError."""
+        if self.interpreter:
+            return environments.inspected(interpreters.executable(self.interpreter))
+        return environments.build(paths.environments, self.release, self.python, environments.expected_build())
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,28 @@ def installable(release: Release, pythons: list[str]) -> tuple[Measurement | Non
     if reason:
         return None, reason
     return Measurement(release, next(python for python in pythons if release.runs_on(python) and uv.find_python(python))), ""
+
+
+def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[list[Measurement], list[str]]:
+    """Return the measurements whose wheel one of these GPUs can run, and why others are skipped.
+
+    gpus : the visible ones of NVIDIA. Without any, perhaps of AMD, or with `environments.BACKEND`, which selects other wheels than those
+        of the table, nothing is skipped: the check before measuring names the reason
+
+    Raises TensorcopyError where they can run none.
+    """
+    if not gpus or environments.backend():
+        return list(measurements), []
+    reasons = {each: gpu_support.why_none(each.release, gpus) for each in measurements}
+    lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
+    if len(lines) == len(measurements):
+        raise TensorcopyError(
+            f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases",
+            got=lines[-1].partition(" is skipped: ")[2],
+            allowed="a release that `tensorcopy releases --device cuda` shows as running",
+            next=f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126",
+        )
+    return [each for each in measurements if not reasons[each]], lines
 
 
 def _new_releases(measured: Collection[str]) -> list[Release]:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tensorcopy.measure.host_probe import Gpu, Host
+from tensorcopy.measure.host_probe import MIG_INSTANCE, Gpu, Host
 from tensorcopy.releases import gpu_support
 from tensorcopy.releases.release_table import Release
 
 GIB = 2**30
-MEMORY = 2 * GIB  # torch, and the largest suite's tensors three times over
+MEMORY = {"cpu": 2 * GIB, "cuda": 4 * GIB}  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
 DISK = 6 * GIB  # an environment with CUDA
-GPU_MEMORY = 2 * GIB
+GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
 GPU_BUSY = 0.05
 
@@ -49,8 +49,10 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
     no_gpu : the reason why `gpus` is empty
     releases : in order of version, for the driver and the kernels that they need
     """
-    findings = _host(host)
-    if device == "cuda" and not gpus:
+    findings = _host(host, MEMORY[device])
+    if device == "cuda" and no_gpu == MIG_INSTANCE:
+        findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
+    elif device == "cuda" and not gpus:
         findings.append(Finding("GPU", no_gpu, Level.REFUSED, "install the driver; start a container with --gpus all; run nvidia-smi"))
     for gpu in gpus if device == "cuda" else ():
         findings += [*_gpu(gpu, f"GPU {gpu.index}"), *_torch(gpu, f"GPU {gpu.index}", releases)]
@@ -64,19 +66,20 @@ def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
     newest, reason = releases[-1], gpu_support.why_not(releases[-1], gpu.driver, gpu.capability)
     others = [release.version for release in releases if not gpu_support.why_not(release, gpu.driver, gpu.capability)]
     observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
+    driver = "install a newer driver" if reason == gpu_support.why_not(newest, gpu.driver, None) else ""  # which cannot add kernels
     if not others:
-        return [Finding(f"{name} torch", observed, Level.REFUSED, "install a newer driver")]
-    advice = f"install a newer driver, or measure {others[-1]}: tensorcopy releases --device cuda"
+        return [Finding(f"{name} torch", observed, Level.REFUSED, driver or "measure on another GPU, or only the CPU")]
+    advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy releases --device cuda"]))
     return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 
-def _host(host: Host) -> list[Finding]:
+def _host(host: Host, memory: int) -> list[Finding]:
     names = ", ".join(host.busiest[:5])
     load = f"{host.busy:.0%} of {host.cores} processors in use" + (f", by {names}" if names else "")
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
     return [
         _finding("other load", load, _load_level(host.busy), f"wait until {names or 'the load'} has ended"),
-        _finding("memory", _free(host.memory), _refused_if_less(host.memory, MEMORY), f"{MEMORY // GIB} GiB are needed"),
+        _finding("memory", _free(host.memory), _refused_if_less(host.memory, memory), f"{memory // GIB} GiB are needed"),
         _finding("disk", _free(host.disk), _warning_if(host.disk < DISK), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2"),
         _finding("frequency", frequency, _warning_if(host.governor not in ("", "performance")), "cpupower frequency-set -g performance"),
         _finding("power", "battery" if host.battery else "mains", _warning_if(host.battery), "plug it in: the clocks are lower on battery"),

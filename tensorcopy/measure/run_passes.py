@@ -6,7 +6,7 @@ After an interruption each pass is therefore stored completely or not, and the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +24,7 @@ from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.measure import host_probe
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
@@ -175,7 +176,7 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
     records = files.records(target) if target.exists() else []
-    cases = job.suites + (_without_absent(records[-1]["ledger"]["accelerators"], job.device) if records else "")
+    cases = job.suites + (_without_absent(_present(records[-1]["ledger"], job.device)) if records else "")
     name, shard = pass_id(), str(job.shard or "")
     run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, name, job.device)
     program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
@@ -203,13 +204,22 @@ def _has_numbers(record: Mapping[str, Any]) -> bool:
     return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
 
 
-def _without_absent(accelerators: Mapping[str, str], required: str) -> str:
-    """Return the end of a regular expression that excludes absent devices.
+def _present(provenance: Mapping[str, Any], required: str) -> set[str]:
+    """Return the accelerators that the next pass may find.
+
+    provenance : of the last pass, which may have lacked a GPU that was hidden or not there
+    required : a device that was asked for; "" for none
+    """
+    present = {*provenance["accelerators"], required} - {""}
+    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and host_probe.gpus()[0]:
+        present.add("cuda")
+    return present
+
+
+def _without_absent(present: Collection[str]) -> str:
+    """Return the end of a regular expression that excludes the accelerators that are not present.
 
     A skipped case would still cost a process.
-
-    accelerators : of the environment, as an earlier pass has recorded them
-    required : a device that was asked for, which that pass may have lacked
     """
-    absent = [device for device in ACCELERATORS if device not in (*accelerators, required)]
+    absent = [device for device in ACCELERATORS if device not in present]
     return f"(?!.*'({'|'.join(absent)})')" if absent else ""

@@ -15,18 +15,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import DiskError, TensorcopyError, of_text
+from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker.registry import operations
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
+BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
 REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build environments anew that have lost a file
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
-# copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start.
-STEADY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}"}
+# copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start. CUDA numbers GPUs
+# by their speed; here it numbers them as NVIDIA's management library and nvidia-smi do.
+STEADY = {
+    "GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}",
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+}
 
 
 @dataclass(frozen=True)
@@ -62,14 +67,18 @@ def name(python: str, build: str) -> str:
     return f"py{python}-{build}"
 
 
+def backend() -> str:
+    """Return the value of `BACKEND`, such as "cu126"; "" where uv installs what the table of releases describes."""
+    return os.environ.get(BACKEND, "")
+
+
 def expected_build() -> str:
     """Return the kind of torch wheel that uv installs on this machine.
 
-    It is the package index's default for the platform, or the one that UV_TORCH_BACKEND selects.
+    It is the package index's default for the platform, or the one that `BACKEND` selects.
     """
-    backend = os.environ.get("UV_TORCH_BACKEND", "")
     for prefix, build in (("cpu", "cpu"), ("cu", "cuda"), ("rocm", "rocm"), ("xpu", "xpu")):
-        if backend.startswith(prefix):
+        if backend().startswith(prefix):
             return build
     return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"
 
@@ -117,8 +126,8 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
         try:
             environment = _opened(path)
             break
-        except (TensorcopyError, FileNotFoundError) as error:
-            if installs or isinstance(error, DiskError):
+        except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
+            if installs:
                 raise
             if not os.environ.get(REBUILD):
                 raise _incomplete(path, error) from error
@@ -133,11 +142,11 @@ def _opened(path: Path) -> Environment:
     return inspected(uv.interpreter(path), bytecode_in(path))
 
 
-def _incomplete(path: Path, error: TensorcopyError | FileNotFoundError) -> TensorcopyError:
+def _incomplete(path: Path, error: CannotRun | FileNotFoundError) -> TensorcopyError:
     """Return the error for an environment that was complete and can no longer be used."""
     return TensorcopyError(
         f"the environment {path.name} has lost a file",
-        got=error.got if isinstance(error, TensorcopyError) else str(error),
+        got=error.got if isinstance(error, CannotRun) else str(error),
         allowed="an environment as it was installed",
         next=f"remove {path}, it is built anew; measure --rebuild does both",
     )
@@ -234,7 +243,7 @@ def released_as(provenance: dict[str, Any]) -> Release:
 
 def _remedy(field: str, release: Release, environment: Environment) -> str:
     if field == "build":
-        return "set UV_TORCH_BACKEND to the intended build, such as cpu or cu126"
+        return f"set {BACKEND} to the intended build, such as cpu or cu126"
     if field in ("torch", "torch_sha"):
         return f"tensorcopy releases add {release.version} rewrites the row from the wheel"
     return f"remove {environment.python.parent.parent} and repeat"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError, of_text
+from tensorcopy.errors import CannotRun, TensorcopyError, of_text
 from tensorcopy.releases import child_process
 from tensorcopy.worker import run_probe as probe_program
 from tensorcopy.worker.registry import operations
@@ -50,7 +50,7 @@ def run_probe(
     variables : the environment variables of the process; this process's by default
     report_progress : called with the share that is done (0 to 1) and the current step
 
-    Raises the TensorcopyError of the probe, and one for an interpreter that cannot run it.
+    Raises the TensorcopyError of the probe, and CannotRun for an interpreter that cannot run it.
     """
     command = [str(python), "-m", probe_program.__name__, module, *arguments]
     inherited = os.environ if variables is None else variables
@@ -81,7 +81,7 @@ def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
     disk = of_text(stderr)
     if disk is not None:
         return disk
-    return TensorcopyError(
+    return CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
         got=stderr.splitlines()[-1] if stderr else "no output",
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",

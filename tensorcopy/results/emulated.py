@@ -19,7 +19,7 @@ VARIABLE, ALLOWED = "TENSORCOPY_EMULATED", "allowed"  # environment variable of 
 def refuse(what: str, *provenances: Mapping[str, Any]) -> None:
     """Raise TensorcopyError where one of these provenances has an emulated device.
 
-    what : is refused, such as "the result file results/box/….json"
+    what : names the refused thing, such as "the result file results/box/….json"
     """
     if os.environ.get(VARIABLE) == ALLOWED:
         return

@@ -19,8 +19,10 @@ from tensorcopy.errors import TensorcopyError
 
 ACCELERATORS = ("cuda", "mps", "xpu")  # "cuda" is also the name of ROCm devices
 DEVICES = ("cpu", *ACCELERATORS)
-NOTHING_THERE = ("Found no NVIDIA driver", "No CUDA GPUs", "No HIP GPUs", "no NVIDIA GPU")  # in what torch raises without a GPU
+# in what torch raises without a device, or without code for it
+NOTHING_THERE = ("Found no NVIDIA driver", "No CUDA GPUs", "No HIP GPUs", "no NVIDIA GPU", "No XPU devices", "not compiled with")
 OLD_DRIVER = "driver on your system is too old"
+NO_MEMORY = "MPS allocated: 0 bytes"  # in what torch raises on a hosted Mac, whose MPS device has no memory
 
 
 class Usability(str, Enum):
@@ -66,14 +68,14 @@ def state(device: str) -> State:
         return State(Usability.FAILING, f"{device} was used before this process was forked")
     if not backend.is_available():
         return _unavailable(device)
-    missing = _missing_kernels() if device == "cuda" else ""
-    if missing:
-        return State(Usability.UNSUPPORTED, missing)
     try:
+        missing = _missing_kernels() if device == "cuda" else ""
+        if missing:
+            return State(Usability.UNSUPPORTED, missing)
         torch.ones(1, device=device).add_(1)
         wait(device)
-    except (AssertionError, NotImplementedError, RuntimeError) as error:  # torch releases differ in what they raise
-        return State(Usability.FAILING, _first_line(error))
+    except Exception as error:  # torch releases differ in what they raise; a delayed call of CUDA is a plain Exception
+        return State(Usability.ABSENT if NO_MEMORY in str(error) else Usability.FAILING, _first_line(error))
     return State(Usability.USABLE)
 
 
@@ -86,13 +88,13 @@ def _unavailable(device: str) -> State:
     if device == "mps":
         return State(Usability.ABSENT, f"torch {torch.__version__} finds no Apple GPU")
     try:
-        getattr(torch, device).init()
-    except (AssertionError, AttributeError, NotImplementedError, RuntimeError) as error:
+        getattr(getattr(torch, device), "init", int)()
+    except Exception as error:  # as in `state`
         reason = _first_line(error)
         if OLD_DRIVER in reason:
-            return State(Usability.UNSUPPORTED, f"the driver is too old for torch {torch.__version__}: {reason.split('. ')[0]}")
-        failing = not any(text in reason for text in NOTHING_THERE)
-        return State(Usability.FAILING if failing and device == "cuda" else Usability.ABSENT, reason)
+            sentence = reason.partition(": ")[2].split(". ")[0]
+            return State(Usability.UNSUPPORTED, f"the driver is too old for torch {torch.__version__}: {sentence}")
+        return State(Usability.ABSENT if any(text in reason for text in NOTHING_THERE) else Usability.FAILING, reason)
     return State(Usability.ABSENT, f"torch {torch.__version__} finds no {device} device")
 
 
@@ -112,12 +114,14 @@ def has_kernels(architectures: Iterable[str], capability: tuple[int, int]) -> bo
     """Return whether code for these architectures runs on a GPU of this compute capability.
 
     architectures : as torch.cuda.get_arch_list returns them. "sm_80" is machine code, which runs on 8.0 and later minor versions; "sm_90a"
-        runs on 9.0 alone, "sm_100f" on its family; "compute_80" is compiled by the driver for 8.0 and everything newer.
+        runs on 9.0 alone, "sm_100f" on its family, the later minor versions; "compute_80" is compiled by the driver for 8.0 and
+        everything newer, "compute_90a" and "compute_100f" for what the machine code of that name runs on.
     """
     for architecture in architectures:
         kind, _, number = architecture.partition("_")
         of = int(number.rstrip("af")[:-1]), int(number.rstrip("af")[-1])
-        newer = of <= capability and (kind == "compute" or of[0] == capability[0])
+        everywhere = kind == "compute" and number.isdecimal()
+        newer = of <= capability and (everywhere or of[0] == capability[0])
         if of == capability or (newer and not number.endswith("a")):
             return True
     return False
@@ -160,10 +164,11 @@ def require(device: str) -> None:
     usability, reason = state(device).usability, state(device).reason
     if usability is Usability.USABLE:
         return
+    hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
         Usability.ABSENT: (f"there is no {device} here", "install a torch that is built for it, and its driver"),
         Usability.UNSUPPORTED: (f"this torch cannot use {device}", f"tensorcopy releases --device {device} lists the releases that can"),
-        Usability.FAILING: (f"{device} is there and fails", "free or repair it, or hide it: CUDA_VISIBLE_DEVICES= measures without it"),
+        Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]
     raise TensorcopyError(what, got=reason, allowed=", ".join(_usable()), next=remedy)
 
@@ -199,6 +204,16 @@ def model(device: str) -> str:
     if device == "mps":
         return f"{cpu_model()} GPU"
     return str(getattr(torch, device).get_device_name(0))
+
+
+def memory(device: str) -> int | None:
+    """Return the bytes that an accelerator can hold; None for the CPU, and where this torch does not report them."""
+    import torch
+
+    if device in ("cuda", "xpu"):
+        return int(getattr(torch, device).get_device_properties(0).total_memory)
+    report = getattr(torch.mps, "recommended_max_memory", None) if device == "mps" else None
+    return None if report is None else int(report())
 
 
 def cpu_model() -> str:

@@ -1,6 +1,6 @@
 """The NVIDIA GPU that is measured: its clocks, limits and modes, and its driver.
 
-torch names the device, NVIDIA's management library (NVML) reads it. A value is None where either does not know it.
+torch names the device, NVIDIA's management library (NVML) reads it. A value that cannot be read is None.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CDLL, byref, c_char_p, c_uint, c_void_p, create_string_buffer
+from time import monotonic
 from typing import Any
 
 LIBRARY = "libnvidia-ml.so.1"
 SM_CLOCK, MEMORY_CLOCK = 1, 2  # nvmlClockType_t
+LOAD_SECONDS = 0.05  # an idle GPU lowers its clock, and raises it within some milliseconds of work
 MILLIWATT = 1e-3  # of a watt
 
 
@@ -27,6 +29,7 @@ def collect() -> dict[str, Any]:
             "index": _unsigned(library, "nvmlDeviceGetIndex", handle),
             "capability": f"{properties.major}.{properties.minor}",
             "memory_gib": round(properties.total_memory / 2**30, 1),
+            "clock_mhz": _clock_under_load(library, handle),
             "max_clock_mhz": _unsigned(library, "nvmlDeviceGetMaxClockInfo", handle, SM_CLOCK),
             "max_memory_clock_mhz": _unsigned(library, "nvmlDeviceGetMaxClockInfo", handle, MEMORY_CLOCK),
             "application_clock_mhz": _unsigned(library, "nvmlDeviceGetApplicationsClock", handle, SM_CLOCK),
@@ -34,6 +37,19 @@ def collect() -> dict[str, Any]:
             "ecc": _is_on(library, "nvmlDeviceGetEccMode", handle),
             "mig": _is_on(library, "nvmlDeviceGetMigMode", handle),
         }
+
+
+def _clock_under_load(library: Any, handle: Any) -> int | None:
+    """Return the clock while the device copies, which depends on its heat and power, and decides the times."""
+    import torch
+
+    source, target = torch.ones(2, 2**16, device="cuda")
+    end = monotonic() + LOAD_SECONDS
+    while handle is not None and monotonic() < end:
+        for _ in range(10):
+            target.copy_(source)
+        torch.cuda.synchronize()
+    return _unsigned(library, "nvmlDeviceGetClockInfo", handle, SM_CLOCK)
 
 
 def cache_mib() -> float | None:

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import CannotRun, TensorcopyError
 
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
@@ -39,13 +39,13 @@ def main(module: str, arguments: Sequence[str]) -> int:
 
 
 def _import_torch() -> None:
-    """Raise TensorcopyError where torch is not installed."""
+    """Raise CannotRun where torch is not installed."""
     try:
         importlib.import_module("torch")
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise TensorcopyError(
+        raise CannotRun(
             "there is no torch",
             got=f"{sys.executable} without it",
             allowed="torch 1.9 or newer",

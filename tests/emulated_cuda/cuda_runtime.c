@@ -59,7 +59,7 @@ static int installed_devices(void) {
   int count = (int)number("EMULATED_CUDA_DEVICES", 1);
   return count < DEVICES ? count : DEVICES;
 }
-static size_t device_bytes(void) { return (size_t)number("EMULATED_CUDA_MEMORY_MB", 4096) << 20; }
+static size_t device_bytes(void) { return (size_t)number("EMULATED_CUDA_MEMORY_MB", 8192) << 20; }
 
 /* Fills `indices` with the installed devices that CUDA_VISIBLE_DEVICES selects, and returns how many. */
 static int visible_devices(int *indices) {
@@ -196,6 +196,13 @@ static job_t submit(int device, job_t job, uint64_t *id) {
   *id = ++queues[device].submitted;
   pthread_mutex_unlock(&lock);
   return job;
+}
+
+/* Returns the seconds since the last job of any device ended; nvml.c derives a clock from it. */
+double emulated_cuda_idle_seconds(void) {
+  double last = 0;
+  for (int device = 0; device < DEVICES; device++) if (queues[device].idle_from > last) last = queues[device].idle_from;
+  return now() - last;
 }
 
 static int is_finished(int device, uint64_t id) {

@@ -5,6 +5,7 @@
 
 enum { SUCCESS = 0, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9 };
 typedef unsigned long long nbytes_t;
+extern double emulated_cuda_idle_seconds(void) __attribute__((weak)); /* of cuda_runtime.c */
 
 static long number(const char *name, long otherwise) {
   const char *text = getenv(name);
@@ -65,7 +66,7 @@ int nvmlDeviceGetUUID(void *device, char *text, unsigned length) { /* as the run
   return snprintf(text, length, "GPU-%02lx000000-0000-0000-0000-000000000000", index_of(device) + 1), SUCCESS;
 }
 int nvmlDeviceGetMemoryInfo(void *device, nbytes_t *total_free_used) {
-  total_free_used[0] = (nbytes_t)number("EMULATED_CUDA_MEMORY_MB", 4096) << 20;
+  total_free_used[0] = (nbytes_t)number("EMULATED_CUDA_MEMORY_MB", 8192) << 20;
   total_free_used[2] = (nbytes_t)of_device(device, "EMULATED_NVML_USED_MB", 1) << 20;
   total_free_used[1] = total_free_used[0] - total_free_used[2];
   return SUCCESS;
@@ -79,7 +80,10 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void 
   if (of_device(device, "EMULATED_NVML_DENIED", 0)) return NO_PERMISSION;
   return *count = 0, SUCCESS;
 }
-int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *megahertz) { return *megahertz = 345, SUCCESS; }
+int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *megahertz) { /* low while idle */
+  int in_use = emulated_cuda_idle_seconds && emulated_cuda_idle_seconds() < 0.02;
+  return *megahertz = in_use ? 1755 : 345, SUCCESS;
+}
 int nvmlDeviceGetMaxClockInfo(void *device, int kind, unsigned *megahertz) { return *megahertz = 1980, SUCCESS; }
 int nvmlDeviceGetApplicationsClock(void *device, int kind, unsigned *megahertz) { return *megahertz = 1980, SUCCESS; }
 int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius) { return *celsius = 31, SUCCESS; }

@@ -93,6 +93,10 @@ class _Parser:
     def take(self, *signs: str) -> str:
         return self.tokens.pop(0) if self.tokens and self.tokens[0] in signs else ""
 
+    def expect(self, sign: str) -> None:
+        if not self.take(sign):
+            raise ValueError(f"{sign!r} expected before {' '.join(self.tokens) or 'the end'}")
+
     def either(self) -> Any:
         value = self.both()
         while self.take("||"):
@@ -118,8 +122,10 @@ class _Parser:
             return not self.single()
         if self.take("("):
             value = self.either()
-            self.take(")")
+            self.expect(")")
             return self.member(value)
+        if not self.tokens:
+            raise ValueError("a value expected before the end")
         token = self.tokens.pop(0)
         if token.startswith("'"):
             return token[1:-1].replace("''", "'")
@@ -132,8 +138,9 @@ class _Parser:
     def called(self, name: str) -> Any:
         arguments = []
         while not self.take(")"):
+            if arguments:
+                self.expect(",")
             arguments.append(self.either())
-            self.take(",")
         return (FUNCTIONS.get(name) or self.contexts[f"{name}()"])(*arguments)
 
     def member(self, value: Any) -> Any:

@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -20,7 +22,8 @@ from tests.workflow_runs.expressions import as_text, holds, replaced
 from tests.workflow_runs.forge import REPOSITORY, Forge
 from tests.workflow_runs.machine import Machine
 
-PATIENCE = 4.0  # real seconds that an endless step gets
+Written = Callable[[Path], bool]  # of a workspace
+PATIENCE = 120.0  # real seconds in which an endless step must have written something
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Job:
     """A job that is being played, and what it has done.
 
     after_checkout : is called with the workspace
-    endless : texts of commands that never end
+    endless : by the text of a command that never ends, whether it has written to the workspace what it should: then GitHub ends it
     """
 
     forge: Forge
@@ -67,7 +70,7 @@ class Job:
     programs: Path
     after_checkout: Callable[[Path], None]
     extra: Mapping[str, str]
-    endless: tuple[str, ...] = ()
+    endless: Mapping[str, Written] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     exported: dict[str, str] = field(default_factory=dict)
     outputs_of_step: dict[str, str] = field(default_factory=dict)
@@ -109,7 +112,7 @@ class Player:
     extra: Callable[[Machine], Mapping[str, str]] = lambda _: {}
     kept: Mapping[str, Machine] = field(default_factory=dict)
 
-    def play(self, text: str, event: Event, endless: tuple[str, ...] = ()) -> dict[str, list[Job]]:
+    def play(self, text: str, event: Event, endless: Mapping[str, Written] = MappingProxyType({})) -> dict[str, list[Job]]:
         """Play a workflow, and return its jobs by name; a job that was skipped is an empty list."""
         workflow = yaml.safe_load(text)
         contexts = {**_contexts(self.forge, workflow, event)}
@@ -127,7 +130,7 @@ class Player:
             played[name] = [self._job(job, {**contexts, "matrix": row}, event, endless) for row in rows]
         return played
 
-    def _job(self, job: Mapping[str, Any], contexts: dict[str, Any], event: Event, endless: tuple[str, ...]) -> Job:
+    def _job(self, job: Mapping[str, Any], contexts: dict[str, Any], event: Event, endless: Mapping[str, Written]) -> Job:
         labels = replaced(job["runs-on"], contexts)
         kept = [self.kept[label] for label in labels if label in self.kept] if isinstance(labels, list) else []
         machine = kept[0] if kept else machines.new(self.folder)
@@ -185,9 +188,9 @@ def _steps(run: Job, job: Mapping[str, Any], contexts: dict[str, Any]) -> None:
         if "uses" in step:
             outcome, output = _used(run, title, replaced(step.get("with", {}), contexts))
         else:
-            never_ends = any(text in title for text in run.endless)
-            outcome, output = _ran(run, title, contexts["env"], PATIENCE if never_ends else None)
-            if never_ends:  # the step ends when its own time or that of the job is over
+            written = next((written for text, written in run.endless.items() if text in title), None)
+            outcome, output = _ran(run, title, contexts["env"], written)
+            if written:  # the step ends when its own time or that of the job is over
                 limit = min(float(step.get("timeout-minutes", 360)), left)
                 run.cancelled, left = limit == left, left - limit
         run.steps.append(Step(title, "ignored" if step.get("continue-on-error") and outcome == "failure" else outcome, output))
@@ -202,8 +205,11 @@ def _used(run: Job, action: str, inputs: Mapping[str, Any]) -> tuple[str, str]:
     return "success", ""
 
 
-def _ran(run: Job, command: str, variables: Mapping[str, Any], seconds: float | None) -> tuple[str, str]:
-    """Run a command as GitHub does: in a file of its own, by `bash -e`."""
+def _ran(run: Job, command: str, variables: Mapping[str, Any], written: Written | None) -> tuple[str, str]:
+    """Run a command as GitHub does: in a file of its own, by `bash -e`.
+
+    written : whether the command has written what it should, after which it is ended; None for one that ends by itself
+    """
     script, outputs = run.machine.temp / "step.sh", run.machine.temp / "outputs"
     script.write_text(command + "\n", encoding="utf-8")
     outputs.write_text("")
@@ -228,18 +234,21 @@ def _ran(run: Job, command: str, variables: Mapping[str, Any], seconds: float | 
     environment["PATH"] = ":".join([*run.path, environment["PATH"]])
     process = subprocess.Popen(["bash", "-e", str(script)], cwd=run.machine.workspace, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)  # fmt: skip
-    try:
-        output = process.communicate(timeout=seconds)[0]
-    except subprocess.TimeoutExpired:
-        output = _ended(process)
+    output = _ended(process, lambda: written(run.machine.workspace)) if written else process.communicate()[0]
     run.outputs_of_step = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
     unfit = re.findall(r"this machine is unfit for measuring, ([\w ]+)", output)
     is_busy = bool(unfit) and set(unfit) <= {"other load"}  # by other tests
     return "failure" if process.returncode and not is_busy else "success", output
 
 
-def _ended(process: subprocess.Popen[str]) -> str:
+def _ended(process: subprocess.Popen[str], is_time: Callable[[], bool]) -> str:
     """End a step as GitHub does: SIGINT, then SIGTERM, then SIGKILL to all of its processes. Return its output."""
+    start = monotonic()
+    while not is_time() and monotonic() < start + PATIENCE:
+        try:
+            return process.communicate(timeout=0.5)[0]
+        except subprocess.TimeoutExpired:
+            continue
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, number)
         try:

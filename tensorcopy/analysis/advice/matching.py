@@ -79,6 +79,7 @@ def _returns_x(with_grad: Mapping[str, Any]) -> bool:
 
 
 def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
+    """Yield what to know about a method that matches a request: a key of words.toml, and its detail."""
     observed = row["observed"][request.device]
     outcome = observed["with_grad" if request.requires_grad else "plain"]
     if outcome["warns"]:

@@ -27,7 +27,7 @@ ABSENT = FunctionCost(0.0, 0.0, 0.0)
 class FunctionChange:
     """A function on both sides; one that a side does not run has no cost there.
 
-    certain : whether a side without it does not run it, or hardly: a profile leaves out functions that are cheaper than all that it has
+    certain : whether a missing function really is not called: a profile omits its cheapest functions
     """
 
     function: Function
@@ -139,10 +139,7 @@ class Difference:
 
     @cached_property
     def calls_changed(self) -> tuple[FunctionChange, ...]:
-        """Functions that are called more or less often, the largest inclusive difference first.
-
-        A function within another one of them is left out where its calls follow from the other's.
-        """
+        """Functions that are called more or less often, the largest inclusive difference first."""
         rows = [change for change in self.functions if change.status != "changed" and abs(change.calls) >= CALLED_MORE]
         return tuple(sorted(rows, key=lambda change: -abs(change.after.inclusive - change.before.inclusive)))
 
@@ -154,9 +151,8 @@ class Difference:
 
 def is_changed(before: float, after: float) -> bool:
     """Return whether two counts of instructions differ by more than counts of the same release do."""
-    if not before or not after:
-        return before != after
-    return max(after / before, before / after) >= 1 + exact_counts.LEAST
+    low, high = sorted((before, after))
+    return high >= low * (1 + exact_counts.LEAST) and high > low
 
 
 def between(numel: int, before: Profile, after: Profile) -> Difference:

@@ -22,7 +22,6 @@ NUMPY = "numpy"
 OPERATOR = "operator"
 THREAD_LOCAL = "thread-local lookups"
 OTHER = "other code"
-GROUPS = (BINDING, DISPATCHER, AUTOGRAD, METADATA, ALLOCATOR, KERNEL, INTERPRETER, NUMPY, OPERATOR, THREAD_LOCAL, OTHER)
 
 VARIANTS = r"(DEFAULT|AVX2|AVX512|AVX512_256|ZVECTOR|VSX|SVE256|SVE128)"  # of a kernel, by the instruction set that it is compiled for
 
@@ -52,7 +51,7 @@ RULES = [
         "",
         r"^c10::(impl::)?(Dispatcher|OperatorEntry|OperatorHandle|DispatchKey|BoxedKernel|KernelFunction|wrap_kernel_functor)",
     ),
-    (DISPATCHER, "", r"^at::_ops::|^at::_ops|^c10::(impl::)?(Exclude|Include)DispatchKeyGuard|^c10::impl::TorchDispatchModeTLS"),
+    (DISPATCHER, "", r"^at::_ops|^c10::(impl::)?(Exclude|Include)DispatchKeyGuard|^c10::impl::TorchDispatchModeTLS"),
     (DISPATCHER, "", r"^at::(RecordFunction|getStepCallbacks|\w*CallbackManager)|^c10::impl::(tls|get_default|raw_)|wrapper_C\w+_"),
     (DISPATCHER, "", r"^c10::(computeDispatchKey|detail::DispatchKey|impl::dispatch|impl::LocalDispatchKeySet|dispatchKey\w+)"),
     (BINDING, "", r"THPVariable|^THP|^torch::Python|^torch::\w*[Pp]y\w*|FunctionSignature|FunctionParameter|pybind11|has_torch_function"),

@@ -13,15 +13,37 @@ from typing import Any
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
-from tensorcopy.releases import environments, interpreters
+from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import files
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.worker import hardware
 from tensorcopy.worker.probes.functions import PROBE
 
 INSTALL, COUNT = 60.0, 150.0  # rough estimates in seconds
+
+
+def measured(paths: Paths, machine: str) -> tuple[list[Measurement], list[str]]:
+    """Return the measurements of which a machine has results, and why others of them are skipped.
+
+    Raises TensorcopyError where it has none that can be profiled.
+    """
+    measurements, skipped = [], []
+    for release in release_table.load():
+        for python in paths.pythons:
+            if not Measurement(release, python).file(paths, machine).exists():
+                continue
+            measurement, reason = plan.installable(release, [python])
+            if measurement is None:
+                skipped.append(f"torch {release.version} on Python {python} is skipped: {reason}")
+            else:
+                measurements.append(measurement)
+    if not measurements:
+        raise _no_result(paths.results / machine)
+    return measurements, skipped
 
 
 def take_all(
@@ -47,18 +69,12 @@ def take_all(
 def take(measurement: Measurement, paths: Paths, machine: str) -> Path:
     """Profile one release, write the file beside its result, and return its path. Raises TensorcopyError."""
     result = measurement.file(paths, machine)
-    environment = _environment(measurement, paths)
-    _check_machine(result, environment)
+    _check_machine(result)  # before gigabytes are installed
+    environment = measurement.opened(paths)
     document = profiled(environment)
     path = profile_file.path_of(result)
     profile_file.write(path, document)
     return path
-
-
-def _environment(measurement: Measurement, paths: Paths) -> Environment:
-    if measurement.interpreter:
-        return environments.inspected(interpreters.executable(measurement.interpreter))
-    return environments.build(paths.environments, measurement.release, measurement.python, environments.expected_build())
 
 
 def profiled(environment: Environment, pattern: str = "") -> dict[str, Any]:
@@ -74,16 +90,11 @@ def profiled(environment: Environment, pattern: str = "") -> dict[str, Any]:
     return {"version": profile_file.VERSION, **of_release, "started": started, **counted}
 
 
-def _check_machine(result: Path, environment: Environment) -> None:
+def _check_machine(result: Path) -> None:
     """Raise TensorcopyError where the result is missing, or of other hardware."""
     if not result.exists():
-        raise TensorcopyError(
-            "a profile belongs to a result",
-            got=f"no {files.displayed(result)}",
-            allowed="a release that this machine has measured",
-            next="tensorcopy measure, then tensorcopy profile",
-        )
-    here, there = environment.report["ledger"]["identity"], files.read(result).get("ledger", {}).get("identity", "")
+        raise _no_result(result)
+    here, there = hardware.identity(), files.read(result).get("ledger", {}).get("identity", "")
     if there and here != there:
         raise TensorcopyError(
             "this is not the machine of the result",
@@ -91,3 +102,12 @@ def _check_machine(result: Path, environment: Environment) -> None:
             allowed=f"{there}, of {files.displayed(result)}",
             next="profile on that machine, or measure under another --machine",
         )
+
+
+def _no_result(path: Path) -> TensorcopyError:
+    return TensorcopyError(
+        "a profile belongs to a result",
+        got=f"no {files.displayed(path)}" if not path.is_dir() else f"no result in {files.displayed(path)}",
+        allowed="a release that this machine has measured",
+        next="tensorcopy measure, then tensorcopy profile",
+    )

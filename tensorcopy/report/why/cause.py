@@ -119,10 +119,21 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
         return min(of_method, key=lambda name: int(name.split()[1]))
     names = {name: {name, *(comparisons.case_name(case) for case in of_name)} for name, of_name in cases.items()}
     exact = [name for name, texts in names.items() if pattern in texts]
-    matches = exact or [name for name, texts in names.items() if any(re.search(pattern, text) for text in texts)]
+    matches = exact or _matching(names, pattern)
     if len(matches) != 1:
         raise _not_one(pattern, matches or list(cases), len(matches))
     return matches[0]
+
+
+def _matching(names: dict[str, set[str]], pattern: str) -> list[str]:
+    """Return the names of whose texts one matches a regular expression. Raises TensorcopyError for an invalid one."""
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise TensorcopyError(
+            "no regular expression", got=f"{pattern!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
+        ) from error
+    return [name for name, texts in names.items() if any(expression.search(text) for text in texts)]
 
 
 def _not_one(pattern: str, names: Collection[str], matching: int) -> TensorcopyError:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tensorcopy.analysis.profiles.difference import Difference, FunctionChange, GroupChange
-from tensorcopy.analysis.profiles.kernels import Kernel
+from tensorcopy.analysis.profiles.kernels import Kernel, KernelChange
 from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.report.units import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
@@ -138,13 +138,15 @@ def _kernel_name(kernel: Kernel) -> str:
 
 
 def named_text(difference: Difference) -> str:
-    """Return how much of the difference is named, and how much is not."""
-    if not difference.total:
-        return "The instructions are the same."
+    """Return how much of a change is named, and how much is not; "" where nothing changed."""
+    if not difference.changed:
+        return ""
     functions, others = len(difference.named), len(difference.functions) - len(difference.named)
+    named = "1 named function explains" if functions == 1 else f"{functions} named functions explain"
+    left_out = "in the cheapest ones, together 1 % of a call, which a profile leaves out"
+    where = f"in {others} further function{'s' if others > 1 else ''} and {left_out}" if others else left_out
     return (
-        f"{functions} named functions explain {100 * difference.share_named:.0f} % of the difference; "
-        f"{signed(difference.unnamed)} instructions stay unnamed, in {others} other functions and those below 1 % of the call."
+        f"{named} {100 * difference.share_named:.0f} % of the difference; the other {signed(difference.unnamed)} instructions are {where}."
     )
 
 
@@ -175,9 +177,7 @@ def document(cause: Cause) -> dict[str, Any]:
         "unnamed": difference.unnamed,
         "groups": [{"group": group.group, "before": group.before, "after": group.after} for group in difference.groups],
         "functions": [_function(change, named=index < difference.named_count) for index, change in enumerate(difference.functions)],
-        "kernel": {"before": _kernel(kernel.before), "after": _kernel(kernel.after), "lost_vectorisation": kernel.lost_vectorisation}
-        if kernel.shown
-        else None,
+        "kernel": _kernels(kernel) if kernel.shown else None,
         "time": {"verdict": cause.time.verdict.value, "before": cause.time.before, "after": cause.time.after, "ratio": cause.time.ratio}
         if cause.time
         else None,
@@ -201,6 +201,11 @@ def _function(change: FunctionChange, *, named: bool) -> dict[str, Any]:
         for side, cost in (("before", change.before), ("after", change.after))
     }
     return {"library": library, "name": name, "group": change.group, "status": change.status, "named": named, **sides}
+
+
+def _kernels(kernel: KernelChange) -> dict[str, Any]:
+    vectorisation = {"lost_vectorisation": kernel.lost_vectorisation, "gained_vectorisation": kernel.gained_vectorisation}
+    return {"before": _kernel(kernel.before), "after": _kernel(kernel.after), **vectorisation}
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

@@ -1,11 +1,20 @@
-"""A script that shows a change on two releases, with only torch and numpy."""
+"""A script that shows a change on two releases, with only torch and numpy.
+
+People run it, and a result may come from anybody: the code of a method is compared with codes.json, which comes with the package and is
+written by `tensorcopy readme`, and other text from the result is a version, or a comment of one line.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from tensorcopy.analysis.advice import matching
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.units import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
@@ -13,6 +22,9 @@ from tensorcopy.report.why.cause_text import sentence
 from tensorcopy.results.load import Result
 
 TEMPLATE = Path(__file__).with_name("repro.py.txt")
+CODES = Path(__file__).with_name("codes.json")
+VERSION = re.compile(r"\d+(\.\w+)*")
+NAME = re.compile(r"\w+ \d+ \w+ \w+( grad)?")
 FILE = "repro.py"
 LINE = 110  # columns of a comment
 ALWAYS = ("import platform", "import warnings", "from statistics import median")
@@ -22,19 +34,15 @@ USED = {"copy": "import copy", "np": "import numpy as np"}  # of the names that 
 def script(cause: Cause) -> str:
     """Return the script: one file with inline metadata (PEP 723), which `uv run` starts with either release.
 
-    Raises TensorcopyError for an own operation, whose code needs more than torch and numpy.
+    Raises TensorcopyError where no script is possible.
     """
-    if cause.method not in cause.after.methods:
-        raise TensorcopyError(
-            "no script shows this case",
-            got=f"{cause.method}, which is not a method of the registry",
-            allowed="a method of tensorcopy methods",
-            next="tensorcopy why shows its functions",
-        )
+    problem = _problem(cause)
+    if problem is not None:
+        raise problem
     check = f"assert {'np.array_equal(result, x.detach().numpy())' if _gives_array(cause.code) else 'torch.equal(result, x)'}"
     used = [name for name in USED if re.search(rf"\b{name}\.", f"{cause.code} {check}")]
     return TEMPLATE.read_text(encoding="utf-8").format(
-        python=min(cause.before.python, cause.after.python, key=_minor),
+        python=cause.before.python,
         numpy=cause.before.provenance["numpy"],
         before=command(cause.before),
         after=command(cause.after),
@@ -48,10 +56,61 @@ def script(cause: Cause) -> str:
     )
 
 
+def is_possible(cause: Cause) -> bool:
+    """Return whether a script can show a change."""
+    return _problem(cause) is None
+
+
+def _problem(cause: Cause) -> TensorcopyError | None:
+    """Return why no script is possible; None where one is."""
+    pythons = list(dict.fromkeys([cause.before.python, cause.after.python]))
+    if len(pythons) > 1:
+        return TensorcopyError(
+            "no script shows this change",
+            got=f"Python {' and '.join(pythons)}",
+            allowed="two results of the same Python",
+            next=f"tensorcopy repro {cause.method} A@{pythons[1]} B@{pythons[1]}",
+        )
+    expected = _codes().get(cause.method)
+    if cause.code != expected:
+        return TensorcopyError(
+            "no script shows this case",
+            got=f"{cause.method} with other code than the registry's" if expected else f"{cause.method}, which the registry does not have",
+            allowed="a method of tensorcopy methods",
+            next="tensorcopy why shows its functions",
+        )
+    versions = [pythons[0], cause.before.provenance["numpy"], *map(_torch, (cause.before, cause.after))]
+    unusable = [*(text for text in versions if not VERSION.fullmatch(text)), *([] if NAME.fullmatch(cause.name) else [cause.name])]
+    if unusable:
+        return TensorcopyError(
+            "no script shows this case",
+            got=repr(unusable[0]),
+            allowed="versions such as 2.15.0, and a case such as detach 1 float32 contiguous",
+            next=f"check {cause.after.path}",
+        )
+    return None
+
+
+def codes(methods: Mapping[str, Any]) -> str:
+    """Return the content of codes.json: the code of each method of the registry, of those in a result."""
+    of_registry = {name: row["code"] for name, row in methods.items() if row["group"] in matching.GROUPS}
+    return json.dumps(of_registry, indent=2) + "\n"
+
+
+@cache
+def _codes() -> dict[str, str]:
+    result: dict[str, str] = json.loads(CODES.read_text(encoding="utf-8"))
+    return result
+
+
 def command(result: Result) -> str:
     """Return the command that runs the script with a release."""
-    version = result.provenance["torch"].partition("+")[0]
-    return f"uv run --python {result.python} --with torch=={version} {FILE}"
+    return f"uv run --python {result.python} --with torch=={_torch(result)} {FILE}"
+
+
+def _torch(result: Result) -> str:
+    """Return the version of torch without its build."""
+    return str(result.provenance["torch"]).partition("+")[0]
 
 
 def seen(cause: Cause) -> list[str]:
@@ -60,7 +119,8 @@ def seen(cause: Cause) -> list[str]:
     change = cause.time
     if change and change.before and change.after and change.ratio:
         times = f"{duration(change.before)} → {duration(change.after)} ({signed_percent(change.ratio)})"
-        lines.append(f"{times} on {cause.after.provenance['cpu']}, Python {cause.after.python}")
+        processor = " ".join(cause.after.provenance["cpu"].split())
+        lines.append(f"{times} on {processor}, Python {cause.after.python}")
     return lines
 
 
@@ -84,7 +144,3 @@ def _imports(used: list[str]) -> str:
     standard = sorted([*ALWAYS, *(USED[name] for name in used if name == "copy")], key=lambda line: (line.startswith("from"), line))
     others = [*(USED[name] for name in used if name == "np"), "import torch", "from torch.utils.benchmark import Timer"]
     return "\n".join([*standard, "", *others])
-
-
-def _minor(python: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in python.split("."))

@@ -145,7 +145,7 @@ def _what_changed(report: Slowdown) -> str:
             sentences.append(f"Its time rose too: {times}.{again}")
         else:
             sentences.append(f"Its time: {times}; the change is {_time_word(cause)}.")
-    sentences.append(f"Measured on {cause.after.provenance['cpu']}, Python {cause.after.python}, with the default wheels.")
+    sentences.append(f"Measured on {_line(cause.after.provenance['cpu'])}, Python {cause.after.python}, with the default wheels.")
     return " ".join(sentences)
 
 
@@ -214,9 +214,14 @@ def environment(result: Result) -> str:
             ("Stepping", hardware.get("stepping")),
         ],
     ]
-    blocks = ["\n".join(f"{name}: {value}".rstrip() for name, value in rows if value) for rows in sections]
+    blocks = ["\n".join(f"{name}: {_line(value)}".rstrip() for name, value in rows if value) for rows in sections]
     libraries = f"Versions of relevant libraries:\n[pip3] numpy=={provenance['numpy']}\n[pip3] torch=={provenance['torch']}"
     return "\n\n".join([*blocks, libraries])
+
+
+def _line(value: object) -> str:
+    """Return a value of the results as text of one line, which opens or ends no block of Markdown."""
+    return " ".join(str(value).replace("`", "'").split())
 
 
 def _environment(result: Result) -> tuple[object, str, str]:

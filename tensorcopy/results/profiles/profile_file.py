@@ -10,17 +10,21 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import counts, files
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.reading import json_file
 
 SCHEMA = Path(__file__).with_name("functions.schema.json")
 ENDING = ".functions.json.xz"
 VERSION = 1
-LARGEST = 64_000_000  # bytes of JSON: thirty times what a release has
+LARGEST = 20_000_000  # bytes of JSON: ten times what a release has
+MEMORY = 128 * 2**20  # bytes that decompressing may take: twice what our files need
+DEEPEST = 100  # callers of a function: callgrind is asked for chains of so many
 
 Function = tuple[str, str]  # library and name, such as ("libc10", "c10::TensorImpl::TensorImpl")
 
@@ -161,11 +165,9 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
     try:
-        with lzma.open(path) as file:
-            text = file.read(LARGEST)
-        return of_document(json.loads(text))
-    except (OSError, EOFError, ValueError, RecursionError, lzma.LZMAError) as error:
-        raise files.damaged(path, str(error)) from error
+        return of_document(json_file.parsed(_decompressed(json_file.content(path))))
+    except (ValueError, RecursionError, MemoryError, lzma.LZMAError) as error:
+        raise files.damaged(path, str(error) or type(error).__name__) from error
 
 
 def of_document(document: dict[str, Any]) -> Profiles:
@@ -173,9 +175,20 @@ def of_document(document: dict[str, Any]) -> Profiles:
     _check(document)
     provenance = {name: value for name, value in document.items() if name not in ("functions", "cases")}
     functions = tuple((library, name) for library, name in document["functions"])
-    if any(not _fits(row["tree"], len(functions)) for row in document["cases"].values()):
+    if not all(isfinite(row["instructions"]) and _fits(row["tree"], len(functions)) for row in document["cases"].values()):
         raise ValueError("a tree that is no tree")
     return Profiles(provenance, functions, document["cases"])
+
+
+def _decompressed(data: bytes) -> bytes:
+    """Return the content of an xz file. Raises ValueError for one that is cut off or too large, and LZMAError."""
+    import lzma
+
+    decompressor = lzma.LZMADecompressor(memlimit=MEMORY)
+    text = decompressor.decompress(data, max_length=LARGEST)
+    if not decompressor.eof:
+        raise ValueError(f"cut off, or more than {LARGEST:,} bytes")
+    return text
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
@@ -217,8 +230,10 @@ def _nodes(rows: list[float], functions: tuple[Function, ...]) -> tuple[Node, ..
 
 def _fits(rows: list[float], functions: int) -> bool:
     """Return whether rows form a tree: each is at most one level below the row before, and names a function."""
+    if len(rows) % 4 or not all(map(isfinite, rows)):
+        return False
     depths, numbers = rows[0::4], rows[1::4]
-    if len(rows) % 4 or any(number != int(number) or number >= functions for number in numbers):
+    if max(depths, default=0) > DEEPEST or any(number != int(number) or number >= functions for number in numbers):
         return False
     return all(depth == int(depth) and depth <= before + 1 for before, depth in zip([-1, *depths], depths))
 

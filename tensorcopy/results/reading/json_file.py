@@ -29,7 +29,7 @@ def read(path: Path, inside: Path | None = None) -> dict[str, Any]:
     Raises ValueError, with the reason, for anything else than a regular file of JSON within the limits.
     """
     try:
-        document = _parsed(content(path, inside))
+        document = parsed(content(path, inside))
     except (RecursionError, MemoryError) as error:
         raise ValueError(type(error).__name__) from error
     if not isinstance(document, dict):
@@ -70,7 +70,7 @@ def _open(path: str, flags: int) -> int:
     raise ValueError("a folder" if stat.S_ISDIR(status.st_mode) else "no regular file")
 
 
-def _parsed(data: bytes) -> Any:
+def parsed(data: bytes) -> Any:
     """Return the value that JSON text describes. Raises ValueError."""
     brackets = data.translate(None, _NOT_BRACKETS)
     if len(brackets) > 2 * MOST_CONTAINERS or data.count(b",") > MOST_VALUES:

@@ -16,6 +16,7 @@ from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
 from tensorcopy.report.local import advise
+from tensorcopy.report.why import reproduction
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
 from tensorcopy.site.charts import charts, method_drawings
@@ -35,6 +36,7 @@ def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dic
         **_pages(machine),
         Path("docs/history.svg"): readme.history_svg(machine),
         advise.SHIPPED: _shipped(results),
+        reproduction.CODES: reproduction.codes(select.newest(results).methods),
         Path("docs/commands.md"): reference.commands(parser),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
         **_drawings(select.newest(results)),

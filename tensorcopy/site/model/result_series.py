@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import series as case_series
-from tensorcopy.analysis.comparisons import SAME_MACHINE, SAME_TIMER, Comparison
+from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
@@ -86,12 +86,12 @@ def machine_differences(before: Result, after: Result) -> list[str]:
 
     Each is a text: "hugepages: madvise → always".
     """
-    differences = []
-    for name in (*SAME_MACHINE, *SAME_TIMER):
-        values = _field(before, name), _field(after, name)
-        if name not in TORCH_CHOICES and all(values) and values[0] != values[1]:
-            differences.append(f"{name}: {values[0]} → {values[1]}")
-    return differences
+    (ours, theirs) = (
+        {**comparisons.machine_fields(result, with_gpu=True), **{name: _field(result, name) for name in SAME_TIMER}}
+        for result in (before, after)
+    )
+    compared = [name for name in ours if name not in TORCH_CHOICES and ours[name] and theirs.get(name)]
+    return [f"{name}: {ours[name]} → {theirs[name]}" for name in compared if ours[name] != theirs[name]]
 
 
 def of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[Series]:

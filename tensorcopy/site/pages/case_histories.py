@@ -20,6 +20,7 @@ from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.cases.counted_changes import CauseLink
 from tensorcopy.site.model.cases.siblings import Places, other_machines
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import release_versions
@@ -38,7 +39,7 @@ class ReleaseRow:
     machine_changes : differences of the machine from that release
     change : the change detected at this release; None for none
     count, count_change : the same of the instructions
-    cause_address : the page with the functions behind the change from the release before; "" for none
+    cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
     """
 
     release: str
@@ -54,7 +55,7 @@ class ReleaseRow:
     change: CaseChange | None
     count: Timing | None
     count_change: CaseChange | None
-    cause_address: str
+    cause: CauseLink | None
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -166,7 +167,7 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
                     change=changes.get(place),
                     count=count,
                     count_change=count_changes.get(place),
-                    cause_address=counted_changes.page_of(machine.causes, result, case),
+                    cause=counted_changes.link_of(machine.causes, result, case) if place in changes or place in count_changes else None,
                 )
             )
     return sorted(rows, key=lambda row: order[row.release], reverse=True)

@@ -21,6 +21,7 @@ from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import counted_changes, sections
+from tensorcopy.site.model.cases.counted_changes import CauseLink
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -106,16 +107,18 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "csv": csv_address,
-        "cause": partial(_cause_address, machine, before, after),
+        "cause": partial(_cause, machine, comparison),
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, _csv(comparison))
 
 
-def _cause_address(machine: Machine, before: Result, after: Result, case: Case) -> str:
-    """Return the address of the functions behind a case's change between two neighbouring results; "" for none."""
-    counted = any((change.before.path, change.after.path) == (before.path, after.path) for change in machine.causes.values())
-    return counted_changes.page_of(machine.causes, after, case) if counted else ""
+def _cause(machine: Machine, comparison: Comparison, case: Case) -> CauseLink | None:
+    """Return the link to the functions behind a case's change; None where nothing changed, or the results are no neighbours."""
+    before, after, change = comparison.before, comparison.after, comparison.changes[case]
+    changed = change.verdict in CHANGED or (change.count is not None and change.count.changed)
+    counted = any((cause.before.path, cause.after.path) == (before.path, after.path) for cause in machine.causes.values())
+    return counted_changes.link_of(machine.causes, after, case) if changed and counted else None
 
 
 def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:

@@ -90,7 +90,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     axis, own = releases(machine), own_machine(content)
     cases, every = _charted(machine), upgrades(content, machine)
     shown = _shown(machine, cases)
-    first = axis[-1 - UPGRADED :][0] if len(axis) > UPGRADED else axis[0], axis[-1]
+    first = (axis[-min(len(axis), UPGRADED + 1)], axis[-1]) if axis else ()  # none where no copies by size were measured
     return {
         "own": own,
         "chart_documents": _chart_documents(content, machine, cases, own) if shown else [],

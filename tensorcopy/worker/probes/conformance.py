@@ -45,14 +45,14 @@ class Checked:
         return None if self.promised is None else self.promised == self.observed
 
 
-def check(on: Iterable[str] = ()) -> list[Checked]:
+def check(on: str | Iterable[str] = ()) -> list[Checked]:
     """Check every method that this torch has, on these devices.
 
-    on : devices; all available ones by default
+    on : a device or several; all available ones by default
 
     Takes a second or two. Raises TensorcopyError for a device that is not available.
     """
-    selected = list(on) or devices.available()
+    selected = ([on] if isinstance(on, str) else list(on)) or devices.available()
     for device in selected:
         devices.require(device)
     rows = []
@@ -67,12 +67,13 @@ def check(on: Iterable[str] = ()) -> list[Checked]:
 
 
 def document(rows: Iterable[Checked]) -> dict[str, Any]:
-    """Return the versions and the rows as plain values."""
+    """Return the versions, the rows, and the devices that are there and cannot be used, as plain values."""
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
+        "unsupported": devices.unsupported(),
         "checked": [{**asdict(row), "kept": row.kept} for row in rows],
     }
 

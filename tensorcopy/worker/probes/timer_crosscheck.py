@@ -224,9 +224,8 @@ def main(arguments: Sequence[str]) -> None:
     warnings.simplefilter("ignore")
     root, device, suites = Path(arguments[0]), arguments[1], re.compile(arguments[2])
     if device == "cpu":
-        importlib.import_module(
-            "torch.utils.benchmark"
-        )  # once for all processes. It asks for CUDA, as no parent of a device's processes may
+        # imported once, for all processes. It queries CUDA, which a parent of processes that use CUDA must not do
+        importlib.import_module("torch.utils.benchmark")
     cases = [case for case in timed_cases(root, device) if suites.search(case.suite)]
     references = ["Timer", "events"] if device == "cuda" else ["Timer"]
     (model,) = _in_a_process(lambda: [devices.model(device)])

@@ -57,22 +57,46 @@ def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChan
     return changes
 
 
-def page_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> str:
-    """Return the address of the page about a case's change at a result; "" for none."""
+@dataclass(frozen=True)
+class CauseLink:
+    """A link to the functions behind a change.
+
+    text : "why", with what the page's case has in another way: "why (numel=1)"
+    """
+
+    address: str
+    text: str
+
+
+def link_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> CauseLink | None:
+    """Return the link to the page about a case's change at a result, or about the most similar case of its method; None for none."""
     name = profile_file.name_of(case)
     if not name:
-        return ""
+        return None
     method, numel, *_ = name.split()
     grad = name.endswith(" grad")
     of_method = [listed for path, listed in changes if path == result.path and listed.split()[0] == method]
     if not of_method:
-        return ""
+        return None
 
     def distance(listed: str) -> tuple[bool, bool, bool]:
         """Return how a page's case differs from this one, the most important first."""
         return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
 
-    return changes[result.path, min(of_method, key=distance)].address
+    nearest = min(of_method, key=distance)
+    return CauseLink(changes[result.path, nearest].address, _link_text(name, nearest))
+
+
+def _link_text(name: str, listed: str) -> str:
+    """Return the text of a link from a case to the page about another, or the same."""
+    _, numel, *kind = name.split()
+    _, listed_numel, *listed_kind = listed.split()
+    differences = [f"numel={listed_numel}"] if numel != listed_numel else []
+    if kind[:2] != listed_kind[:2]:
+        differences.append(", ".join(listed_kind[:2]))
+    if kind[2:] != listed_kind[2:]:
+        differences.append("requires grad" if listed_kind[2:] else "without grad")
+    return f"why ({', '.join(differences)})" if differences else "why"
 
 
 def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:

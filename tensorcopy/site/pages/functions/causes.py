@@ -67,7 +67,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     comparison_address = content.comparison_address(change.before, change.after)
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
     result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
-    script = addresses.data(change.address, "py") if result.method in change.after.methods else ""
+    script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
     scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
     values = {
         "cause": result,
@@ -82,7 +82,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
-        "commands": [reproduction.command(side) for side in (change.before, change.after)],
+        "commands": [reproduction.command(side) for side in (change.before, change.after)] if script else [],
     }
     title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
     yield Page(change.address, "why.html", title, values)
@@ -97,7 +97,9 @@ def _pairs(functions: Difference) -> tuple[NodePair, ...]:
 def _rows(functions: Difference) -> Iterator[BarRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = cause_text.unique_names(functions.functions)
-    scale = max((abs(group.difference) for group in functions.groups), default=1.0) or 1.0
+    groups = functions.groups
+    differences = [group.difference for group in groups] + [change.difference for group in groups for change in group.named]
+    scale = max(map(abs, differences), default=1.0) or 1.0
     for group in functions.groups:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
@@ -107,7 +109,7 @@ def _rows(functions: Difference) -> Iterator[BarRow]:
 
 
 def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
-    width = round(max(-BAR, min(BAR, BAR * (after - before) / scale)))
+    width = round(BAR * (after - before) / scale)
     numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
     return BarRow(name, is_group, *numbers, calls, width)
 

@@ -98,12 +98,12 @@ def _costs(text: str) -> _Costs:
         return defined[kind][number]
 
     library = callee_library = chain = callee = ""
-    calls = 0.0
+    calls: float | None = None  # of the next line of costs, where that is a call
     for line in text.splitlines():
         if line[:1].isdigit() or line[:1] in ("+", "-", "*"):
-            if calls:
+            if calls is not None:
                 costs.calls[callee] += calls
-                calls, callee_library = 0.0, library
+                calls, callee_library = None, library
             else:
                 costs.own[chain] += float([*line.split(), "0"][1])
             continue

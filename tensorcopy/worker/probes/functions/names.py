@@ -26,7 +26,7 @@ def library(path: str) -> str:
         return "ld"
     name = re.sub(r"\.cpython-[^.]*", "", name)
     name = re.sub(r"-[0-9a-f]{8}(?=\.)", "", name)  # the digest in a wheel's own copy of a library
-    name = re.sub(r"\.so[.\d]*$", "", name)
+    name = re.sub(r"(-\d+\.\d+)?\.so[.\d]*$", "", name)
     return "libpython" if re.match(r"(lib)?python[\d.]*$", name) else name
 
 
@@ -45,7 +45,9 @@ def function(name: str) -> str:
     name = OPERATOR.sub(lambda match: f"operator{''.join(CODES[letter] for letter in match[1])}", name)
     name = _without_brackets(_without_brackets(name, "<", ">", _pointer), "(", ")", lambda inside: "")
     name = re.sub(r"\s*(const|&|&&|volatile)$", "", name.strip()).strip()
-    name = re.sub(r"^(?!operator).* (?=[\w~:{])(?!new|delete)", "", name)  # the return type of a template's instance
+    name = re.sub(
+        r"^(?!operator\b)(?!.*::operator ).* (?=[\w~:{])(?!(?:new|delete)\b)", "", name
+    )  # the return type of a template's instance
     return "".join(LETTERS.get(letter, letter) for letter in name) or UNNAMED
 
 
