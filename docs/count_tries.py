@@ -1,9 +1,9 @@
 """Run tests and write docs/reliability.json: what they tried, how often, and how often it failed.
 
-uv run docs/count_tries.py -m "slow or fuzz" tests/test_writers.py tests/test_disk.py && uv run tensorcopy readme
+uv run docs/count_tries.py && uv run tensorcopy readme
 
-A test that counts calls the fixture `tried` with a row of the table and its number of tries. Rows that did not run keep their numbers; the
-arguments are pytest's. As root, the tests of real disks and of two users run too.
+Without arguments, all tests that count run; arguments are pytest's. A test that counts calls the fixture `tried` with a row of the table
+and its number of tries. Rows that did not run keep their numbers. As root, the tests of real disks and of two users run too.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ def counted(report: Path) -> dict[str, dict[str, Any]]:
 
 
 def main() -> int:
+    tests = [f"tests/test_{name}.py" for name in ("writers", "disk", "fuzz", "damaged_results", "no_traceback", "server", "pr_comment")]
+    arguments = sys.argv[1:] or ["-m", "", *tests]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-n", "0", "-o", "junit_family=xunit1", f"--junitxml={report}", *sys.argv[1:]]
+        command = [sys.executable, "-m", "pytest", "-n", "0", "-o", "junit_family=xunit1", f"--junitxml={report}", *arguments]
         code = subprocess.run(command, check=False).returncode
         rows = counted(report)
     earlier = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}

@@ -15,18 +15,20 @@ class Interruption:
     """The first signal that asked this process to end.
 
     outcome : what the running command keeps, for the line that ends it
+    code : the exit code, where it is not that of the signal
     unwinds : whether a command runs, which ends its processes and removes its temporary files before the program exits
     """
 
     def __init__(self) -> None:
         self.signal = 0
         self.outcome = "nothing was written"
+        self.code = 0
         self.unwinds = False
         self._process = os.getpid()
 
-    def command_starts(self, outcome: str) -> None:
-        """Take note of a command, and of what it keeps when it is interrupted."""
-        self.outcome, self.unwinds = outcome, True
+    def command_starts(self, outcome: str, code: int = 0) -> None:
+        """Take note of a command or a part of it: of what it keeps when it is interrupted, and of its exit code then."""
+        self.outcome, self.code, self.unwinds = outcome, code, True
 
     def handle(self, number: int, _frame: object) -> None:
         """End the program, by KeyboardInterrupt where a command runs; a second signal does not wait for that."""
@@ -47,10 +49,10 @@ class Interruption:
         try:
             os.write(2, f"tensorcopy: {NAMES[self.signal]}; {self.outcome}\n".encode())
         finally:  # also where its output is closed
-            os._exit(128 + self.signal)
+            os._exit(self.code or 128 + self.signal)
 
     def unraisable(self, unraisable: object) -> None:
-        """End the program where Python would print an exception that it cannot raise; the signal would else be lost."""
+        """End the program where Python would print an exception that it cannot raise; otherwise the signal would be lost."""
         if self.signal:
             self.end()
         sys.__unraisablehook__(unraisable)  # type: ignore[arg-type]
@@ -74,7 +76,10 @@ def main() -> int:
     try:
         from tensorcopy import cli
 
-        return cli.main(report_start=INTERRUPTION.command_starts)
+        code = cli.main(report_start=INTERRUPTION.command_starts)
+        if INTERRUPTION.signal:  # the command has printed another error, which the interruption had caused
+            INTERRUPTION.end()
+        return code
     except BaseException:
         if INTERRUPTION.signal:  # as whatever exception the interruption has come here
             INTERRUPTION.end()

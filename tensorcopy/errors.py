@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,11 @@ class TensorcopyError(Exception):
     """An error in one line: what is wrong, got, allowed, and to do next.
 
     The command line prints it and exits with 2.
+
+    earlier : errors of the same run that did not end it, which are printed first
     """
+
+    earlier: Sequence[TensorcopyError] = ()
 
     def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
         super().__init__(f"{what}: got {got}; allowed: {allowed}; next: {next}")
@@ -49,6 +54,17 @@ class CannotRun(TensorcopyError):
 
 KINDS: dict[str, type[TensorcopyError]] = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
 
+
+@contextmanager
+def after(errors: Sequence[TensorcopyError]) -> Iterator[None]:
+    """Let an error that ends a run take the errors before it along."""
+    try:
+        yield
+    except TensorcopyError as error:
+        error.earlier = (*errors, *error.earlier)
+        raise
+
+
 REMEDIES = {
     errno.ENOSPC: ("a disk with free space", "free some space, then repeat: finished work is kept"),
     errno.EDQUOT: ("less than your quota of the disk", "remove files of yours, then repeat: finished work is kept"),
@@ -56,6 +72,7 @@ REMEDIES = {
     errno.EACCES: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
     errno.EPERM: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
 }  # by the number of the system's error: what is allowed, and what to do next
+NOWHERE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # nothing else can be written either; missing permissions are those of one file
 
 
 def of_os_error(error: OSError) -> DiskError | None:
@@ -68,13 +85,15 @@ def of_os_error(error: OSError) -> DiskError | None:
     return _of_number(error.errno or 0, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
 
 
-def of_text(text: str) -> DiskError | None:
+def of_text(text: str, allowed: Container[int] = REMEDIES) -> DiskError | None:
     """Return the error of the disk that another program's output quotes, if any.
 
     As Python writes it, "[Errno 28]", or Rust, "(os error 28)".
+
+    allowed : the numbers that count
     """
     numbers = map(int, re.findall(r"(?:\[Errno |\(os error )(\d{1,4})[\])]", text))
-    return next((error for error in (_of_number(number, "a file") for number in numbers) if error), None)
+    return next((error for error in (_of_number(number, "a file") for number in numbers if number in allowed) if error), None)
 
 
 def _of_number(number: int, name: str) -> DiskError | None:

@@ -246,7 +246,11 @@ def results_dir(tmp_path: Path) -> Path:
     """A results folder as asv writes it: one machine, one release, three cases of one suite, one of them skipped."""
     folder = tmp_path / "results"
     (folder / "box").mkdir(parents=True)
-    suites = {"copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"], "type": "time"}, "version": 2}
+    params = [["'clone_detach'", "'tensor'", "'detach_clone'"], ["16"]]
+    suites = {
+        "copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"], "params": params, "type": "time"},
+        "version": 2,
+    }
     (folder / "benchmarks.json").write_text(json.dumps(suites))
     (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "version": 1}))
     columns = (
@@ -254,7 +258,7 @@ def results_dir(tmp_path: Path) -> Path:
     )
     row = [
         [1e-6, 2e-6, float("nan")],
-        [["'clone_detach'", "'tensor'", "'detach_clone'"], ["16"]],
+        params,
         "1",
         0,
         1.0,

@@ -218,7 +218,16 @@ FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
 }
 
 
-FREE = ("control_ns", "interruptions", "ledger", "counts", "article", "methods", "durations", "left_out", "selection")
+def named(path: Path, done: str) -> str:
+    """Return what the errors of a comparison must name after a mutation that changes it: the file, or the folder that a copy has made."""
+    return "results/other/" if done.endswith("another folder") else path.name
+
+
+FREE = ("control_ns", "interruptions", "counts", "article", "methods", "durations", "left_out", "selection")
+FREE_IN_PROVENANCE = (
+    *("cuda", "asv", "asv_runner", "tensorcopy", "os", "arch", "libc", "cores", "cpu_capability", "governor", "cpu_quota", "hugepages"),
+    *("threads", "accelerators", "unsupported", "gpu", "gpu_cache_mib", "driver", "settings", "started"),
+)
 EXCHANGED = re.compile(r"swap at (passes|results[.].*)[.]\d+$")
 
 
@@ -234,4 +243,6 @@ def is_possible(path: Path, done: str) -> bool:
     except TensorcopyError:
         return False
     keys = done.partition(" at ")[2].split(".")
+    if "ledger" in keys:
+        return keys[keys.index("ledger") :][1:2] in [[name] for name in FREE_IN_PROVENANCE]
     return bool(EXCHANGED.search(done)) or " bytes at " in done or bool({*FREE, *COUNTED} & {*keys, ".".join(keys[1:4])})

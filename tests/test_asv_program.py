@@ -58,10 +58,14 @@ def test_without_a_callers_file_the_error_is_only_logged(monkeypatch, caplog):
          "failures in a.B.time_c: torch.AcceleratorError: CUDA error: unknown"),
         (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], None, "ModuleNotFoundError: No module named 'x'"),
         (["·· x: got a; allowed: b; next: c", "ValueError: 1"], None, "ValueError: 1"),
+        (["[50.00%] ··· a.B.time_c failed", "PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"], None,
+         "failures in a.B.time_c: PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"),
+        (["PermissionError: [Errno 13] Permission denied: 'x'", "asv: more"], None, "PermissionError: [Errno 13] Permission denied: 'x'"),
+        (["OSError: [Errno 28] No space left on device", "asv: more"], None, "No space left on device"),
         (["first", "· second", "", "·· third"], None, "second third"),
     ],
     ids=["the plugin's error", "failed cases", "a failed case with its exception", "an exception", "a line that only resembles an error",
-         "asv's last lines"],
+         "a failed case that quotes the system", "a file that is not permitted", "a full disk", "asv's last lines"],
 )  # fmt: skip
 def test_a_failure_names_its_most_specific_cause(lines, error, got):
     """The order: plugin's error, failed cases, exception, asv's last lines."""

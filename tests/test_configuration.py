@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from asv.config import Config
+from asv.machine import Machine
 
 from tensorcopy.asv_plugin import configuration
+from tensorcopy.results.writing import lock
 from tests.conftest import ROOT
 
 
@@ -40,6 +44,41 @@ def test_an_unlisted_host_gets_an_entry_beside_the_only_machine(machine_file, mo
     machine_file.write_text(json.dumps({"box": {"machine": "box"}, "version": 1}))
     configuration.register_machine("host")
     assert json.loads(machine_file.read_text())["host"]["machine"] == "host"
+
+
+def test_the_list_of_machines_keeps_what_another_checkout_adds(machine_file, monkeypatch):
+    """It is read again under a lock."""
+    listed, count = configuration._listed_machines, 0
+
+    def read(path):
+        nonlocal count
+        machines, count = listed(path), count + 1
+        if count == 1:  # another process comes between
+            path.write_text(json.dumps({"other": {"machine": "other"}, "version": 1}))
+        return machines
+
+    monkeypatch.setattr(configuration, "_listed_machines", read)
+    configuration.register_machine("box")
+    assert sorted(json.loads(machine_file.read_text())) == ["box", "other", "version"]
+
+
+def test_asv_describes_the_machine_as_the_one_writer_of_the_results(tmp_path, monkeypatch, capsys):
+    """It does so before it measures, in the results themselves. What its list does not have stays."""
+    path = tmp_path / "box" / "machine.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"machine": "box", "cpu": "Box 9000", "ram": "8", "version": 1}))
+    monkeypatch.setattr(Machine, "save", Machine.save)
+    configuration.write_machines_as_a_whole()
+    monkeypatch.setattr(lock, "NOTICE", 0.05)
+    with ThreadPoolExecutor(1) as pool, lock.one_writer(tmp_path, "merge"):
+        machine = Machine()
+        machine.__dict__ |= {"machine": "box", "cpu": "Box 9001", "ram": ""}
+        saving = pool.submit(machine.save, str(tmp_path))
+        time.sleep(0.2)
+        assert "9000" in path.read_text()
+    saving.result()
+    assert capsys.readouterr().out.startswith(f"waiting for {tmp_path.name}/, which merge ")
+    assert json.loads(path.read_text()) == {"machine": "box", "cpu": "Box 9001", "ram": "8", "version": 1}
 
 
 def test_paths_come_from_asvs_configuration(monkeypatch):

@@ -9,7 +9,9 @@ import json
 import re
 import shutil
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, load
 from tensorcopy.results.confirmations import Outcome
 from tensorcopy.results.load import Case
+from tensorcopy.results.writing import lock
 from tests.conftest import ROOT, measured_in_passes, pass_times
 
 HERE, ELSEWHERE = "0123456789ab", "ba9876543210"
@@ -137,6 +140,19 @@ def test_a_step_is_measured_again_until_it_holds_or_falls(checkout, measuring, c
     assert main(["confirm-history"]) == 0
     assert capsys.readouterr().out == "no step is left to confirm\n"
     assert len(fake.calls) == 1
+
+
+def test_an_outcome_that_cannot_be_stored_is_named_and_stops_no_other_pair(checkout, measuring, capsys, monkeypatch):
+    """As while another process writes the results for minutes; the wait is printed."""
+    measuring(1.3)
+    monkeypatch.setattr(lock, "NOTICE", 0.01)
+    held = lock.one_writer(checkout / "results", "merge")
+    monkeypatch.setattr(lock, "one_writer", partial(lock.one_writer, patience=0.02))
+    with held, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(main, ["confirm-history"]).result() == 2
+    errors = capsys.readouterr().err
+    assert "waiting for results/, which merge " in errors
+    assert "tensorcopy: results/ is being written by another process: got merge " in errors
 
 
 def test_a_step_that_stays_open_is_continued_only_with_more_passes(checkout, measuring, capsys):

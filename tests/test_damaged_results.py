@@ -46,6 +46,8 @@ def nested(depth: int) -> Any:
     return value
 
 
+TENS = [[str(number) for number in range(10)]] * 4  # ten thousand cases
+
 CHANGES: dict[str, Callable[[Document], object]] = {
     # the label
     "another SHA": lambda d: d.update(commit_hash=OTHER_SHA),
@@ -86,13 +88,15 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a pass without provenance": lambda d: d["passes"][1].pop("ledger"),
     "no ledger": lambda d: d.pop("ledger"),
     "an empty ledger": lambda d: d.update(ledger={}),
-    "a start that is no time": lambda d: d["passes"][1].update(started="2026-13-41T25:61:61+00:00"),
+    "a start that is not a time": lambda d: d["passes"][1].update(started="2026-13-41T25:61:61+00:00"),
     "a start without a zone": lambda d: d["passes"][1].update(started="2026-11-22T14:45:50"),
     "a start that is a number": lambda d: d["ledger"].update(started=5),
     "an identity of another form": lambda d: d["ledger"].update(identity="x"),
     "no cores": lambda d: d["ledger"].update(cores=0),
     "cores beyond every machine": lambda d: d["ledger"].update(cores=10**400),
-    "a quota that is no number": lambda d: d["ledger"].update(cpu_quota=float("nan")),
+    "a cache of a GPU that is not a number": lambda d: d["ledger"].update(gpu_cache_mib=float("nan")),
+    "a memory of a GPU that is not a number": lambda d: d["passes"][1]["ledger"].update(gpu={"memory": float("nan")}),
+    "a quota that is not a number": lambda d: d["ledger"].update(cpu_quota=float("nan")),
     # samples and counts
     "a sample less": lambda d: cells(d, TIMED, "samples")[0].pop(),
     "a sample more": lambda d: cells(d, TIMED, "samples")[0].append(1e-6),
@@ -130,6 +134,7 @@ CHANGES: dict[str, Callable[[Document], object]] = {
     "a parameter twice": lambda d: cells(d, TIMED, "params")[1].__setitem__(1, cells(d, TIMED, "params")[1][0]),
     "a parameter less": lambda d: cells(d, TIMED, "params")[1].pop(),
     "more cases than can be": lambda d: put(d, TIMED, "params", [[str(number) for number in range(100)]] * 10),
+    "more cases than can be, in many suites": lambda d: d["results"].update({f"a.B.time_{n}": [None, TENS, "1"] for n in range(11)}),
     "a number as parameter": lambda d: put(d, TIMED, "params", [[1], [2]]),
     "a version that is a number": lambda d: put(d, TIMED, "version", 3),
     # texts and depth
@@ -154,6 +159,7 @@ MACHINES: dict[str, Callable[[Document], object]] = {
 SUITES: dict[str, Callable[[Document], object]] = {
     "no version of a suite": lambda d: d[TIMED].pop("version"),
     "a number as version": lambda d: d[TIMED].update(version=3),
+    "no parameters of a suite": lambda d: d[TIMED].pop("params"),
     "no type of a suite": lambda d: d[TIMED].pop("type"),
     "another version of the file": lambda d: d.update(version=1),
     "a list as suite": lambda d: d.update({TIMED: []}),
@@ -193,8 +199,9 @@ def cases(name: str, changes: dict[str, Callable[[Document], object]]) -> list[A
     ("name", "change"),
     [*cases(f"{SHIPPED.name}/{NAME}", CHANGES), *cases(f"{SHIPPED.name}/machine.json", MACHINES), *cases("benchmarks.json", SUITES)],
 )
-def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, name, change):
+def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, tried, name, change):
     """Loading reads the other results; merging writes nothing."""
+    tried("a hand-made contradiction in a result file, `machine.json` or `benchmarks.json`")
     results = damaged(small, tmp_path, name, change)
     (problem,) = load.load_results(results).problems
     assert f"results/{name}" in str(problem)

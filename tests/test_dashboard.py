@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import dashboard
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table
@@ -54,6 +54,17 @@ def test_every_stage_is_reported_and_an_error_stops_only_its_release(run_dashboa
     ]
     assert [report.done for report in reports] == sorted(report.done for report in reports)
     assert (reports[-1].done, reports[-1].remaining) == (1.0, 0.0)
+
+
+def test_errors_before_the_one_that_ends_a_run_are_not_lost(run_dashboard):
+    """The command line prints them first."""
+
+    def measure_pass(measurement, *_):
+        raise ERROR if measurement.release is OLD else DiskError("full", got="none", allowed="some", next="free some")
+
+    with pytest.raises(DiskError) as caught:
+        run_dashboard(measure_pass, Results((), ()))
+    assert caught.value.earlier == (ERROR,)
 
 
 @pytest.mark.parametrize(

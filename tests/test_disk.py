@@ -21,9 +21,10 @@ from tensorcopy.cli import main
 from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error, of_text
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.releases import environments, uv
-from tensorcopy.results.merging.add import add_pass
+from tensorcopy.results import files
+from tensorcopy.results.merging.add import add_pass, last_pass
 from tests import writers
-from tests.conftest import NEW, ROOT, SHOWN
+from tests.conftest import NEW, ROOT, SHOWN, require
 
 SIMULATED_ROW = "a system call that fails with ENOSPC, EDQUOT, EROFS or EACCES while a file is written"
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
@@ -88,7 +89,7 @@ def test_a_pass_that_cannot_be_stored_leaves_the_results(two_folders, monkeypatc
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match=re.escape(os.strerror(number))):
-        add_pass(other, results / other.relative_to(other.parents[1]), "", "asv run", summary)
+        add_pass(other, last_pass(files.read(other), {}), results / other.relative_to(other.parents[1]), "asv run", summary)
     assert contents(results) == before
 
 
@@ -156,6 +157,14 @@ def disk(tmp_path_factory) -> Iterator[Disk]:
     folder = tmp_path_factory.mktemp("disk")
     if shutil.which("mount") is None or not mounted(folder, "-o", "size=24m"):
         pytest.skip("only root can make a file system of a few megabytes")
+    try:
+        yield filled(folder, environments.bytecode_in(tmp_path_factory.mktemp("cache")))
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def filled(folder: Path, cache: dict[str, str]) -> Disk:
+    """Write a checkout into a folder, with another folder of results beside it."""
     root = folder / "checkout"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in filter(None, listed):
@@ -167,10 +176,8 @@ def disk(tmp_path_factory) -> Iterator[Disk]:
     (folder / "home" / ".asv-machine.json").write_text(json.dumps({"box": {"machine": "box"}, "version": 1}))
     (folder / "tmp").mkdir()
     variables = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"), "PYTHONPATH": str(root), "GITHUB_OUTPUT": str(root / "out")}
-    cache = environments.bytecode_in(tmp_path_factory.mktemp("cache"))
     writers.write_pass(folder / "other", 0)
-    yield Disk(root, {**os.environ, **variables, **cache, "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))})
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    return Disk(root, {**os.environ, **variables, **cache, "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))})
 
 
 DISK_ROW = "a command on a real disk that is full, fills up, is read-only or not the user's"
@@ -201,6 +208,7 @@ def test_a_command_on_a_failing_disk_ends_in_one_line(disk, tried, command, stat
     elif state == "read-only":
         subprocess.run(["mount", "-o", "remount,ro", str(disk.root.parent)], check=True)
     else:
+        require(shutil.which("setpriv"), "no setpriv, with which root gives up its rights: apt install util-linux")
         prefix = WITHOUT_RIGHTS
         subprocess.run(["chmod", "-R", "a-w", str(disk.root.parent)], check=True)
     try:

@@ -128,7 +128,7 @@ def test_a_comment_that_cannot_be_made_marks_the_old_one_as_outdated(forge, tmp_
     assert main(["ci", "comment", str(first), "--post"]) == 2
     body = forge.state["comments"][-1]["body"]
     assert "first" not in body
-    assert "What was here is outdated: it was of another commit. [Workflow run](https://x/runs/1)" in body
+    assert "The earlier comment is outdated: it belongs to another commit. [Workflow run](https://x/runs/1)" in body
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tensorcopy import cli
 from tensorcopy.report.local import advise
-from tensorcopy.results import load
+from tensorcopy.results import files, load
 from tensorcopy.site import render
 from tests.mutations import small_results
 
@@ -55,7 +57,7 @@ def test_another_python_is_not_taken_instead(run):
     assert errors.startswith(
         "tensorcopy: torch 2.4.1 on Python 3.11 could not be read: got the result file results/xeon-2core/38b96d33-py3.11"
     )
-    assert "allowed: a comparison on Python 3.9 only where it is asked for; next: tensorcopy compare 2.4.1@3.9 2.15.0@3.9" in errors
+    assert "allowed: a comparison on Python 3.9 only where it is asked for; next: tensorcopy compare 2.4.1@3.9 2.15.0@3.11" in errors
 
 
 def test_another_python_is_taken_where_it_is_asked_for(run):
@@ -74,17 +76,73 @@ def test_a_file_of_an_older_python_changes_nothing(run):
     assert run("compare", "2.4.1", "2.15.0") == clean
 
 
-def test_a_file_on_another_machine_is_not_silently_left_out(run):
-    """It may have measured both sides last."""
+def of_another_machine():
+    """Return the folder of a second machine with the same results."""
     other = Path("results/other")
     shutil.copytree(MACHINE, other)
     for path in other.glob("*.json"):
         path.write_text(path.read_text().replace("xeon-2core", "other"))
+    return other
+
+
+def test_a_file_on_another_machine_is_not_silently_left_out(run):
+    """It may have measured both sides last."""
+    other = of_another_machine()
     damage(other / NEWER_PYTHON.name)
     code, _, errors = run("compare", "2.4.1", "2.15.0")
     assert code == 2
     assert "torch 2.4.1 on Python 3.11 could not be read" in errors
     assert run("compare", "2.4.1", "2.15.0", "--machine", "xeon-2core")[::2] == (0, "")
+
+
+def test_a_damaged_machine_stops_no_comparison_on_a_named_one(run):
+    """Without a name, it may be the machine that measured both sides last."""
+    (of_another_machine() / "machine.json").write_text("{")
+    code, output, errors = run("compare", "2.4.1", "2.15.0")
+    assert (code, output) == (2, "")
+    assert "could not be read on other: got the result file results/other/machine.json cannot be read" in errors
+    assert run("compare", "2.4.1@xeon-2core", "2.15.0@xeon-2core")[::2] == (0, "")
+    assert run("times", "2.15.0", "--machine", "xeon-2core")[::2] == (0, "")
+
+
+def test_the_command_that_asks_for_another_python_names_the_same_folder(run):
+    """It can be typed as it is printed."""
+    shutil.copytree("results", "elsewhere")
+    damage(Path("elsewhere") / MACHINE.name / NEWER_PYTHON.name)
+    errors = run("compare", "elsewhere:2.4.1", "elsewhere:2.15.0")[2]
+    assert "next: tensorcopy compare elsewhere:2.4.1@3.9 elsewhere:2.15.0@3.11, or " in errors
+    assert run("compare", "elsewhere:2.4.1@3.9", "elsewhere:2.15.0@3.11")[0] == 0
+
+
+def test_confirming_names_a_file_that_may_have_steps(run):
+    """ "No step is left" is no answer of half a history."""
+    damage(NEWER_PYTHON)
+    code, output, errors = run("confirm-history", "--dry-run", "--machine", "xeon-2core", "2.4.1")
+    assert (code, output) == (2, "no step is left to confirm\n")
+    assert errors.startswith("tensorcopy: the result file results/xeon-2core/38b96d33-py3.11-cuda.json cannot be read: got ")
+    assert run("confirm-history", "--dry-run", "--machine", "xeon-2core", "--python", "3.9", "2.4.1")[::2] == (0, "")
+
+
+def test_loading_raises_nothing_for_a_folder_that_cannot_be_entered(small):
+    """Its files cannot be read; root can enter any folder, and becomes another user."""
+    folder = Path(tempfile.mkdtemp())
+    files.fault({})  # imports the validator, which the other user may be unable to read
+    user = os.geteuid()
+    try:
+        shutil.copytree(small / "results", folder / "results")
+        for path in (folder, folder / "results", *folder.rglob("*")):
+            path.chmod(0o755)
+        (folder / MACHINE).chmod(0o744)
+        if user == 0:
+            os.seteuid(54321)
+        else:
+            (folder / MACHINE).chmod(0o644)
+        loaded = load.load_results(folder / "results")
+    finally:
+        os.seteuid(user)
+        (folder / MACHINE).chmod(0o755)
+        shutil.rmtree(folder)
+    assert (loaded.results, [problem.got for problem in loaded.problems]) == ((), ["Permission denied"])
 
 
 @pytest.mark.parametrize(

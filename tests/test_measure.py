@@ -84,7 +84,7 @@ def test_only_complete_passes_of_the_same_selection_count(tmp_path):
     path.parent.mkdir(parents=True)
     complete = {"selection": plan.TIMED, "suites": {"copies.BySize.time_copy": {"version": "3"}}}
     (tmp_path / "results" / "benchmarks.json").write_text(
-        json.dumps({"copies.BySize.time_copy": {"version": "3", "param_names": [], "type": "time"}, "version": 2})
+        json.dumps({"copies.BySize.time_copy": {"version": "3", "param_names": [], "params": [], "type": "time"}, "version": 2})
     )
     earlier = {**complete, "suites": {"copies.BySize.time_copy": {"version": "2"}}}
     quick, left_out, empty = (
@@ -102,7 +102,7 @@ def test_a_pass_that_counts_bytes_needs_no_samples(tmp_path):
     path = tmp_path / "results" / "box" / "result.json"
     path.parent.mkdir(parents=True)
     versions = {"memory.Host.track_peak": ("1", "track"), "copies.BySize.time_copy": ("3", "time")}
-    suites = {name: {"version": version, "type": kind, "param_names": []} for name, (version, kind) in versions.items()}
+    suites = {name: {"version": version, "type": kind, "param_names": [], "params": []} for name, (version, kind) in versions.items()}
     (tmp_path / "results" / "benchmarks.json").write_text(json.dumps({**suites, "version": 2}))
     path.write_text(json.dumps({"passes": [{"selection": "^memory", "suites": {}}, {"selection": "copies", "suites": {}}]}))
     assert plan.count_passes(path, "^memory") == 1
@@ -116,7 +116,7 @@ class Run:
         self.path, self.records = path, []
         path.parent.mkdir(parents=True)
         (path.parents[1] / "benchmarks.json").write_text(
-            json.dumps({"suite": {"version": "3", "param_names": [], "type": "time"}, "version": 2})
+            json.dumps({"suite": {"version": "3", "param_names": [], "params": [], "type": "time"}, "version": 2})
         )
 
     def add_passes(self, shard: str, count: int) -> None:

@@ -14,9 +14,11 @@ import pytest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import arguments, main
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.cli.arguments import progress_bar
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
 
@@ -106,6 +108,44 @@ def test_the_command_says_what_is_left(clock, small_checkout, monkeypatch, capsy
     monkeypatch.setattr(configuration, "register_machine", lambda name: None)
     assert main(["measure", "--machine", "box", "--passes", "2", "--for", "3m"]) == 0
     assert "stopped at the end of its time: 10 passes are left; the same command takes them" in capsys.readouterr().out
+
+
+def test_a_full_disk_does_not_hide_what_failed_before_it(small_checkout, monkeypatch, capsys):
+    """Each error is a line, in order."""
+    errors = [TensorcopyError("no torch", got="none", allowed="one", next="install it")]
+    errors += [DiskError("a disk", got="full", allowed="room", next="free some")]
+
+    def measure_pass(*_: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(run_passes, "measure_pass", measure_pass)
+    monkeypatch.setattr(plan, "select", lambda *_: (FIVE, []))
+    monkeypatch.setattr(configuration, "register_machine", lambda name: None)
+    assert main(["measure", "--machine", "box", "--passes", "1"]) == 2
+    printed = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tensorcopy: ") and "warning" not in line]
+    assert [line.partition(": got ")[0] for line in printed] == ["tensorcopy: no torch", "tensorcopy: a disk"]
+
+
+def test_no_pass_is_measured_for_a_file_that_cannot_take_it(results_dir, tmp_path):
+    """One without provenance, as asv without the plugin writes it; the lines at the end do not stumble over it."""
+    measurement = Measurement(release_table.load()[-1], "3.11", build="cuda")
+    paths = Paths(results_dir, tmp_path, tmp_path / "env", ("3.11",))
+    path = measurement.file(paths, "box")
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in document.items() if key not in ("ledger", "passes")}))
+    with pytest.raises(TensorcopyError, match="no provenance"):
+        run_passes.measure_pass(measurement, run_passes.Job(paths, "box", "x"), lambda *_: None, lambda *_: None)
+    assert run_passes.not_measured([measurement], paths, "box") == []
+
+
+def test_a_wait_is_printed_where_there_is_no_terminal(monkeypatch, capsys):
+    """Once, and when it begins."""
+    monkeypatch.setenv("COLUMNS", "200")
+    step = "torch 2.15.0 on Python 3.11, pass 1 of 2"
+    with progress_bar() as report_progress:
+        for detail in ("copies.BySize", "waiting for results/, which merge is writing", "waiting for results/, which merge is writing"):
+            report_progress(Progress(f"{step}: {detail}", 0.5, 0.0))
+    assert capsys.readouterr().err.splitlines()[:2] == [step, f"{step}: waiting for results/, which merge is writing"]
 
 
 Usage = namedtuple("Usage", "total used free")

@@ -115,10 +115,10 @@ documents_of_one_history = st.builds(
 def test_merging_is_associative_commutative_and_idempotent(first, second, third):
     """The order of merging does not change the file."""
     all_three = merged(merged(first, second), third)
-    assert merge.same(all_three, merged(first, merged(second, third)))
-    assert merge.same(merged(first, second), merged(second, first))
-    assert merge.same(merged(all_three, all_three), all_three)
-    assert merge.same(merged(all_three, second), all_three)
+    assert files.same(all_three, merged(first, merged(second, third)))
+    assert files.same(merged(first, second), merged(second, first))
+    assert files.same(merged(all_three, all_three), all_three)
+    assert files.same(merged(all_three, second), all_three)
     assert files.fault(all_three) == ""
 
 
@@ -190,8 +190,8 @@ def test_a_shipped_result_is_restored_from_its_parts():
     parts = [without(full, [index for index in range(len(full["passes"])) if index % 3 != third]) for third in range(3)]
     for order in permutations(parts):
         restored = merged(merged(order[0], order[1]), order[2])
-        assert merge.same(restored["results"], merged(full, full)["results"])
-        assert merge.same(restored["passes"], full["passes"])
+        assert files.same(restored["results"], merged(full, full)["results"])
+        assert files.same(restored["passes"], full["passes"])
 
 
 def without(full: dict[str, object], dropped: list[int]) -> dict[str, object]:
@@ -339,7 +339,7 @@ def test_a_function_profile_moves_with_its_result(folders, tmp_path):
 
 def contents(folder):
     """Return every file's JSON, as text that is equal for equal values."""
-    return {str(path.relative_to(folder)): merge_results.canonical(json.loads(path.read_text())) for path in folder.rglob("*.json")}
+    return {str(path.relative_to(folder)): files.canonical(json.loads(path.read_text())) for path in folder.rglob("*.json")}
 
 
 IDENTITIES = ("", FIRST_HOST, SECOND_HOST, FIRST_HOST, "", "0123ffffffff")  # of passes 0 to 5; two begin with the same digits

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import date
 from itertools import islice
 
 import pytest
@@ -19,6 +20,10 @@ from tests.conftest import ROOT
 
 COMMANDS = list(walk.commands())
 SECONDS = ("accuracy", "machine", "readme")  # these take seconds even here; only the whole walk tries all their input
+PARTS = 37  # of the lines of bad input
+INPUT_ROW = "a command with bad input, hostile names or hostile outcomes in the results"
+SURROUNDING_ROW = "a command in an odd surrounding: pipes, full or closed streams, encodings, terminals, folders"
+SIGNAL_ROW = "SIGINT or SIGTERM to a command at a random moment"
 MEASURES = (["plot", "--max", "2**20"], ["check"], ["advise", "--numel", "2**20"])  # with a process that imports torch
 
 
@@ -40,10 +45,12 @@ def test_every_command_is_walked():
 
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
-def test_bad_input_ends_in_one_line(checkout, number):
-    """A part of the whole walk in each run: other lines of each command."""
-    lines = [line for command in COMMANDS for line in list(walk.bad_lines(command))[number::37]]
-    assert walk.walk(checkout, [line for line in lines if line[0] not in SECONDS]) == {}
+def test_bad_input_ends_in_one_line(checkout, tried, number):
+    """A part of the whole walk: the same lines among the fast tests, and others on each day among the slow ones."""
+    first = (date.today().toordinal() * 2 + number) % PARTS if number else 0
+    lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::PARTS]]
+    tried(INPUT_ROW, len(lines))
+    assert walk.walk(checkout, lines) == {}
 
 
 SHOWN = ("compare", "times", "history")  # the fast ones that show most of a result
@@ -106,6 +113,37 @@ def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch
         cli.main(["releases"])
 
 
+AFTER_A_SIGNAL = """
+import os, signal, sys, types
+from tensorcopy import __main__ as program, cli
+def command(options, console):
+    {body}
+cli.info._releases = command
+sys.argv = ["tensorcopy", "releases"]
+sys.exit(program.main())
+"""
+HIDDEN = """try: os.kill(os.getpid(), signal.SIGTERM)
+    finally: raise OSError(39, "Directory not empty")"""
+SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, open=False), cli.Path("."), console, failed={failed})'
+
+
+def test_a_signal_is_not_hidden_by_the_error_that_it_causes():
+    """As where a temporary folder cannot be removed because a process still writes into it."""
+    done = subprocess.run([sys.executable, "-c", AFTER_A_SIGNAL.format(body=HIDDEN)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (143, "tensorcopy: terminated; releases that were added are kept")
+
+
+@pytest.mark.parametrize(("failed", "code"), [(False, 130), (True, 2)])
+def test_ending_the_server_tells_whether_releases_failed(failed, code):
+    """Nothing is left to continue, so the line does not ask for it."""
+    program = AFTER_A_SIGNAL.format(body=SERVING.format(failed=failed))
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline().startswith("Served at http://127.0.0.1:")
+        server.send_signal(signal.SIGINT)
+        line = "tensorcopy: interrupted; the server has ended; results and pages are kept\n"
+        assert (server.wait(), server.stderr.read()) == (code, line)
+
+
 ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b", "\U000e0001": "\\udb40\\udc01", "µ\n\t": "µ\n\t"}
 
 
@@ -150,8 +188,8 @@ def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
         cli.main([])
 
 
-def test_the_parser_is_imported_in_three_tenths_of_a_second():
-    """Counted by what it loads, since another process may take the processor: no package that takes longer."""
+def test_the_parser_imports_no_large_package():
+    """`--help` has to be there in three tenths of a second, which cannot be measured beside other tests."""
     code = "import sys, tensorcopy.cli; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert not {"numpy", "scipy", "rich", "asv", "torch", "psutil", "packaging", "jinja2"} & set(done.stdout.split())
@@ -159,23 +197,45 @@ def test_the_parser_is_imported_in_three_tenths_of_a_second():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", walk.SURROUNDINGS)
-def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
+def test_odd_surroundings_end_in_a_line_or_none(checkout, tried, name):
     """Two commands each; the whole walk tries all of them."""
+    tried(SURROUNDING_ROW, 2)
     first = list(walk.SURROUNDINGS).index(name) * 2
     for command in (COMMANDS[(first + number) % len(COMMANDS)] for number in range(2)):
         assert walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED) == "", command.name
 
 
 @pytest.mark.slow
-def test_a_signal_at_any_moment_is_one_line(checkout):
+def test_a_signal_at_any_moment_is_one_line(checkout, tried):
     """SIGINT and SIGTERM, to the process alone or to its group, from the moment on at which the entry point handles them."""
-    problems = [each.send(command.line(), checkout) for each, command in islice(zip(walk.signals(os.getpid()), COMMANDS), 22)]
-    assert list(filter(None, problems)) == []
+    sent = list(islice(zip(walk.signals(os.getpid()), COMMANDS), 22))
+    tried(SIGNAL_ROW, len(sent))
+    problems = {(str(each), *command.line()): each.send(command.line(), checkout) for each, command in sent}
+    assert {line: problem for line, problem in problems.items() if problem} == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("arguments", MEASURES, ids=lambda arguments: arguments[0])
-def test_a_signal_ends_the_processes_of_a_command_too(checkout, arguments, number):
-    """Sent to the command alone; torch is being imported, or measured."""
-    assert walk.Signal(number, 1.5, group=False).send(arguments, checkout) == ""
+def test_a_signal_ends_the_processes_of_a_command_too(checkout, tried, arguments, number):
+    """Sent to the command alone, once it has started another process."""
+    tried(SIGNAL_ROW)
+    assert walk.Signal(number, 0.5, group=False, with_child=True).send(arguments, checkout) == ""
+
+
+@pytest.mark.fuzz
+def test_the_whole_walk(checkout, evil_checkout, tried):
+    """Each command with each bad input, in each surrounding, and with signals at random moments."""
+    bad = [line for command in COMMANDS for line in walk.bad_lines(command)]
+    good = [line for command in COMMANDS for line in walk.good_lines(command)]
+    around = [(name, command) for name in walk.SURROUNDINGS for command in COMMANDS]
+    sent = list(zip(walk.signals(os.getpid()), COMMANDS * 8))
+    for row, tries in ((INPUT_ROW, len(bad) + len(good)), (SURROUNDING_ROW, len(around)), (SIGNAL_ROW, len(sent))):
+        tried(row, tries)
+    problems: dict[tuple[str, ...], str] = walk.walk(checkout, bad) | walk.walk(evil_checkout, good)
+    for name, command in around:
+        line = command.line()
+        problems[(name, *line)] = walk.process(line, walk.SURROUNDINGS[name], checkout, name in walk.COLOURED)
+    for each, command in sent:
+        problems[(str(each), *command.line())] = each.send(command.line(), checkout)
+    assert {line: problem for line, problem in problems.items() if problem} == {}

@@ -212,6 +212,16 @@ def test_the_host_probe_reads_the_load_of_another_process(monkeypatch):
     assert 0 < host.disk < 2**60
 
 
+def test_findings_are_text_without_markup(monkeypatch, capsys):
+    """Neither a style in the program nor brackets in the name of a processor."""
+    warning = preflight.Finding("cpu [x]", "a[/]b", Level.WARNING, "[red]")
+    monkeypatch.setattr(preflight, "findings", lambda *_: [warning])
+    monkeypatch.setattr(host_probe, "host", lambda *_: None)
+    monkeypatch.setattr(host_probe, "gpus", lambda: ([], ""))
+    assert main(["machine"]) == 0
+    assert capsys.readouterr().out.split() == ["warning", "cpu", "[x]", "a[/]b", "[red]"]
+
+
 def test_the_gpu_probe_returns_gpus_or_a_reason(monkeypatch, capsys):
     """The readings of a GPU are plausible."""
     monkeypatch.setattr(host_probe, "OBSERVATION", 0.1)

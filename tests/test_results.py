@@ -141,11 +141,16 @@ def test_a_deleted_result_of_a_checkout_is_named(results_dir):
     assert str(problem).startswith("the result file results/box/d0f2af8b-py3.11-cuda.json is gone: got a deleted file")
 
 
+def stamp(path, report, before="{}", *record):
+    """Stamp asv's file on the disk."""
+    files.write(path, files.stamped(files.read(path), report, json.loads(before), *record))
+
+
 def test_provenance_is_stamped_into_asvs_file(results_dir):
     """asv's own keys are unchanged."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     before = json.loads(path.read_text())
-    files.stamp(path, {"ledger": {**PROVENANCE, "threads": 8}, "methods": {}, "article": {}})
+    stamp(path, {"ledger": {**PROVENANCE, "threads": 8}, "methods": {}, "article": {}})
     after = json.loads(path.read_text())
     assert after["ledger"]["threads"] == 8
     asvs = [key for key in before if key not in ("results", "ledger")]  # results have NaN, which equals nothing
@@ -162,7 +167,7 @@ def test_a_case_that_is_skipped_later_keeps_its_samples(results_dir):
     row[0] = [float("nan"), 5e-6, 6e-6]
     row[-1] = None
     path.write_text(json.dumps(document))
-    files.stamp(path, {"passes": []}, before)
+    stamp(path, {"passes": []}, before)
     (result,) = load.load_results(results_dir).results
     by_method = {case["method"]: timing for case, timing in result.timings.items()}
     assert {method: timing.median for method, timing in by_method.items()} == pytest.approx(
@@ -243,7 +248,7 @@ def test_a_file_that_violates_the_schema_is_neither_read_nor_written(results_dir
     path.write_text(json.dumps(document))
     before = path.read_text()
     with pytest.raises(TensorcopyError, match="cannot be read"):
-        files.stamp(path, {"ledger": {**PROVENANCE, **change}}, before)
+        stamp(path, {"ledger": {**PROVENANCE, **change}}, before)
     assert path.read_text() == before
 
 
@@ -260,7 +265,7 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     path.write_text(json.dumps(document))
     record = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
     journal = ["copies.BySize 0 0 0 0 8.5e-06", "copies.BySize 0 1025 1 2 1.7e-05", "copies.BySize 1 0 0 0 8.5e-06"]
-    files.stamp(path, {"ledger": PROVENANCE}, before, record, journal)
+    stamp(path, {"ledger": PROVENANCE}, before, record, journal)
     _, row = json.loads(path.read_text())["passes"]
     assert row["suites"] == {
         "copies.BySize.time_copy": {

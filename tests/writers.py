@@ -46,7 +46,7 @@ def store_pass(results: Path, source: Path, seed: int, pause: float) -> None:
     chance = slowed(seed, pause)
     time.sleep(chance.random() * pause)
     (draft,) = (path for path in source.glob("*/*.json") if path.name != "machine.json")
-    add.add_pass(draft, results / draft.relative_to(source), "", "asv run", summary)
+    add.add_pass(draft, add.last_pass(files.read(draft), {}), results / draft.relative_to(source), "asv run", summary)
 
 
 def merge_folders(results: Path, source: Path, seed: int, pause: float) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 from asv import util
 from asv.config import Config
 from asv.machine import Machine, MachineCollection
+from filelock import FileLock
 
+from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.merging.merge import write_readable
-from tensorcopy.results.writing import whole_files
+from tensorcopy.results import files
+from tensorcopy.results.writing import lock, whole_files
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,17 @@ def write_configuration(folder: Path, results: Path) -> Path:
 
 
 def write_machines_as_a_whole() -> None:
-    """Let this process of asv replace machine.json as a whole, and only where it changes.
+    """Let this process of asv replace machine.json as a whole, only where it changes, and as the one writer of the results.
 
-    asv empties the file before it writes it, at the start of every run.
+    asv empties the file before it writes it, at the start of every run. What asv's list leaves open, as after `asv machine --yes`, stays.
     """
 
     def save(machine: Any, results_dir: str) -> None:
-        write_readable(Path(results_dir) / machine.machine / "machine.json", {**vars(machine), "version": machine.api_version})
+        path = Path(results_dir) / machine.machine / "machine.json"
+        with exit_on_error(), lock.one_writer(Path(results_dir), "asv run", print):
+            known = files.read(path) if path.exists() else {}
+            described = {field: value for field, value in vars(machine).items() if value}
+            files.write_readable(path, {**known, **described, "version": machine.api_version})
 
     Machine.save = save
 
@@ -84,16 +90,25 @@ def register_machine(name: str) -> None:
     `asv machine --yes --machine NAME` would save the name only. Raises TensorcopyError for a damaged list.
     """
     path = Path(MachineCollection.get_machine_file_path())
+    if name not in _listed_machines(path):
+        with FileLock(f"{path}.lock"):  # another checkout may add another name
+            document = {**_listed_machines(path), name: _this_machine(name), "version": MachineCollection.api_version}
+            whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))  # asv would empty it first
+
+
+def _listed_machines(path: Path) -> dict[str, Any]:
     try:
-        listed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if name in listed:
-            return
+        return {**json.loads(path.read_text(encoding="utf-8"))} if path.exists() else {}
     except (ValueError, TypeError, RecursionError) as error:
         raise TensorcopyError(
             "asv's list of machines cannot be read", got=f"{path}: {error}", allowed="the file as asv writes it", next=f"remove {path}"
         ) from error
+
+
+def _this_machine(name: str) -> dict[str, str]:
+    """Return what asv lists of a machine."""
     defaults = Machine.get_defaults()
-    fields = {
+    return {
         "machine": name,
         "os": platform.system(),  # without the kernel's version: asv's graphs begin a new line at any change
         "arch": defaults["arch"],
@@ -101,5 +116,3 @@ def register_machine(name: str) -> None:
         "num_cpu": defaults["num_cpu"],
         "ram": defaults["ram"],
     }
-    document = {**listed, name: fields, "version": MachineCollection.api_version}
-    whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))  # asv would empty it first

@@ -18,12 +18,12 @@ from threading import Thread
 from tensorcopy.asv_plugin.environment import DEVICE
 from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
-from tensorcopy.errors import TensorcopyError, of_text
+from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import child_process
+from tensorcopy.results.writing.lock import WAITING
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
-WAITING = "waiting for "  # begins what `results.writing.lock` reports
 SUITE = re.compile(r"(?:Running \()?(\w+\.\w+)\.\w+")
 
 # arguments: share done (0 to 1), seconds since the phase began, the suite that is running
@@ -168,12 +168,13 @@ def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
 
     It is the plugin's own error; else it names the failed cases, or the exception, or quotes asv's last lines.
     """
-    full_disk = of_text("\n".join(output.lines))  # of a process that asv has started
-    error = output.error or full_disk
-    if error:
-        return error
+    if output.error:
+        return output.error
     texts = [line.split("· ", 1)[-1].strip() for line in output.lines if line.strip()]
     failed = [text.split(" ", 1)[0] for text in texts if text.endswith("failed")]
+    full_disk = None if failed else of_text("\n".join(output.lines), NOWHERE)  # of a process that asv has started; a case may quote any
+    if full_disk:
+        return full_disk
     raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported
     return TensorcopyError(
         what,

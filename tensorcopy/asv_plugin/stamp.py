@@ -9,11 +9,10 @@ level, but drops them whenever it writes the file again; hence at the end of the
 from __future__ import annotations
 
 import atexit
-import glob
+import json
 import os
-import platform
 import secrets
-import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
@@ -21,17 +20,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from tensorcopy.asv_plugin import drafts
 from tensorcopy.asv_plugin.exits import end_on
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
 from tensorcopy.results import files
-from tensorcopy.results.merging.add import add_pass
+from tensorcopy.results.merging.add import add_pass, last_pass
+from tensorcopy.results.merging.merge_results import Document, merged
 
 # environment variables with which tensorcopy passes the selection of suites, the shard and the pass's id through asv
 SELECTION, SHARD, PASS = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD", "TENSORCOPY_PASS"
-DRAFTS, UNSTORED = "drafts", "unstored"  # folders beside the environments
 
 
 @dataclass(frozen=True)
@@ -53,15 +51,14 @@ class _Pending:
 
 
 @dataclass(frozen=True)
-class _Draft:
-    """A copy of the folder `results` that asv writes into; pending data by SHA and environment."""
+class _Run:
+    """What this process measures into a draft: pending data by SHA and environment."""
 
-    results: Path
-    folder: Path
+    draft: drafts.Draft
     pending: dict[tuple[str, str], _Pending] = field(default_factory=dict)
 
 
-_drafts: list[_Draft] = []  # of this process
+_runs: list[_Run] = []  # of this process
 
 
 def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any], journal: Path) -> None:
@@ -72,8 +69,8 @@ def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any],
 
     Only the files of this release and environment that asv changes are affected.
     """
-    draft = _draft_of(Path(conf.results_dir).absolute(), Path(conf.env_dir).absolute().parent)
-    conf.results_dir = str(draft.folder)
+    run = _run_into(Path(conf.results_dir).absolute(), Path(conf.env_dir).absolute().parent)
+    conf.results_dir = str(run.draft.folder)
     now = datetime.now(timezone.utc)
     provenance = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
     record = {
@@ -83,10 +80,10 @@ def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any],
         **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
         "ledger": provenance,
     }
-    texts_before = {path: path.read_text(encoding="utf-8") for path in _files(draft.folder, sha, environment)}
+    texts_before = {path: path.read_text(encoding="utf-8") for path in _files(run.draft.folder, sha, environment)}
     journal_start = journal.stat().st_size if journal.exists() else 0
     pending = _Pending({**report, "ledger": provenance}, record, journal, journal_start, texts_before)
-    draft.pending.setdefault((sha, environment), pending)
+    run.pending.setdefault((sha, environment), pending)
 
 
 def pass_id() -> str:
@@ -95,30 +92,18 @@ def pass_id() -> str:
 
 
 @cache
-def _draft_of(results: Path, workplace: Path) -> _Draft:
-    """Return the draft of a folder of results; the folder of a draft is its own draft.
+def _run_into(results: Path, workplace: Path) -> _Run:
+    """Return the run that measures into a draft of a folder of results; the folder of a draft is its own draft.
 
-    The first call copies the results, and registers storing at exit. Copies that killed runs have left are removed.
+    The first call copies the results, and registers storing at exit.
     """
-    for draft in _drafts:
-        if draft.folder == results:
-            return draft
-    (workplace / DRAFTS).mkdir(parents=True, exist_ok=True)
-    host = f"@{platform.node()}"  # others may share the checkout
-    for folder in (workplace / DRAFTS).glob(f"*{glob.escape(host)}"):
-        process = folder.name.partition("@")[0].rpartition("-")[2]
-        if process.isdecimal() and not psutil.pid_exists(int(process)):
-            shutil.rmtree(folder, ignore_errors=True)
-    draft = _Draft(results, workplace / DRAFTS / f"{pass_id()}-{os.getpid()}{host}")
-    draft.folder.mkdir()
-    for path in (results / "benchmarks.json", *results.glob("*/*.json")):
-        if path.is_file():
-            copy = draft.folder / path.relative_to(results)
-            copy.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, copy)
-    _drafts.append(draft)
-    atexit.register(_store, draft)
-    return draft
+    for run in _runs:
+        if run.draft.folder == results:
+            return run
+    run = _Run(drafts.begin(results, workplace, f"{pass_id()}-{os.getpid()}"))
+    _runs.append(run)
+    atexit.register(_store, run)
+    return run
 
 
 def _files(results_dir: Path, sha: str, environment: str) -> list[Path]:
@@ -129,57 +114,97 @@ def _files(results_dir: Path, sha: str, environment: str) -> list[Path]:
     return list(results_dir.glob(f"*/{sha[:8]}-{environment}.json"))
 
 
-def _store(draft: _Draft) -> None:
-    """Store the passes of a draft, and remove it. Ends asv with exit code 2 where that fails."""
-    errors = []
-    for (sha, environment), pending in draft.pending.items():
-        for path in _files(draft.folder, sha, environment):
-            text_before = pending.texts_before.get(path, "")
-            try:
-                if path.read_text(encoding="utf-8") != text_before and (text_before or not files.is_empty(path)):
-                    _store_pass(draft, path, pending, _journal_lines(pending, sha))
-            except (TensorcopyError, OSError) as error:
-                errors.append(error if isinstance(error, TensorcopyError) else of_os_error(error) or error)
-    shutil.rmtree(draft.folder, ignore_errors=True)
-    end_on(errors)
+def _store(run: _Run) -> None:
+    """Store the passes of a run, and remove its draft.
 
-
-def _store_pass(draft: _Draft, path: Path, pending: _Pending, journal: list[str]) -> None:
-    """Add provenance and the record to a file of a draft, and its pass to the results.
-
-    A pass that cannot be added is kept beside the drafts.
+    Passes that cannot be stored are kept beside the drafts, and asv ends with exit code 2.
     """
-    text_before = pending.texts_before.get(path, "")
+    errors: dict[Path, Exception] = {}
+    unstored: dict[Path, Document] = {}
+    for (sha, environment), pending in run.pending.items():
+        for path in _files(run.draft.folder, sha, environment):
+            try:
+                if _is_measured(path, pending.texts_before.get(path, "")):
+                    unstored[path] = {}
+                    unstored[path] = new = _pass_of(path, pending, _journal_lines(pending, sha))
+                    _add(run.draft, path, new)
+                    del unstored[path]
+            except Exception as error:  # whatever it is, the pass was measured
+                unstored.setdefault(path, {})
+                errors[path] = error
+    if not unstored:
+        drafts.remove(run.draft)
+        return
+    whole = _complete(run.draft, unstored)
+    place = drafts.keep(run.draft)
+    end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
+
+
+def _is_measured(path: Path, text_before: str) -> bool:
+    """Return whether asv has added numbers to a file of a draft."""
+    return path.read_text(encoding="utf-8") != text_before and bool(text_before or not files.is_empty(path))
+
+
+def _pass_of(path: Path, pending: _Pending, journal: list[str]) -> Document:
+    """Return the pass in a file of a draft, with provenance and its record."""
+    before = json.loads(pending.texts_before.get(path, "") or "{}")
+    return last_pass(files.stamped(files.read(path), pending.report, before, pending.record, journal), before)
+
+
+def _add(draft: drafts.Draft, path: Path, new: Document) -> None:
+    """Add a pass to the results."""
     target = draft.results / path.relative_to(draft.folder)
+    (record,) = new["passes"]
+    if target.exists() and not (record["suites"] or record.get("counts")):
+        print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
+    add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
+
+
+def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> set[Path]:
+    """Let a draft have only the passes that are not stored, each as a file that can be merged. Return these files.
+
+    unstored : passes by their file in the draft; {} for one that cannot be read
+
+    asv's own file, without the pass's provenance, stays where it cannot be replaced, under a name that `merge` does not read.
+    """
     try:
-        files.stamp(path, pending.report, text_before, pending.record, journal)
-        if target.exists() and not _has_numbers(files.records(path)[-1]):
-            print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
-        add_pass(path, target, text_before, "asv run", summary, lambda message: print(message, flush=True))
-    except (TensorcopyError, OSError) as error:
-        known = error if isinstance(error, TensorcopyError) else of_os_error(error)
-        if known is None:
-            raise
-        unstored = draft.folder.parents[1] / UNSTORED / draft.folder.name
-        _keep(draft.folder, path, unstored)
-        kind = DiskError if isinstance(known, DiskError) else TensorcopyError
-        if kind is DiskError:
-            next_step = f"{known.next.partition(', then repeat')[0]}, then tensorcopy merge {unstored}"
-        else:  # such as a pass with another numpy than the file has, which cannot be merged into it
-            next_step = f"measure under another name with --machine; the pass is kept in {unstored}"
-        raise kind(known.what, got=known.got, allowed=known.allowed, next=next_step) from error
+        drafts.reduce_to(draft, unstored)
+    except OSError:
+        return set()
+    whole = set()
+    for path, new in unstored.items():
+        try:
+            files.write(path, merged(new, new, summary))
+            whole.add(path)
+        except Exception:  # the error that is shown is the one before
+            with suppress(OSError):
+                path.replace(path.with_name(f"{path.name}.asv"))
+    return whole
 
 
-def _has_numbers(record: dict[str, Any]) -> bool:
-    """Return whether a pass recorded samples or counts."""
-    return bool(record["suites"] or record.get("counts"))
+def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
+    """Return the error to show for a pass that could not be stored: it names the folder that has the pass.
 
-
-def _keep(draft: Path, path: Path, unstored: Path) -> None:
-    """Move a result file with its machine and suites out of a draft: a rename needs no space."""
-    (unstored / path.parent.name).mkdir(parents=True, exist_ok=True)
-    for name in (path, path.with_name("machine.json"), draft / "benchmarks.json"):
-        name.replace(unstored / name.relative_to(draft))
+    is_whole : whether the pass can be merged
+    """
+    known = error if isinstance(error, TensorcopyError) else of_os_error(error) if isinstance(error, OSError) else None
+    known = known or TensorcopyError(
+        "a measured pass could not be stored",
+        got=f"{type(error).__name__}: {error}",
+        allowed="results that can be read and written",
+        next="repair them, then repeat",
+    )
+    step, repeat, _ = known.next.replace(", or measure again", ", then repeat").partition(", then repeat")
+    if not is_whole:
+        step = f"{step}; the pass is kept in {place} as asv wrote it, without its provenance"
+    elif repeat:
+        step = f"{step}, then tensorcopy merge {place}"
+    else:  # such as a pass with another numpy than the file has, which cannot be merged into it
+        step = f"{step}; the pass is kept in {place}"
+    if not drafts.is_safe(place):
+        step = f"{step}; copy that folder before the next run, which removes it"
+    kind = DiskError if isinstance(known, DiskError) else TensorcopyError
+    return kind(known.what, got=known.got, allowed=known.allowed, next=step)
 
 
 def _journal_lines(pending: _Pending, sha: str) -> list[str]:

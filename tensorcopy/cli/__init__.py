@@ -78,10 +78,11 @@ INSTALL = {
 }
 
 
-def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], object] = lambda outcome: None) -> int:
+def main(arguments: Sequence[str] | None = None, report_start: Callable[..., object] = lambda *_: None) -> int:
     """Run one command and return its exit code.
 
-    report_start : called before the command runs, with what it keeps when it is interrupted; `tensorcopy.__main__` handles signals
+    report_start : called before a command or a part of it runs, with what it keeps when it is interrupted and, unless it is that of the
+        signal, with its exit code then; `tensorcopy.__main__` handles signals
     """
     with output.clean_streams():
         try:
@@ -90,7 +91,8 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], o
             output.discard(sys.stdout)  # `| head` has read enough
             return 141
         except TensorcopyError as error:
-            output.print_line(str(error))
+            for each in (*error.earlier, error):
+                output.print_line(str(each))
         except OSError as error:
             output.print_line(str(of_os_error(error) or output.refused(error)))
         except ModuleNotFoundError as error:
@@ -102,12 +104,13 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[[str], o
         return 2
 
 
-def _run(arguments: Sequence[str] | None, report_start: Callable[[str], object]) -> int:
+def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
     try:
         options = parser().parse_args(arguments)
     except SystemExit:
         output.flush()  # of the help
         raise
+    options.report_start = report_start
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
     if options.verb is None:
@@ -120,7 +123,7 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[[str], object])
 
 
 def _is_interruption(error: BaseException | None) -> bool:
-    """Return whether an exception is Ctrl-C in the middle of an import: Python 3.11 raises another one where a class was being made."""
+    """Return whether an exception is Ctrl-C in the middle of an import: Python 3.11 wraps it while a class is being created."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interruption(error.__cause__ or error.__context__))
 
 

@@ -34,6 +34,8 @@ def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress]
     """
     from rich import progress as bars
 
+    from tensorcopy.results.writing.lock import WAITING
+
     console = console or output.console(stderr=True)
 
     description = bars.TextColumn("{task.description}", markup=False)
@@ -44,7 +46,7 @@ def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress]
 
         def report_progress(progress: Progress) -> None:
             bar.update(task, description=progress.doing, completed=progress.done, left=_time_left(progress.remaining))
-            step = progress.doing.split(":")[0]
+            step = progress.doing if WAITING in progress.doing else progress.doing.split(":")[0]
             if not console.is_terminal and step not in printed:
                 printed.add(step)
                 left = _time_left(progress.remaining)

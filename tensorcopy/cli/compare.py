@@ -1,4 +1,4 @@
-"""Commands that judge changes: compare, explain, history and accuracy."""
+"""Commands that judge changes: compare, explain and history."""
 
 from __future__ import annotations
 

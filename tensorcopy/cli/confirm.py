@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import pass_count, print_errors, progress_bar
+from tensorcopy.cli.arguments import pass_count, print_errors, print_wait, progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,7 +92,9 @@ def confirm(selection: Selection, console: Console, *, dry_run: bool = False, un
         return 2 if problems else 0
     confirm_history.require_host(pairs)
     with progress_bar() as report_progress:
-        confirmed = confirm_history.confirm(pairs, paths, partial(repeat.confirm, passes=selection.passes), report_progress, until)
+        confirmed = confirm_history.confirm(
+            pairs, paths, partial(repeat.confirm, passes=selection.passes), report_progress, until, print_wait
+        )
     print_errors(confirmed.problems)
     if confirmed.left:
         console.print(f"stopped at the end of its time: {_counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
@@ -102,7 +104,7 @@ def confirm(selection: Selection, console: Console, *, dry_run: bool = False, un
 
 
 def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], list[TensorcopyError]]:
-    """Return the pairs of releases with steps to measure again, and damaged lines.
+    """Return the pairs of releases with steps to measure again, and an error for each damaged line or result that could have some.
 
     directory : of the results
 
@@ -112,15 +114,20 @@ def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], l
     from tensorcopy.measure import confirm_history
     from tensorcopy.releases import release_table
     from tensorcopy.results import confirmations, load, select
+    from tensorcopy.results.reading import unread
 
     shas = {release.sha for text in selection.ranges or [".."] for release in release_table.select(text)}
-    results = load.load_results(directory).results
+    loaded = load.load_results(directory)
+    if not loaded.results and loaded.problems:
+        raise loaded.problems[0]
+    results = loaded.results
     machine = selection.machine or confirm_history.machine_here(results)
     newest = select.newest(results, machine=machine, python=selection.python)
     of_machine = [each for each in results if each.machine == newest.machine and selection.python in ("", each.python)]
     stored = confirmations.load(directory)
     pairs = status.pending(of_machine, confirmations.latest(stored.confirmations), selection.passes)
-    return [pair for pair in pairs if pair.after.sha in shas], list(stored.problems)
+    damaged = unread.concerning(loaded.problems, [newest.machine], [selection.python] if selection.python else [])
+    return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
 
 
 def _summary(pairs: Sequence[ReleasePair]) -> str:

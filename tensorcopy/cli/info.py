@@ -180,6 +180,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy.report.comparison.wording import not_included
     from tensorcopy.results import load, select
+    from tensorcopy.results.reading.unread import concerning
 
     results = load.load_results(RESULTS)
     if not results.results and results.problems:
@@ -201,11 +202,12 @@ def _times(options: argparse.Namespace, console: Console) -> int:
         "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )
-    for line in not_included(results.problems):
+    problems = concerning(results.problems, [result.machine], [result.python])
+    for line in not_included(problems):
         console.print(Text(line), soft_wrap=True)
     print_warnings(results.warnings)
-    print_errors(results.problems)
-    return 2 if results.problems else 0
+    print_errors(problems)
+    return 2 if problems else 0
 
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
@@ -231,8 +233,8 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
 
 
 def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from tensorcopy.measure import host_probe, preflight
     from tensorcopy.measure.preflight import Level
@@ -241,9 +243,9 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
     releases = () if environments.backend() else release_table.load()  # the table has the default wheels
     findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, releases)
     table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: "ok", Level.WARNING: "[yellow]warning[/]", Level.REFUSED: "[red]refused[/]"}
+    signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:
-        table.add_row(signs[finding.level], escape(finding.subject), escape(finding.observed), escape(finding.advice))
+        table.add_row(signs[finding.level], Text(finding.subject), Text(finding.observed), Text(finding.advice))
     console.print(table, soft_wrap=not console.is_terminal)
     failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
     failures = [finding for finding in findings if finding.level in failing]

@@ -122,7 +122,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         console.print(line, soft_wrap=True)
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
-        _serve(options, paths.html, console)
+        _serve(options, paths.html, console, failed=bool(problems))
     return 2 if problems else 0
 
 
@@ -163,13 +163,15 @@ def _own_name(machine: str, paths: Paths) -> str:
     return name
 
 
-def _serve(options: argparse.Namespace, directory: Path, console: Console) -> None:
+def _serve(options: argparse.Namespace, directory: Path, console: Console, *, failed: bool) -> None:
+    """Serve the site until a signal ends the program; with exit code 2 where a release has failed."""
     import webbrowser
 
     from tensorcopy.site import server
 
     with server.bound(directory, options.port) as bound:
         address = f"http://127.0.0.1:{bound.server_address[1]}/"
+        options.report_start("the server has ended; results and pages are kept", 2 if failed else 0)
         console.print(f"Served at {address} until Ctrl-C", soft_wrap=True)
         if options.open:
             webbrowser.open(address)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
-PIPED = 1000  # columns of what is no terminal: nothing is folded there, so that code stays in one piece
+PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
 
 
 class CleanStream:
@@ -110,7 +110,7 @@ def write_json(text: str) -> None:
 def clean_streams() -> Iterator[None]:
     """Make stdout and stderr streams that take any text.
 
-    A stream that the caller has closed becomes one that leads nowhere: the next file opened would else take its place.
+    A stream that the caller has closed becomes one that leads nowhere: otherwise the next file opened would take its place.
     """
     _open_closed_streams()
     before = sys.stdout, sys.stderr

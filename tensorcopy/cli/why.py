@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression, print_errors, print_warnings, progress_bar
+from tensorcopy.cli.arguments import expression, incomplete, machine_name, print_errors, print_wait, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -67,7 +67,11 @@ def _add_profile(commands: Any) -> None:
         help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python); default: all that this machine has measured",
     )
     profile.add_argument(
-        "--machine", default=platform.node(), metavar="NAME", help="this machine's name in results; default: its host name"
+        "--machine",
+        type=machine_name,
+        default=platform.node(),
+        metavar="NAME",
+        help="this machine's name in results; default: its host name",
     )
     profile.add_argument("--again", action="store_true", help="also profile releases that have a profile, and replace it")
     profile.set_defaults(command=_profile)
@@ -76,42 +80,44 @@ def _add_profile(commands: Any) -> None:
 def _why(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.why import cause_text
 
-    cause = _cause(options)
+    cause, code = _cause(options)
     if options.format == "json":
         sys.stdout.write(cause_text.as_json(cause))
     else:
         console.print(cause_text.text(cause), soft_wrap=True, end="", markup=False)
-    return 0
+    return code
 
 
 def _repro(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.why import reproduction
 
-    script = reproduction.script(_cause(options))
+    cause, code = _cause(options)
+    script = reproduction.script(cause)
     if options.output is None:
         sys.stdout.write(script)
     else:
         options.output.write_text(script, encoding="utf-8")
         console.print(f"Written to {options.output}; its first lines have the two commands that run it", soft_wrap=True)
-    return 0
+    return code
 
 
 def _upstream(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.why import upstream
 
-    text = upstream.issue(_slowdown(options))
+    slowdown, code = _slowdown(options)
+    text = upstream.issue(slowdown)
     if options.output is None:
         sys.stdout.write(text)
-        return 0
+        return code
     options.output.write_text(text, encoding="utf-8")
     console.print(
         f"Written to {options.output}. Search PyTorch's issues for the same slowdown first, then: {upstream.NEW_ISSUE}", soft_wrap=True
     )
-    return 0
+    return code
 
 
-def _slowdown(options: argparse.Namespace) -> Slowdown:
-    """Return the slowdown that the arguments ask for, or the newest of the case. Raises TensorcopyError."""
+def _slowdown(options: argparse.Namespace) -> tuple[Slowdown, int]:
+    """Return the slowdown that the arguments ask for, or the newest of the case, and the exit code. Raises TensorcopyError."""
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.cli.arguments import RESULTS
     from tensorcopy.report.why import upstream
@@ -124,11 +130,11 @@ def _slowdown(options: argparse.Namespace) -> Slowdown:
         )
     if not options.before:
         options.before, options.after = _newest_slowdown(options)
-    cause = _cause(options)
+    cause, code = _cause(options)
     web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
     history = web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else ""
     by_key = confirmations.latest(confirmations.load(RESULTS).confirmations)
-    return upstream.slowdown(cause, load.load_results(RESULTS).results, by_key, history)
+    return upstream.slowdown(cause, load.load_results(RESULTS).results, by_key, history), code
 
 
 def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
@@ -153,15 +159,18 @@ def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
     return before, after
 
 
-def _cause(options: argparse.Namespace) -> Cause:
-    """Return the cause that the arguments ask for. Raises TensorcopyError."""
+def _cause(options: argparse.Namespace) -> tuple[Cause, int]:
+    """Return the cause that the arguments ask for, and the exit code. Raises TensorcopyError.
+
+    Prints a warning for each result that could have taken part and cannot be read.
+    """
     from tensorcopy.cli.arguments import RESULTS
     from tensorcopy.report.why import cause
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
-    return cause.of_pair(pair, options.case)
+    return cause.of_pair(pair, options.case), 2 if incomplete(pair.problems, strict=False) else 0
 
 
 def _profile(options: argparse.Namespace, console: Console) -> int:
@@ -176,7 +185,8 @@ def _profile(options: argparse.Namespace, console: Console) -> int:
     for line in left_out:
         console.print(line)
     with progress_bar(console) as report_progress:
-        written, problems = take.take_all(measurements, paths, options.machine, again=options.again, report_progress=report_progress)
+        job = take.Job(paths, options.machine, print_wait)
+        written, problems = take.take_all(measurements, job, again=options.again, report_progress=report_progress)
     print_errors(problems)
     releases = "release" if len(written) == 1 else "releases"
     console.print(f"{len(written)} {releases} profiled, in results/{options.machine}")

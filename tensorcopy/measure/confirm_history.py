@@ -12,7 +12,7 @@ from math import inf
 from time import monotonic
 
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure import remeasure, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
@@ -20,6 +20,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, files, identity
 from tensorcopy.results.confirmations import Confirmation, ReleasePair
 from tensorcopy.results.load import Case, Result
+from tensorcopy.results.writing.lock import ReportWait, ignore_wait
 from tensorcopy.worker import hardware
 
 FIRST = 4  # passes of each release, the first batch, which decides most steps (`analysis.retest`)
@@ -78,13 +79,19 @@ def measurer(paths: Paths) -> Measurer:
 
 
 def confirm(
-    pairs: Sequence[ReleasePair], paths: Paths, confirm_pair: Confirm, report_progress: Callable[[Progress], None], until: float = inf
+    pairs: Sequence[ReleasePair],
+    paths: Paths,
+    confirm_pair: Confirm,
+    report_progress: Callable[[Progress], None],
+    until: float = inf,
+    report_wait: ReportWait = ignore_wait,
 ) -> Confirmed:
     """Measure the steps of the pairs again, and store the outcomes of each pair.
 
     A pair that cannot be measured does not stop the others.
 
     until : when no further pair begins, on the clock of `time.monotonic`
+    report_wait : called with a sentence while another process writes the results
 
     Raises TensorcopyError where this host is not the machine of the results.
     """
@@ -92,7 +99,8 @@ def confirm(
     measure_with = measurer(paths)
     durations = [seconds(pair, paths) for pair in pairs]
     versions = {suite: row["version"] for suite, row in files.suites(paths.results).items()}
-    by_pair, problems, left = [], {}, 0
+    problems: dict[str, TensorcopyError] = {}
+    by_pair, left = [], 0
     for number, pair in enumerate(pairs):
         if monotonic() >= until:
             left = len(pairs) - number
@@ -100,13 +108,14 @@ def confirm(
         report = _within(report_progress, durations, number, pair)
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         try:
-            outcomes = confirm_pair(pair, measure_with(pair, report), versions, started)
+            with after(list(problems.values())):
+                outcomes = confirm_pair(pair, measure_with(pair, report), versions, started)
+                confirmations.append(paths.results, outcomes, report_wait)
         except DiskError:
             raise
         except TensorcopyError as error:
             problems[str(error)] = error  # the same problem, such as a locked checkout, once
             continue
-        confirmations.append(paths.results, outcomes)
         by_pair.append((pair, outcomes))
     return Confirmed(tuple(by_pair), tuple(problems.values()), left)
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import TIMED, Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job, measure_pass
@@ -89,21 +89,23 @@ def run(
     stages = [stage for measurement in measurements for stage in _stages(measurement, paths, quick)]
     reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
     job = Job(paths, machine, QUICK_SUITES if quick else TIMED, FEW_SAMPLES if quick else {})
-    problems = []
+    problems: list[TensorcopyError] = []
     for number, measurement in enumerate(measurements):
         install, measure = 2 * number, 2 * number + 1
         reporter.at(install)
         try:
-            measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
+            with after(problems):
+                measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
         except DiskError:
             raise
         except TensorcopyError as error:
             problems.append(error)
     reporter.at(len(stages))
     loaded = load.load_results(paths.results)
-    if loaded.unpublishable:
-        raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
-    program.publish()
+    with after(problems):
+        if loaded.unpublishable:
+            raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
+        program.publish()
     reporter.at(len(stages), 1.0, PUBLISH)
     return (*problems, *loaded.problems)
 

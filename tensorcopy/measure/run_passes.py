@@ -6,6 +6,7 @@ After an interruption each pass is therefore stored completely or not, and the s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
-from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure import host_probe
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
 from tensorcopy.measure.progress import Progress, Reporter, Stage
@@ -79,7 +80,8 @@ def measure_all(
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured again with every group
         missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
-        problems += _measure_group(pass_order(missing, random), job, report_progress, until)
+        with after(problems):
+            problems += _measure_group(pass_order(missing, random), job, report_progress, until)
         if monotonic() >= until:
             break  # the environments are needed for the rest
         if len(all_groups) > 1:
@@ -153,7 +155,7 @@ def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgr
 def measuring_lock(folder: Path) -> Iterator[None]:
     """Allow one measurement at a time in a checkout.
 
-    Two would slow each other down and share the staging folder. The operating system releases the lock when its process ends, even where
+    Two would slow each other down and share `.asv/pass`. The operating system releases the lock when its process ends, even where
     the process is killed. Raises TensorcopyError while another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -175,7 +177,7 @@ def measuring_lock(folder: Path) -> Iterator[None]:
 
 def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
     target = measurement.file(job.paths, job.machine)
-    records = files.records(target) if target.exists() else []
+    records = files.result(target)["passes"] if os.path.lexists(target) else []  # a pass could not be added to a damaged file
     cases = job.suites + (_without_absent(_present(records[-1]["ledger"], job.device)) if records else "")
     name, shard = pass_id(), str(job.shard or "")
     run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, name, job.device)
@@ -194,14 +196,12 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
     lines = []
     for measurement in measurements:
         path = measurement.file(paths, machine)
-        unsupported = files.read(path)["ledger"].get("unsupported", {}) if path.exists() else {}
+        try:
+            unsupported = files.result(path)["ledger"].get("unsupported", {})
+        except TensorcopyError:  # it is missing, or measuring has named it
+            continue
         lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
     return lines
-
-
-def _has_numbers(record: Mapping[str, Any]) -> bool:
-    """Return whether a pass has measured or counted at least one case."""
-    return any(any(row["samples"]) for row in record["suites"].values()) or bool(record.get("counts"))
 
 
 def _present(provenance: Mapping[str, Any], required: str) -> set[str]:

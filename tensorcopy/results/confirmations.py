@@ -153,13 +153,15 @@ def text(path: Path) -> str:
         raise files.damaged(path, str(error)) from error
 
 
-def append(directory: Path, confirmations: Sequence[Confirmation]) -> None:
+def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: lock.ReportWait = lock.ignore_wait) -> None:
     """Add lines to the file of their machine, under a folder of results.
 
     The file is replaced as a whole: an interrupted write leaves the old one. Lines that another process has added meanwhile stay.
+
+    report_wait : called with a sentence while another process writes the results
     """
     machines = dict.fromkeys(each.machine for each in confirmations)
-    with lock.one_writer(directory, "confirm-history"):
+    with lock.one_writer(directory, "confirm-history", report_wait):
         for machine in machines:
             path = directory / machine / FILE
             before = text(path) if path.exists() else ""

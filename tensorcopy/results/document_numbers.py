@@ -78,11 +78,11 @@ def numbers(
             continue
         timed = suites[suite].get("type", "time") == "time"
         for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
-            value = files.number(_cell(row, "result", index))
+            value = files.number(files.cell(row, "result", index))
             if value is None:  # failed or skipped
                 continue
             if timed:
-                seconds = [float(sample) for sample in _cell(row, "samples", index) or _single(value)]
+                seconds = [float(sample) for sample in files.cell(row, "samples", index) or _single(value)]
                 by_pass = _by_pass(passes.split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
                 samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
             else:
@@ -168,9 +168,3 @@ def _single(value: float) -> tuple[float]:
     if not SHORTEST < value < LONGEST:
         raise ValueError(f"a sample of {value!r} seconds")
     return (value,)
-
-
-def _cell(row: dict[str, Any], column: str, index: int) -> Any:
-    """Return a case's value in a column; asv writes null for a column of nulls."""
-    cells = row.get(column)
-    return cells[index] if cells else None

@@ -24,10 +24,10 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import passes
 from tensorcopy.results.reading import agreement, json_file, rows, schemas
-from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damaged, displayed, mislabelled
+from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damage_named, damaged, displayed, mislabelled
 from tensorcopy.results.writing import whole_files
 
-__all__ = ["NOT_RESULTS", "damaged", "displayed", "mislabelled"]
+__all__ = ["NOT_RESULTS", "damage_named", "damaged", "displayed", "mislabelled"]
 
 SCHEMA = schemas.RESULT
 SAMPLE_DIGITS = 5  # of a sample in seconds
@@ -92,11 +92,11 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     Raw results are only ever added.
     """
     git = shutil.which("git")
-    if git is None or not directory.is_dir():
+    command = [git or "git", "ls-files", "--deleted", "-z", "--", "."]  # fails outside a checkout, where nothing is tracked
+    try:
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, errors="replace", check=False)
+    except OSError:  # without git, without the folder or without the right to enter it
         return []
-    done = subprocess.run(
-        [git, "ls-files", "--deleted", "-z", "--", "."], cwd=directory, capture_output=True, text=True, errors="replace", check=False
-    )  # fails outside a checkout, where nothing is tracked
     return [
         FileProblem(
             f"the result file {displayed(directory / name)} is gone",
@@ -109,16 +109,23 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     ]
 
 
-def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str, Any] | None = None, journal: Iterable[str] = ()) -> None:
-    """Write provenance, observations and a pass's record into asv's result file.
+def stamped(
+    document: dict[str, Any],
+    report: dict[str, Any],
+    earlier: dict[str, Any],
+    record: dict[str, Any] | None = None,
+    journal: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return asv's result file with provenance, observations and a pass's record.
 
-    before : the file's text before this run; asv has dropped the keys that are not its own
+    document : as asv has written it, which changes
+    earlier : the file before this run, {} for none; asv has dropped the keys that are not its own
     record : the pass without its suites
     journal : the control's readings, see `passes.added`
 
     Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
     """
-    document, earlier = {**read(path), **report}, json.loads(before) if before else {}
+    document = {**document, **report}
     if earlier:
         _keep_measured(document, earlier)
     if record is not None:
@@ -130,7 +137,7 @@ def stamp(path: Path, report: dict[str, Any], before: str = "", record: dict[str
         document["passes"] = [*records, record]
     document["version"] = document.pop("version")  # last, as asv writes it
     _round_samples(document)
-    write(path, document)
+    return document
 
 
 def _round_samples(document: dict[str, Any]) -> None:
@@ -178,6 +185,12 @@ def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
 
 
+def cell(row: dict[str, Any], column: str, index: int) -> Any:
+    """Return a case's value in a column; asv writes null for a column of nulls."""
+    cells = row.get(column)
+    return cells[index] if cells else None
+
+
 def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the counts of this run, by suite; null for a case that was skipped.
 
@@ -220,7 +233,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     """
     recorded = read(path).get("passes", [])
     if not isinstance(recorded, list) or not all(map(_is_record, recorded)):
-        raise damaged(path, "passes that are no records")
+        raise damaged(path, "passes that are not records")
     return recorded
 
 
@@ -251,3 +264,27 @@ def number(value: Any) -> float | None:
     asv writes NaN for a skipped case, null for a failed one, and infinity for an interval of too few samples.
     """
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def write_readable(path: Path, document: dict[str, Any]) -> None:
+    """Write benchmarks.json or machine.json, unless its values are unchanged.
+
+    Indented, as asv writes them.
+    """
+    if not path.exists() or not same(read(path), document):
+        whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
+
+
+def fullest(machines: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the machine.json that describes a machine best: one as `asv machine --yes` writes it has only the name."""
+    return max(machines, key=lambda machine: (sum(map(bool, machine.values())), canonical(machine)))
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal; NaN equals NaN."""
+    return canonical(first) == canonical(second)
+
+
+def canonical(value: Any) -> str:
+    """Return a JSON value as text that is equal for equal values, NaN included."""
+    return json.dumps(value, sort_keys=True)

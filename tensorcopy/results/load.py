@@ -174,7 +174,7 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
     Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
     emulated.refuse_document(f"the result file {files.displayed(path)}", document)
-    try:
+    with files.damage_named(path):
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(
             path=path,
@@ -191,8 +191,6 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
             methods=document.get("methods", {}),
             article=document.get("article", {}),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return _Untimed(result, samples)
 
 

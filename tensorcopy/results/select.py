@@ -36,9 +36,11 @@ class Pair:
 class _Name:
     """A parsed name.
 
+    prefix : the folder as typed, with a colon; "" where none was
     release : "" for the newest; words : those after "@"
     """
 
+    prefix: str
     folder: Path
     release: str
     words: tuple[str, ...]
@@ -99,17 +101,19 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
 def _parse(text: str, folder: Path) -> _Name:
     before_colon, colon, after_colon = text.rpartition(":")
+    prefix = ""
     if colon or Path(text).is_dir():
+        prefix = f"{before_colon if colon else text}:"
         folder, text = (Path(before_colon), after_colon) if colon else (Path(text), "")
         if not folder.is_dir():
             raise TensorcopyError("no such folder of results", got=str(folder), allowed="a folder as asv writes it", next="check the path")
     release, *words = text.split("@")
-    return _Name(folder, release.removeprefix("v"), tuple(words))
+    return _Name(prefix, folder, release.removeprefix("v"), tuple(words))
 
 
 def _loaded(folder: Path) -> Results:
     results = load_results(folder)
-    if results.unpublishable or not results.results:
+    if not results.results:
         if results.problems:
             raise (results.unpublishable or results.problems)[0]
         raise TensorcopyError(
@@ -191,9 +195,10 @@ def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: t
     """Return the error for a comparison with another Python or machine than the one that a name selects."""
     result = chosen[names.index(name)]
     same_machine = each.machine == result.machine
-    words = {result.python} if same_machine else {result.machine}
     texts = [
-        f"{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, *words]))}" for side, of_side in zip(names, chosen)
+        f"{side.prefix}{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, word]))}"
+        for side, of_side in zip(names, chosen)
+        for word in [of_side.python if same_machine else of_side.machine]
     ]
     where = f"Python {result.python}" if same_machine else result.machine
     return TensorcopyError(

@@ -14,9 +14,9 @@ from tensorcopy.errors import TensorcopyError
 
 PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
 MISSING = "404.html"  # in the site's root
-# names that a browser on this machine uses; any other is a foreign page's, which has let its name point here to read the site as its own
+# names that a browser on this machine uses; any other name is DNS rebinding: a foreign domain that resolves to this machine
 HOSTS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
-PATIENCE = 30.0  # seconds that a client may be silent: it would else keep a thread for ever
+PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever
 
 
 def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
@@ -58,7 +58,7 @@ class _QuietHandler(SimpleHTTPRequestHandler):
             return False
         hosts = self.headers.get_all("Host", [])
         if len(hosts) > 1 or not all(HOSTS.fullmatch(host.strip()) for host in hosts):
-            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "Another host's page asked")
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "The Host header names another host")
             return False
         return True
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,24 @@ from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import files
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
 from tensorcopy.worker import hardware
 from tensorcopy.worker.probes.functions import PROBE
 
 INSTALL, COUNT = 60.0, 150.0  # rough estimates in seconds
+
+
+@dataclass(frozen=True)
+class Job:
+    """The place of profiles.
+
+    machine : its name in results
+    report_wait : called with a sentence while another process writes the results
+    """
+
+    paths: Paths
+    machine: str
+    report_wait: ReportWait = ignore_wait
 
 
 def measured(paths: Paths, machine: str) -> tuple[list[Measurement], list[str]]:
@@ -47,33 +62,34 @@ def measured(paths: Paths, machine: str) -> tuple[list[Measurement], list[str]]:
 
 
 def take_all(
-    measurements: Sequence[Measurement], paths: Paths, machine: str, *, again: bool, report_progress: Callable[[Progress], None]
+    measurements: Sequence[Measurement], job: Job, *, again: bool, report_progress: Callable[[Progress], None]
 ) -> tuple[list[Path], list[TensorcopyError]]:
     """Profile each release, and return the written files and an error for each release that could not be profiled.
 
     again : whether releases that have a profile are profiled too
     """
-    missing = [m for m in measurements if again or not profile_file.path_of(m.file(paths, machine)).exists()]
-    stages = [Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(paths))) for m in missing]
+    missing = [m for m in measurements if again or not profile_file.path_of(m.file(job.paths, job.machine)).exists()]
+    stages = [Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(job.paths))) for m in missing]
     reporter = Reporter(stages, report_progress)
     written, problems = [], []
     for index, measurement in enumerate(missing):
         reporter.at(index)
         try:
-            written.append(take(measurement, paths, machine))
+            written.append(take(measurement, job))
         except TensorcopyError as error:
             problems.append(error)
     return written, problems
 
 
-def take(measurement: Measurement, paths: Paths, machine: str) -> Path:
+def take(measurement: Measurement, job: Job) -> Path:
     """Profile one release, write the file beside its result, and return its path. Raises TensorcopyError."""
-    result = measurement.file(paths, machine)
+    result = measurement.file(job.paths, job.machine)
     _check_machine(result)  # before gigabytes are installed
-    environment = measurement.opened(paths)
+    environment = measurement.opened(job.paths)
     document = profiled(environment)
     path = profile_file.path_of(result)
-    profile_file.write(path, document)
+    with one_writer(job.paths.results, "profile", job.report_wait):
+        profile_file.write(path, document)
     return path
 
 

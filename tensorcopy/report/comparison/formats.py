@@ -59,7 +59,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def as_json(comparison: Comparison) -> str:
-    return json.dumps(document(comparison), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def as_csv(comparison: Comparison) -> str:

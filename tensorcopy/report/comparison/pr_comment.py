@@ -61,7 +61,9 @@ def section(artifact: Path, run: str, device: str) -> str:
 
 def outdated(run: str, device: str) -> str:
     """Return the section of a device whose own could not be made: an earlier one would pass for this commit's."""
-    return f"### ⚠️ The comment on {device} could not be made\n\nWhat was here is outdated: it was of another commit.{_link(run)}\n"
+    return (
+        f"### ⚠️ The comment on {device} could not be made\n\nThe earlier comment is outdated: it belongs to another commit.{_link(run)}\n"
+    )
 
 
 def body(device: str, text: str, before: str = "") -> str:

@@ -6,40 +6,56 @@ pass is taken from the draft, and merged into the file that is there now (`merge
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files
-from tensorcopy.results.merging.merge import both_suites, write_readable
+from tensorcopy.results.merging.merge import both_suites
 from tensorcopy.results.merging.merge_results import Document, Summary, merged
+from tensorcopy.results.reading.problems import FileProblem
 from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
 
 
-def add_pass(draft: Path, target: Path, text_before: str, doing: str, summary: Summary, report_wait: ReportWait = ignore_wait) -> None:
-    """Add the last pass of a draft to a result file, with the suites and the machine that the draft describes.
+def add_pass(draft: Path, new: Document, target: Path, doing: str, summary: Summary, report_wait: ReportWait = ignore_wait) -> None:
+    """Add the pass of a draft to a result file, with the suites and the machine that the draft describes.
 
     draft, target : paths of result files, in their folders of results; `target` need not exist
-    text_before : the draft's text before the pass; "" if there was none
+    new : what the pass has measured, see `last_pass`
     doing : what other writers read while they wait
     summary : computes asv's own statistics of samples
 
     The result file is written last: with it, the pass counts as stored. Raises TensorcopyError where the results are damaged or cannot be
     locked, and OSError; the pass is then not stored.
     """
-    new = last_pass(files.read(draft), json.loads(text_before) if text_before else {})
     with one_writer(target.parents[1], doing, report_wait):
-        document = merged(files.read(target) if target.exists() else new, new, summary)
-        _write_suites(draft.parents[1] / "benchmarks.json", target.parents[1] / "benchmarks.json")
-        write_readable(target.with_name("machine.json"), files.read(draft.with_name("machine.json")))
+        document = merged(files.result(target) if os.path.lexists(target) else new, new, summary)
+        suites = [files.benchmarks(each.parents[1]) for each in _present(target, draft, "../benchmarks.json")]
+        machines = [files.machine(each.parent) for each in _present(target, draft, "machine.json")]
+        files.write_readable(target.parents[1] / "benchmarks.json", reduce(both_suites, suites))
+        files.write_readable(target.with_name("machine.json"), files.fullest(machines))
+        _write(target, document)
+
+
+def _present(target: Path, draft: Path, name: str) -> list[Path]:
+    """Return the result files beside which there is another file; the draft always has it."""
+    return [path for path in (target, draft) if path == draft or os.path.lexists(path.parent / name)]
+
+
+def _write(target: Path, document: Document) -> None:
+    """Write a result file. Raises TensorcopyError where the new pass does not fit the earlier ones."""
+    try:
         files.write(target, document)
-
-
-def _write_suites(source: Path, target: Path) -> None:
-    """Add the suites of another benchmarks.json: the higher version of a suite wins."""
-    suites = files.read(source)
-    write_readable(target, both_suites(files.read(target), suites) if target.exists() else suites)
+    except FileProblem as error:
+        raise TensorcopyError(
+            f"the pass does not fit {files.displayed(target)}",
+            got=error.got,
+            allowed="the torch, the build and the numpy of its earlier passes",
+            next="measure under another name with --machine",
+        ) from error
 
 
 def last_pass(document: Document, before: Document) -> Document:

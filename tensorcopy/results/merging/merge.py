@@ -8,7 +8,6 @@ a pool have one name. Files without identities are divided by the hardware in th
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,7 +19,7 @@ from tensorcopy.results import confirmations, emulated, files
 from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
 from tensorcopy.results.merging import merge_profiles
 from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
-from tensorcopy.results.merging.merge_results import Summary, canonical, case_count, merged, version_order
+from tensorcopy.results.merging.merge_results import Summary, case_count, merged, version_order
 from tensorcopy.results.writing import whole_files
 from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
 
@@ -103,8 +102,8 @@ def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     before = _merged_by_target(old_parts, names, summary)  # merged with itself, since asv writes the same values in two ways
     moved = {part.target(names) for part in old_parts if not part.is_whole or part.folder != part.target(names).parent.name}
     for name, document in {Path("benchmarks.json"): suites, **_machines(sources, parts, names)}.items():
-        write_readable(into / name, document)
-    grown = [name for name in before if not same(drafts[name], before[name])]
+        files.write_readable(into / name, document)
+    grown = [name for name in before if not files.same(drafts[name], before[name])]
     new = [name for name in drafts if name not in before]
     for name in {*grown, *new, *moved}:
         files.write(into / name, drafts[name])
@@ -136,17 +135,15 @@ def _parts(path: Path) -> list[_Part]:
     """Return the parts of a result file by hardware. Raises TensorcopyError."""
     document = files.result(path)
     emulated.refuse_document(f"the result file {files.displayed(path)}", document)
-    try:
+    with files.damage_named(path):
         by_identity = divided(document)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise files.damaged(path, f"{type(error).__name__}: {error}") from error
     return [_Part(path, identity or _unknown(path.parent), part, len(by_identity) == 1) for identity, part in by_identity.items()]
 
 
 def _unknown(folder: Path) -> str:
     """Return what stands for the identity of a host that recorded none."""
     machine = files.machine(folder)
-    return f"{UNKNOWN_NAME}-{hashlib.sha256(canonical([machine.get(name) for name in HARDWARE]).encode()).hexdigest()}"
+    return f"{UNKNOWN_NAME}-{hashlib.sha256(files.canonical([machine.get(name) for name in HARDWARE]).encode()).hexdigest()}"
 
 
 def _names(parts: Iterable[_Part]) -> dict[tuple[str, str], str]:
@@ -180,13 +177,11 @@ def _merged_by_target(parts: Iterable[_Part], names: Names, summary: Summary) ->
 
 def _merged_group(target: Path, group: Sequence[_Part], summary: Summary) -> Document:
     """Return the merged parts of one machine's file."""
-    try:
+    with files.damage_named(group[-1].path):
         first, *others = (
             part.document if part.folder == target.parent.name else renamed(part.document, target.parent.name) for part in group
         )
         return reduce(lambda older, newer: merged(older, newer, summary), others, merged(first, first, summary))
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise files.damaged(group[-1].path, f"{type(error).__name__}: {error}") from error
 
 
 def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> dict[Path, Document]:
@@ -206,7 +201,7 @@ def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> 
             versions.setdefault(Path(name) / path.name, []).append({**files.machine(path.parent), **recorded, "machine": name})
         if not of_folder:
             versions.setdefault(Path(path.parent.name) / path.name, []).append(files.machine(path.parent))
-    return {name: max(documents, key=canonical) for name, documents in versions.items()}
+    return {name: files.fullest(documents) for name, documents in versions.items()}
 
 
 def _recorded_hardware(provenance: Mapping[str, Any]) -> dict[str, str]:
@@ -237,11 +232,6 @@ def _remove(paths: Iterable[Path]) -> None:
             path.parent.rmdir()
 
 
-def same(first: Any, second: Any) -> bool:
-    """Return whether two JSON values are equal; NaN equals NaN."""
-    return canonical(first) == canonical(second)
-
-
 def _no_results(folder: Path) -> TensorcopyError:
     return TensorcopyError(
         "not a folder of results",
@@ -253,10 +243,7 @@ def _no_results(folder: Path) -> TensorcopyError:
 
 def _merged_suites(sources: Sequence[Path]) -> Document:
     """Return the merged benchmarks.json of all sources."""
-    try:
-        return reduce(both_suites, map(files.benchmarks, sources))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise files.damaged(sources[-1] / "benchmarks.json", f"{type(error).__name__}: {error}") from error
+    return reduce(both_suites, map(files.benchmarks, sources))
 
 
 def _merged_confirmations(sources: Sequence[Path]) -> dict[Path, str]:
@@ -281,15 +268,6 @@ def both_suites(first: Document, second: Document) -> Document:
         both[name] = max(
             first[name],
             second[name],
-            key=lambda suite: (version_order(suite["version"]), case_count(suite["params"]), canonical(suite)),
+            key=lambda suite: (version_order(suite["version"]), case_count(suite["params"]), files.canonical(suite)),
         )
     return both
-
-
-def write_readable(path: Path, document: Document) -> None:
-    """Write benchmarks.json or machine.json, unless its values are unchanged.
-
-    Indented, as asv writes them.
-    """
-    if not path.exists() or not same(files.read(path), document):
-        whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")

@@ -4,14 +4,12 @@
 
 Merging is commutative, associative and idempotent. Passes are identified by their id and ordered by their start. The samples of a case are
 those of its passes, one pass after another, and asv's statistics are computed from them anew. What a record has by case follows the
-merged parameters. Where both files have a different value of
-which there can be only one, the file measured last wins. Of two versions of a suite the higher wins. Of two counts of one case (bytes,
-instructions) the smaller wins: a disturbance only adds to a count.
+merged parameters. Where both files have a different value of which there can be only one, the file measured last wins. Of two versions of
+a suite the higher wins. Of two counts of one case (bytes, instructions) the smaller wins: a disturbance only adds to a count.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -57,7 +55,7 @@ class _File:
 
         index : of the case in this file; case : its index in the merged file, for errors
         """
-        samples = _cell(self.rows[suite], "samples", index) or []
+        samples = files.cell(self.rows[suite], "samples", index) or []
         try:
             parts = passes.split_by_pass(self.records.values(), suite, index, samples)
         except ValueError as error:
@@ -91,7 +89,7 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
 
     Raises TensorcopyError where they have different identities or contradict each other.
     """
-    older, newer = sorted((first, second), key=lambda document: (document["ledger"]["started"], canonical(_single_values(document))))
+    older, newer = sorted((first, second), key=lambda document: (document["ledger"]["started"], files.canonical(_single_values(document))))
     for name in IDENTITY:
         if first[name] != second[name]:
             raise _contradiction(newer, name, _both(first[name], second[name]))
@@ -110,11 +108,6 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
         "passes": [_record(record["id"], both, record_parts, counts) for record in records],
         "version": newer["version"],
     }
-
-
-def canonical(value: Any) -> str:
-    """Return a JSON value as text that is equal for equal values, NaN included."""
-    return json.dumps(value, sort_keys=True)
 
 
 def version_order(version: str) -> tuple[int, str]:
@@ -149,7 +142,7 @@ def _record(name: str, both: Sequence[_File], parts: BySuite, counts: BySuite) -
     """
     suites, counted = ({suite: by_pass[name] for suite, by_pass in by_suite.items() if name in by_pass} for by_suite in (parts, counts))
     versions = [{**file.records[name], "suites": suites, "counts": counted} for file in both if name in file.records]
-    record = max(versions, key=canonical)
+    record = max(versions, key=files.canonical)
     return {key: value for key, value in record.items() if key != "counts" or value}
 
 
@@ -160,7 +153,7 @@ def _suite(suite: str, having: Sequence[_File], order: Sequence[str], summary: S
     """
     version = max((file.rows[suite]["version"] for file in having), key=version_order)
     having = [file for file in having if file.rows[suite]["version"] == version]
-    params = max((file.rows[suite]["params"] for file in having), key=lambda axes: (case_count(axes), canonical(axes)))
+    params = max((file.rows[suite]["params"] for file in having), key=lambda axes: (case_count(axes), files.canonical(axes)))
     row: Row = {"params": params, "version": version}
     for column in ("started_at", "duration"):
         row[column] = max((file.rows[suite][column] for file in having if file.rows[suite].get(column) is not None), default=None)
@@ -184,7 +177,7 @@ def _case(suite: str, case: int, having: Sequence[tuple[_File, int]], order: Seq
     if samples:
         result, statistics = summary(samples)
         return _Case(result, statistics, samples, by_pass)
-    return _Case(min((_cell(file.rows[suite], "result", index) for file, index in having), key=_preference), {}, None, by_pass)
+    return _Case(min((files.cell(file.rows[suite], "result", index) for file, index in having), key=_preference), {}, None, by_pass)
 
 
 def _preference(result: Any) -> tuple[int, float]:
@@ -254,12 +247,6 @@ def _indices(suite: str, file: _File, params: list[list[str]]) -> dict[int, int]
         raise _contradiction(file.document, f"parameters of {suite}, version {file.rows[suite]['version']}", _both(mine, params))
     merged_index = {case: index for index, case in enumerate(product(*params))}
     return {merged_index[case]: index for index, case in enumerate(product(*mine))}
-
-
-def _cell(row: Row, column: str, index: int) -> Any:
-    """Return a case's value in a column; asv writes null for a column of nulls."""
-    cells = row.get(column)
-    return cells[index] if cells else None
 
 
 def _unless_empty(cells: list[Any]) -> list[Any] | None:

@@ -41,20 +41,20 @@ def separated(documents: Mapping[Path, Document]) -> Separated:
     problems: list[TensorcopyError] = []
     for path, document in documents.items():
         try:
-            parts += [(path, identity, part) for identity, part in divided(document).items()]
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            problems.append(files.damaged(path, f"{type(error).__name__}: {error}"))
+            with files.damage_named(path):
+                parts += [(path, identity, part) for identity, part in divided(document).items()]
+        except TensorcopyError as error:
+            problems.append(error)
     names = _names(parts)
     by_path: dict[Path, Document] = {}
     for path, identity, part in parts:
         new = path.parents[1] / names[path.parent.name, identity] / path.name
         try:
-            part = part if new == path else renamed(part, new.parent.name)
-            by_path[new] = merged(by_path[new], part, _median) if new in by_path else part
+            with files.damage_named(path):
+                part = part if new == path else renamed(part, new.parent.name)
+                by_path[new] = merged(by_path[new], part, _median) if new in by_path else part
         except TensorcopyError as error:
             problems.append(error)
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            problems.append(files.damaged(path, f"{type(error).__name__}: {error}"))
     return Separated(by_path, tuple(problems), tuple(_warnings(names)))
 
 

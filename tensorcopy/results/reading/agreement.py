@@ -44,13 +44,21 @@ def _impossible(document: Document) -> Iterator[str]:
     provenances = [document["ledger"], *(record["ledger"] for record in document["passes"])]
     for started in (*starts, *(provenance["started"] for provenance in provenances)):
         if not _is_time(started):
-            yield f"{started!r:.60} is no time"
-    for provenance in provenances:
-        for value in (provenance["cpu_quota"], provenance.get("hardware", {}).get("memory_gib")):
-            if value is not None and not is_number(value):
-                yield f"{value!r:.60} in the provenance is no number"
+            yield f"{started!r:.60} is not a time"
+    for value in _numbers(provenances):
+        if not is_number(value):
+            yield f"{value!r:.60} in the provenance is not a number"
     if not all(map(is_number, document.get("durations", {}).values())):
-        yield "durations has a value that is no number"
+        yield "durations has a value that is not a number"
+
+
+def _numbers(value: object) -> Iterator[float]:
+    """Yield every number in a JSON value that is not a whole one: a schema's bounds let NaN pass."""
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
 
 
 @cache

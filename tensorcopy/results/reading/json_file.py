@@ -18,7 +18,7 @@ LONGEST_NAME = 10_000  # characters of an object's key
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SUSPECT = re.compile(rb"\\u(?:00[01]|007[fF]|00[89]|[dD][89a-fA-F])|\\[bf]")  # an escaped control character or half a character
+_SUSPECT = re.compile(rb"\\u(?:00[01]|007[fF]|00[89]|[dD][89a-fA-F])|\\[bf]")  # an escaped control character or a lone surrogate
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # others than tab and the ends of a line
 
 
@@ -67,7 +67,7 @@ def _open(path: str, flags: int) -> int:
     os.close(descriptor)
     if stat.S_ISREG(status.st_mode):
         raise ValueError(f"more than {LARGEST // 2**20} MiB")
-    raise ValueError("a folder" if stat.S_ISDIR(status.st_mode) else "no regular file")
+    raise ValueError("a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file")
 
 
 def parsed(data: bytes) -> Any:
@@ -109,7 +109,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_texts(value: Any) -> None:
-    """Raise ValueError for a text with half a character or a control character."""
+    """Raise ValueError for a text with a lone surrogate or a control character."""
     if isinstance(value, str):
         value.encode("utf-8")
         if control := _CONTROL.search(value):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,17 @@ def damaged(path: Path, got: str) -> FileProblem:
         allowed="a complete file as asv writes it",
         next=f"git checkout {displayed(path)}, or measure again",
     )
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Raise TensorcopyError, naming the file, where its values are not what the code expects of a valid one."""
+    try:
+        yield
+    except TensorcopyError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def mislabelled(path: Path, got: str, allowed: str) -> FileProblem:

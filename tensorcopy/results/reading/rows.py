@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorcopy.results.reading.schemas import is_number
 
-MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
+MOST_CASES = 100_000  # of a file: a site with ten thousand takes minutes
 MOST_AXES = 20
 LONGEST_PARAMETER = 1_000  # characters
 ROUNDING = 1e-3  # of a result against the median of its samples: both are rounded to five digits
@@ -26,11 +26,13 @@ def fault(document: Document) -> str:
 
     document : one that matches both schemas
     """
+    cases = 0
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
         counted = [record["suites"][suite] for record in document["passes"] if suite in record["suites"]]
-        if reason := _row_fault(row) or _samples_fault(row, counted, is_recorded=bool(document["passes"])):
+        if reason := _row_fault(row, cases) or _samples_fault(row, counted, is_recorded=bool(document["passes"])):
             return f"results.{suite[:100]} {reason}"
+        cases += _case_count(row)
     return _records_fault(document)
 
 
@@ -39,33 +41,40 @@ def suites_fault(document: Document) -> str:
     for suite, row in document.items():
         if suite != "version" and row.get("name", suite) != suite:
             return f"{suite[:100]} has the name {row['name'][:100]}"
-        if suite != "version" and "params" in row and len(row["params"]) != len(row["param_names"]):
+        if suite != "version" and len(row["params"]) != len(row["param_names"]):
             return f"{suite[:100]} has {len(row['param_names'])} names of {len(row['params'])} parameters"
     return ""
 
 
-def _row_fault(row: Document) -> str:
-    """Return what is wrong with a suite's row by itself."""
+def _case_count(row: Document) -> int:
+    return prod(len(axis) for axis in row["params"])
+
+
+def _row_fault(row: Document, before: int) -> str:
+    """Return what is wrong with a suite's row by itself.
+
+    before : how many cases the file has before it
+    """
     if not isinstance(row.get("version"), str) or len(row["version"]) > 100:
         return "has no version"
     if "result" not in row:
         return "has no column result"
     params = row.get("params")
     if not isinstance(params, list) or len(params) > MOST_AXES or not all(map(_is_axis, params)):
-        return "has no lists of texts as params"
-    count = prod(len(axis) for axis in params)
-    if count > MOST_CASES:
-        return f"has {count:,} cases: allowed are {MOST_CASES:,}"
+        return "has params that are not a list of lists of strings"
+    count = _case_count(row)
+    if before + count > MOST_CASES:
+        return f"has {count:,} cases after {before:,} of other suites: allowed are {MOST_CASES:,} in a file"
     for name, cells in row.items():
         if name in ("result", "samples") or name.startswith("stats_"):
             if cells is not None and (not isinstance(cells, list) or len(cells) != count):
-                return f"has not {count} cells in the column {name}"
+                return f"does not have {count} cells in column {name}"
             if name != "samples" and not all(cell is None or _is_cell(cell, name) for cell in cells or ()):
-                return f"has a value in the column {name} that is no number"
+                return f"has a value in the column {name} that is not a number"
         elif name in ("started_at", "duration") and cells is not None and not is_number(cells):
-            return f"has a value in the column {name} that is no number"
+            return f"has a value in the column {name} that is not a number"
         elif name == "profile" and cells is not None and not isinstance(cells, str):
-            return "has a profile that is no text"
+            return "has a profile that is not a string"
     return ""
 
 
@@ -90,7 +99,7 @@ def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: b
     counted : of each pass that has the suite
     is_recorded : whether the file has any pass; one without has samples of before passes were recorded
     """
-    count, all_samples = prod(len(axis) for axis in row["params"]), row.get("samples") or ()
+    count, all_samples = _case_count(row), row.get("samples") or ()
     results = row["result"] or [None] * count
     in_passes = [0] * count
     for of_pass in counted:
@@ -103,7 +112,7 @@ def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: b
     for index in range(count):
         samples = all_samples[index] if all_samples else None
         if samples is not None and not isinstance(samples, list):
-            return f"has samples of case {index} that are no list"
+            return f"has samples of case {index} that are not a list"
         if len(samples or ()) != in_passes[index] and is_recorded:
             return f"has {len(samples or ())} samples of case {index}, {in_passes[index]} in passes"
         if samples and (reason := _of_case(samples, results[index])):
@@ -141,5 +150,5 @@ def _records_fault(document: Document) -> str:
             if suite not in document["results"]:
                 return f"passes[{number}] has counts of {suite[:100]}, which has no results"
             if not all(value is None or is_number(value) for value in of_suite["values"]):
-                return f"passes[{number}] has a count of {suite[:100]} that is no number"
+                return f"passes[{number}] has a count of {suite[:100]} that is not a number"
     return ""

@@ -1,4 +1,4 @@
-"""The results that a damaged, refused or missing file would have held, by its name. Pure but for the names in a folder."""
+"""The results that a damaged, refused or missing file would have held, by its name. Reads only the names in a folder."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ NOTICE = 1.0  # seconds after which a wait is reported
 PATIENCE = 600.0  # seconds: merging a long history takes one minute
 LONGEST = 200  # characters of a description
 
+WAITING = "waiting for "  # begins the sentence that reports a wait
+
 ReportWait = Callable[[str], None]
 
 
@@ -62,7 +64,7 @@ def _acquire(lock: FileLock, directory: Path, report_wait: ReportWait, patience:
         lock.acquire(timeout=min(NOTICE, patience))
         return
     except Timeout:
-        report_wait(f"waiting for {directory.name}/, which {writer(directory)} is writing")
+        report_wait(f"{WAITING}{directory.name}/, which {writer(directory)} is writing")
     try:
         lock.acquire(timeout=max(0.0, patience - (monotonic() - began)))
     except Timeout as error:

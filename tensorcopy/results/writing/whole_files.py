@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import secrets
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
+ENDING = ".new"  # of a file that is being written
+OLD = 3600.0  # seconds: writing a file takes one at most
 
-def replace(path: Path, text: str) -> None:
+
+def replace(path: Path, content: str | bytes) -> None:
     """Write a file as a whole: an interrupted write leaves the old one.
 
-    The text is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError; the new file is then
-    removed, as far as that is possible.
+    content : a text, which is written as UTF-8, or bytes
+
+    It is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError; the new file is then removed,
+    as far as that is possible.
     """
     make_folder(path.parent)
-    draft = path.with_name(f"{path.name}.new")  # on the same file system, so that the rename is one act
+    _remove_leftovers(path)
+    # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}{ENDING}")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with draft.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -27,6 +37,14 @@ def replace(path: Path, text: str) -> None:
             draft.unlink()
         raise
     _sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of this file have left."""
+    for draft in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}"):
+        with suppress(OSError):  # another user's stays
+            if draft.lstat().st_mtime < time.time() - OLD:
+                draft.unlink()
 
 
 def make_folder(folder: Path) -> None:
