@@ -20,6 +20,7 @@ from tensorcopy.results.identity import identity_of
 from tensorcopy.results.merging import merge, merge_results
 from tensorcopy.results.merging.divide import divided, identities
 from tensorcopy.results.merging.merge import Merged
+from tensorcopy.results.profiles import profile_file
 from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
@@ -294,6 +295,46 @@ def test_a_file_with_passes_of_two_hosts_is_divided(folders):
     machine = json.loads((folders[0] / "box-ba98" / "machine.json").read_text())
     assert machine == {"arch": "x86_64", "cpu": "Xeon", "machine": "box-ba98", "num_cpu": "2", "os": "Linux", "version": 1}
     assert json.loads((folders[0] / "box-ba98" / path.name).read_text())["params"]["machine"] == "box-ba98"
+
+
+def profiled(folder, identity, cases, started):
+    """Put a profile with so many cases beside the result of a folder, and return its bytes."""
+    (result,) = (folder / "box").glob("*-py3.11-*.json")
+    of_release = {"torch": "2.15.0", "torch_sha": json.loads(result.read_text())["commit_hash"], "python": "3.11.7", "identity": identity}
+    tools = {"libc": "glibc 2.36", "tensorcopy": "0.1.0", "valgrind": "3.19.0"}
+    rows = {f"detach {2**number} float32 contiguous": {"instructions": 9, "tree": [0, 0, 9, 1]} for number in range(cases)}
+    document = {"version": 1, **of_release, **tools, "started": started, "functions": [["libc", "malloc"]], "cases": rows}
+    path = profile_file.path_of(result)
+    profile_file.write(path, document)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stays"),
+    [((2, EARLIER), (1, LATER), 0), ((1, EARLIER), (2, LATER), 1), ((1, EARLIER), (1, LATER), 1), ((1, LATER), (1, EARLIER), 0)],
+    ids=["more cases first", "more cases second", "later second", "later first"],
+)
+def test_the_function_profile_of_a_result_is_merged_too(folders, tmp_path, first, second, stays):
+    """In any order the one with the most cases stays, and of these the last one taken; merging again changes nothing."""
+    profiles = [profiled(folder, FIRST_HOST, *of_folder) for folder, of_folder in zip(folders, (first, second))]
+    for order in (folders, folders[::-1]):
+        into = tmp_path / f"from {order[0].name}"
+        for _ in range(2):
+            merge.merge(order, into, summary)
+            (path,) = into.glob(f"*/*{profile_file.ENDING}")
+            assert path.read_bytes() == profiles[stays]
+            assert profile_file.profiles_of(load.load_results(into).results[0]) is not None
+
+
+def test_a_function_profile_moves_with_its_result(folders, tmp_path):
+    """To the folder of its machine, also within the folder that is merged into."""
+    profiles = []
+    for folder, identity, started in zip(folders, (FIRST_HOST, SECOND_HOST), (EARLIER, LATER)):
+        identified(next((folder / "box").glob("*-*.json")), identity, started)
+        profiles.append(profiled(folder, identity, 1, started))
+    merge.merge(folders[:1], folders[1], summary)
+    by_machine = {path.parent.name: path.read_bytes() for path in folders[1].glob(f"*/*{profile_file.ENDING}")}
+    assert by_machine == {"box": profiles[0], "box-ba98": profiles[1]}
 
 
 def contents(folder):

@@ -38,6 +38,7 @@ KINDS = [
     "methods/asarray_copy.html",
     "semantics.html",
     "memory.html",
+    "nanoseconds.html",
     "machines.html",
     "report-card.html",
     "glossary.html",

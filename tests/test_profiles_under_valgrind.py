@@ -68,6 +68,13 @@ def test_a_planted_extra_call_is_named(profiles):
     assert "2× instead of 1×" in cause_text.sentence(functions)
 
 
+def test_an_empty_call_costs_less_than_any_method(profiles):
+    """It is counted in the same way, and repeats."""
+    first, second = (counted.empty_call for counted in profiles)
+    assert first == pytest.approx(second, rel=0.01)
+    assert 20 < first < profiles[0].instructions("detached_once 1 float32 contiguous") / 2
+
+
 @pytest.mark.timed
 def test_a_reproduction_shows_a_real_change_in_a_folder_of_its_own(tmp_path):
     """Run as its first lines say, the script is faster with the release that needs fewer instructions."""

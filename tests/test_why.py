@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles import call_pairs, difference
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
@@ -26,7 +26,7 @@ from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange
-from tensorcopy.site.pages import causes as site_causes
+from tensorcopy.site.pages.functions import causes as site_causes
 from tensorcopy.worker.registry.methods import METHODS
 from tests.conftest import NEWEST_SHIPPED, ROOT
 
@@ -36,6 +36,7 @@ PAIRS = [  # whose functions were counted on both sides
     ("detach", "2.5.1", "2.15.0"),
     ("numpy", "1.12.1@3.9", "1.13.1@3.9"),
     ("empty_like_copy 1 float32 contiguous grad", "1.13.1@3.11", "2.0.1@3.11"),
+    ("numpy_from_dlpack", "2.8.0", "2.9.1"),
     ("cpu", "2.9.1", "2.10.0"),
     ("detach_clone", "2.13.0", "2.15.0"),
 ]
@@ -80,15 +81,16 @@ def test_a_shipped_profile_fits_its_result(path):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name.split(".")[0])
 def test_a_shipped_profile_has_the_counted_instructions(shipped_results, path):
-    """Of every case, within 3 %. In a loop of two calls, the first one takes some hundred instructions more or less than others."""
+    """Up to 2^16 elements within 5 %, of 19 cases in 20 within 2 %; in a loop of two calls, the first one may take some hundred more."""
     (result,) = (result for result in shipped_results.results if profile_file.path_of(result.path) == path)
     cases = profile_file.read(path).cases
     counted = {name: count for case, count in result.counts.items() if (name := profile_file.name_of(case)) in cases}
-    by_size = {True: {"rel": 0.025, "abs": 700}, False: {"rel": 0.03}}
-    for is_large, tolerance in by_size.items():
-        expected = {name: count for name, count in counted.items() if (int(name.split()[1]) >= 2**17) is is_large}
-        assert expected
-        assert {name: cases[name]["instructions"] for name in expected} == pytest.approx(expected, **tolerance)
+    differences = {name: cases[name]["instructions"] - count for name, count in counted.items()}
+    large = {name for name in counted if int(name.split()[1]) >= 2**17}
+    assert all(abs(differences[name]) <= max(700, 0.02 * counted[name]) for name in large)
+    relative = sorted(abs(differences[name]) / counted[name] for name in counted.keys() - large)
+    assert relative[-1] <= 0.05
+    assert relative[len(relative) * 19 // 20] <= 0.02
 
 
 def test_the_sentence_comes_first(causes):
@@ -124,7 +126,7 @@ def test_every_bar_is_in_the_drawing():
     """A function can differ by more than its group, whose functions cancel."""
     before, after = profile(Node(COPY, 1000, 1), Node(DETACH, 100, 1)), profile(Node(COPY, 100, 1), Node(DETACH, 900, 1))
     rows = list(site_causes._rows(difference.between(1, before, after)))
-    assert max(float(row.width) for row in rows) == site_causes.BAR
+    assert max(abs(row.width) for row in rows) == site_causes.BAR
     assert len({row.width for row in rows if not row.is_group}) == 2
 
 
@@ -220,11 +222,22 @@ def test_no_shipped_change_is_said_to_lose_its_vectorisation():
 def test_a_tree_of_both_sides_has_each_call_once():
     """Functions that only one side calls have no node on the other."""
     before, after = profile(Node(COPY, 10, 1)), profile(Node(MALLOC, 40, 1))
-    (pair,) = difference.paired(before.roots, after.roots)
+    (pair,) = call_pairs.paired(before.roots, after.roots)
     assert [(callee.function, callee.before is None, callee.difference) for callee in pair.callees] == [
         (MALLOC, True, 40),
         (COPY, False, -10),
     ]
+
+
+def test_a_caller_in_between_stands_beside_what_it_calls():
+    """Else everything below it would be new on one side and gone on the other."""
+    wrapper = ("libpython", "PyObject_Vectorcall")
+    before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)))
+    after = profile(Node(wrapper, 5, 1, (Node(COPY, 10, 1, (Node(MALLOC, 60, 2),)),)))
+    (pair,) = call_pairs.paired(before.roots, after.roots)
+    assert [(callee.function, callee.difference) for callee in pair.callees] == [(COPY, 20), (wrapper, 5)]
+    assert [callee.difference for callee in pair.callees[0].callees] == [20]
+    assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
 def with_case(document, name="detach 1 float32 contiguous", instructions=1.0, tree=(0, 0, 1, 1)):

@@ -15,7 +15,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import accuracy, check, ci, compare, confirm, docs, info, init, local, measure, merge, output, verify, why
+from tensorcopy.cli import accuracy, bisect, check, ci, compare, confirm, docs, info, init, local, measure, merge, output, verify, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -29,6 +29,7 @@ KEPT = {
     "dashboard": "finished passes and the pages are kept, and the same command continues",
     "merge": "every file of results is whole, and the same command merges the rest",
     "profile": "finished profiles are kept, and the same command continues with the rest",
+    "bisect": "finished measurements are kept, and the same command continues",
     "releases": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
     "readme": "every file is whole, and the same command writes the rest",
@@ -37,8 +38,8 @@ KEPT = {
 # commands by what they are for, as the help lists them
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
-    "Read the results": ("compare", "explain", "why", "repro", "history", "times", "methods", "releases"),
-    "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "machine", "merge"),
+    "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
+    "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "bisect", "machine", "merge"),
     "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
 }
 OTHERS = "More"
@@ -160,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (init, measure, merge, confirm, verify, compare, why, accuracy, info, local, check, ci, docs):
+    for module in (init, measure, merge, confirm, verify, compare, why, bisect, accuracy, info, local, check, ci, docs):
         module.add(commands)
     return program
 

@@ -1,19 +1,22 @@
-"""Commands that look for the cause of a change: profile, why and repro."""
+"""Commands that look for the cause of a change: profile, why, repro and upstream."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import expression, incomplete, machine_name, print_errors, print_wait, print_warnings, progress_bar
+from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.report.why.cause import Cause
+    from tensorcopy.report.why.upstream import Slowdown
 
 CASE = "a method such as detach (its smallest tensor), a name as compare prints it, or a regular expression that matches one case"
 RESULT = "a result as compare takes it, such as 2.14.1 or 1.13.1@3.9"
@@ -37,7 +40,20 @@ def add(commands: Any) -> None:
     repro.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     repro.add_argument("--output", type=Path, metavar="FILE", help="default: print the script")
     repro.set_defaults(command=_repro)
+    _add_upstream(commands)
     _add_profile(commands)
+
+
+def _add_upstream(commands: Any) -> None:
+    upstream = commands.add_parser(
+        "upstream", help="write a slowdown as an issue for PyTorch's tracker; only one that is counted or confirmed"
+    )
+    upstream.add_argument("case", type=expression, metavar="CASE", help=CASE)
+    upstream.add_argument("before", nargs="?", default="", metavar="A", help=f"{RESULT}; default: before the newest slowdown of the case")
+    upstream.add_argument("after", nargs="?", default="", metavar="B", help="in the same form")
+    upstream.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    upstream.add_argument("--output", type=Path, metavar="FILE", help="default: print the issue")
+    upstream.set_defaults(command=_upstream)
 
 
 def _add_profile(commands: Any) -> None:
@@ -83,6 +99,64 @@ def _repro(options: argparse.Namespace, console: Console) -> int:
         options.output.write_text(script, encoding="utf-8")
         console.print(f"Written to {options.output}; its first lines have the two commands that run it", soft_wrap=True)
     return code
+
+
+def _upstream(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.report.why import upstream
+
+    slowdown, code = _slowdown(options)
+    text = upstream.issue(slowdown)
+    if options.output is None:
+        sys.stdout.write(text)
+        return code
+    options.output.write_text(text, encoding="utf-8")
+    console.print(
+        f"Written to {options.output}. Search PyTorch's issues for the same slowdown first, then: {upstream.NEW_ISSUE}", soft_wrap=True
+    )
+    return code
+
+
+def _slowdown(options: argparse.Namespace) -> tuple[Slowdown, int]:
+    """Return the slowdown that the arguments ask for, or the newest of the case, and the exit code. Raises TensorcopyError."""
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.cli.arguments import RESULTS
+    from tensorcopy.report.why import upstream
+    from tensorcopy.results import confirmations, load
+    from tensorcopy.site import addresses, web_addresses
+
+    if bool(options.before) != bool(options.after):
+        raise TensorcopyError(
+            "one release is missing", got=options.before, allowed="CASE alone, or CASE A B", next="name the release after too"
+        )
+    if not options.before:
+        options.before, options.after = _newest_slowdown(options)
+    cause, code = _cause(options)
+    web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
+    history = web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else ""
+    by_key = confirmations.latest(confirmations.load(RESULTS).confirmations)
+    return upstream.slowdown(cause, load.load_results(RESULTS).results, by_key, history), code
+
+
+def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
+    """Return both sides of the case's newest slowdown, as `select.pair` takes them. Raises TensorcopyError."""
+    from tensorcopy.analysis import series
+    from tensorcopy.analysis.comparisons import version
+    from tensorcopy.cli.arguments import RESULTS
+    from tensorcopy.report.why import cause, upstream
+    from tensorcopy.results import load
+
+    by_case = series.series_by_case(load.load_results(RESULTS).results, options.machine)
+    results = next(iter(by_case.values())).results
+    sides = upstream.newest(by_case, cause.selected(results, options.case))
+    if sides is None:
+        raise TensorcopyError(
+            "nothing to report",
+            got=f"no slowdown in the history of {options.case}",
+            allowed="a case that became slower at some release",
+            next="tensorcopy history lists the changes",
+        )
+    before, after = (f"{version(side)}@{side.python}@{side.machine}" for side in sides)
+    return before, after
 
 
 def _cause(options: argparse.Namespace) -> tuple[Cause, int]:

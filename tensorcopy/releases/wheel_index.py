@@ -10,6 +10,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
 from tensorcopy.releases.release_table import TABLE, Release, load, minor
@@ -114,10 +116,32 @@ def unknown(*, nightly: bool = False) -> list[str]:
             newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=os.environ.get(NIGHTLY_INDEX, ""))
             versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in load()} else []
     except uv.UvFailed as error:
-        raise TensorcopyError(
-            "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
-        ) from error
+        raise _unreachable(error) from error
     return versions
+
+
+def _unreachable(error: uv.UvFailed) -> TensorcopyError:
+    return TensorcopyError(
+        "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
+    )
+
+
+def between(first: str, last: str, python: str) -> list[str]:
+    """Return every version from `first` to `last` that can be installed on Python `python`, or that the table has, in order.
+
+    They are releases with their patches; where `NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
+
+    Raises TensorcopyError where an index cannot be reached.
+    """
+    inside = [row.version for row in load() if Version(first) <= Version(row.version) <= Version(last) and row.runs_on(python)]
+    versions = {first, last, *inside}
+    try:
+        versions |= set(_above(f"torch>{{}},<{last}", first, python))
+        nightlies = os.environ.get(NIGHTLY_INDEX, "")
+        versions |= set(_above(f"torch>{{}},<={last}", first, python, nightlies)) if nightlies else set()
+    except uv.UvFailed as error:
+        raise _unreachable(error) from error
+    return sorted(versions, key=Version)
 
 
 def _index_of(version: str) -> str:
@@ -125,12 +149,18 @@ def _index_of(version: str) -> str:
     return os.environ.get(NIGHTLY_INDEX, "") if NIGHTLY.search(version) else ""
 
 
-def _above(requirement: str, version: str, python: str) -> list[str]:
-    """Return every version above `version` that meets the requirement, in order."""
+def _above(requirement: str, version: str, python: str, nightlies: str = "") -> list[str]:
+    """Return every version above `version` that meets the requirement, in order.
+
+    nightlies : the address of an index, from which pre-releases are taken too; "" for releases of uv's settings
+    """
     versions: list[str] = []
-    while (following := uv.resolved(requirement.format(versions[-1] if versions else version), python, lowest=True)) is not None:
+    while True:
+        wanted = requirement.format(versions[-1] if versions else version)
+        following = uv.resolved(wanted, python, lowest=True, prereleases=bool(nightlies), index=nightlies)
+        if following is None:
+            return versions
         versions.append(following)
-    return versions
 
 
 def _index_entry(version: str) -> tuple[str, dict[str, Any]]:

@@ -31,6 +31,7 @@ from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
 from tensorcopy.site.output.processes import Shared, Task, available, run
 from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
 from tensorcopy.worker.registry.project import Project
@@ -236,6 +237,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "site_name": content.site_name,
         "day": content.day,
         "methods": {} if project else content.methods,  # that have a page
+        "nanoseconds": nanoseconds.address(content),
         "not_included": not_included(content.problems),
         "version": __version__,
         "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES}

@@ -102,8 +102,7 @@ class Difference:
     @property
     def changed(self) -> bool:
         """Whether the instructions differ by more than counts of the same release do."""
-        low, high = sorted((self.before.instructions, self.after.instructions))
-        return high >= low * (1 + exact_counts.LEAST) and high > low
+        return is_changed(self.before.instructions, self.after.instructions)
 
     @property
     def named(self) -> tuple[FunctionChange, ...]:
@@ -150,6 +149,12 @@ class Difference:
         return kernels.change(self.numel, self.before, self.after)
 
 
+def is_changed(before: float, after: float) -> bool:
+    """Return whether two counts of instructions differ by more than counts of the same release do."""
+    low, high = sorted((before, after))
+    return high >= low * (1 + exact_counts.LEAST) and high > low
+
+
 def between(numel: int, before: Profile, after: Profile) -> Difference:
     """Return the difference of a case of `numel` elements."""
     groups = {**_groups(before.roots), **_groups(after.roots)}
@@ -179,6 +184,20 @@ def _fewest(functions: Sequence[FunctionChange], total: float) -> int:
     return number
 
 
+def cost_by_group(profile: Profile) -> dict[str, float]:
+    """Return the exclusive instructions of each group's functions, the most expensive group first."""
+    groups = groups_of(profile)
+    costs: dict[str, float] = defaultdict(float)
+    for function, cost in profile.functions.items():
+        costs[groups[function]] += cost.own
+    return dict(sorted(costs.items(), key=lambda item: -item[1]))
+
+
+def groups_of(profile: Profile) -> dict[Function, str]:
+    """Return the group of each function of a profile."""
+    return _groups(profile.roots)
+
+
 def _groups(roots: Iterable[Node]) -> dict[Function, str]:
     """Return the group of each function; of several, the one in which it spends most."""
     spent: dict[Function, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -192,36 +211,3 @@ def _groups(roots: Iterable[Node]) -> dict[Function, str]:
     for root in roots:
         visit(root, OTHER)
     return {function: max(by_group, key=lambda group: by_group[group]) for function, by_group in spent.items()}
-
-
-@dataclass(frozen=True)
-class NodePair:
-    """A function in the call trees of both sides, in the same place; None on a side that does not call it there."""
-
-    function: Function
-    before: Node | None
-    after: Node | None
-    callees: tuple[NodePair, ...]
-
-    @property
-    def difference(self) -> float:
-        """Inclusive instructions after, minus before."""
-        return (self.after.inclusive if self.after else 0.0) - (self.before.inclusive if self.before else 0.0)
-
-
-def paired(before: Sequence[Node], after: Sequence[Node]) -> tuple[NodePair, ...]:
-    """Return two call trees as one, the largest difference first."""
-    left, right = ({node.function: node for node in nodes} for nodes in (before, after))
-    pairs = [
-        NodePair(
-            function,
-            left.get(function),
-            right.get(function),
-            paired(
-                left[function].callees if function in left else (),
-                right[function].callees if function in right else (),
-            ),
-        )
-        for function in dict.fromkeys([*left, *right])
-    ]
-    return tuple(sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.function)))

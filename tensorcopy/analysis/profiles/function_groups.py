@@ -7,6 +7,7 @@ belongs to.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tensorcopy.results.profiles.profile_file import Function
 
@@ -80,6 +81,7 @@ RULES = [
 COMPILED = [(group, re.compile(library), re.compile(name)) for group, library, name in RULES]
 
 
+@lru_cache(maxsize=65536)  # functions and groups of callers: releases have some thousand functions together
 def group_of(function: Function, caller: str = OTHER) -> str:
     """Return a function's group.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import select
+from tensorcopy.results import counts, select
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
@@ -29,6 +29,7 @@ class Cause:
     code : of the method
     labels : of both results, such as "torch 2.5.1"
     time : the verdict on the time; None where it was not timed
+    case : the timed one; None where it was not timed
     """
 
     name: str
@@ -38,6 +39,7 @@ class Cause:
     labels: tuple[str, str]
     difference: Difference
     time: Change | None
+    case: Case | None = None
 
     @property
     def method(self) -> str:
@@ -65,21 +67,21 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
 def of_pair(pair: Pair, pattern: str) -> Cause:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     sides = tuple(_profiles(result) for result in (pair.before, pair.after))
-    cases = _cases(pair, sides)
+    cases = _cases((pair.before, pair.after), [name for name in sides[0].cases if name in sides[1].cases])
     name = _selected(cases, pattern)
     before, after = (side.of(name) for side in sides)
     assert before is not None  # `_cases` has those of both sides
     assert after is not None
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
     change = comparisons.between(pair.before, pair.after, pair.beside, [timed]).changes[timed] if timed else None
-    return of_results(pair.before, pair.after, name, difference.between(int(name.split()[1]), before, after), change)
+    return of_results(pair.before, pair.after, name, difference.between(int(name.split()[1]), before, after), change, timed)
 
 
-def of_results(before: Result, after: Result, name: str, functions: Difference, time: Change | None) -> Cause:
-    """Return the cause of the change of a profiled case; `time` is the verdict on its time."""
+def of_results(before: Result, after: Result, name: str, functions: Difference, time: Change | None, case: Case | None = None) -> Cause:
+    """Return the cause of the change of a profiled case; `time` is the verdict on the time of `case`."""
     method = name.split()[0]
     row = after.methods.get(method) or before.methods.get(method) or {}
-    return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), functions, time)
+    return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), functions, time, case)
 
 
 def _profiles(result: Result) -> Profiles:
@@ -89,14 +91,19 @@ def _profiles(result: Result) -> Profiles:
     return profiles
 
 
-def _cases(pair: Pair, sides: tuple[Profiles, ...]) -> dict[str, list[Case]]:
+def selected(results: Sequence[Result], pattern: str) -> list[Case]:
+    """Return the timed cases that a pattern selects, all with the same call and tensor. Raises TensorcopyError."""
+    names = dict.fromkeys(profile_file.name_of(case) for result in results for case in result.timings)
+    by_name = _cases(results, [name for name in names if name])
+    return [case for case in by_name[_selected(by_name, pattern)] if counts.unit_of(case) == counts.SECONDS]
+
+
+def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
     """Return the cases of each profiled name; of several, those of the own suites of a method first."""
-    by_name: dict[str, list[Case]] = {name: [] for name in sides[0].cases if all(name in side.cases for side in sides)}
-    listed = [
-        case for case in dict.fromkeys([*pair.after.timings, *pair.after.counts]) if not case.suite.startswith(comparisons.ARTICLE_GRID)
-    ]
+    by_name: dict[str, list[Case]] = {name: [] for name in names}
+    listed = dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts))
     for case in listed:
-        name = profile_file.name_of(case)
+        name = "" if case.suite.startswith(comparisons.ARTICLE_GRID) else profile_file.name_of(case)
         if name in by_name:
             by_name[name].append(case)
     return by_name

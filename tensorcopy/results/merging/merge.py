@@ -17,6 +17,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations, emulated, files
 from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
+from tensorcopy.results.merging import merge_profiles
 from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
 from tensorcopy.results.merging.merge_results import Summary, case_count, merged, version_order
 from tensorcopy.results.writing import whole_files
@@ -97,6 +98,7 @@ def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     old_parts = [part for part in parts if part.path.parents[1] == into]
     names = _names(parts)
     drafts = _merged_by_target(parts, names, summary)
+    profiles = merge_profiles.merged(sources, names, drafts)
     before = _merged_by_target(old_parts, names, summary)  # merged with itself, since asv writes the same values in two ways
     moved = {part.target(names) for part in old_parts if not part.is_whole or part.folder != part.target(names).parent.name}
     for name, document in {Path("benchmarks.json"): suites, **_machines(sources, parts, names)}.items():
@@ -107,6 +109,7 @@ def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
         files.write(into / name, drafts[name])
     for name, text in confirmed.items():
         whole_files.replace(into / name, text)
+    merge_profiles.write(profiles, into)
     _remove({part.path for part in old_parts} - {into / name for name in drafts})
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
 

@@ -107,6 +107,15 @@ class Profiles:
     functions: tuple[Function, ...]
     cases: Mapping[str, Any] = field(repr=False)
 
+    @property
+    def empty_call(self) -> float | None:
+        """The instructions of calling an empty Python function; None where they were not counted."""
+        return self.provenance.get("empty_call")
+
+    def instructions(self, name: str) -> float:
+        """Return the instructions of a profiled case, without its functions."""
+        return float(self.cases[name]["instructions"])
+
     def of(self, name: str) -> Profile | None:
         """Return the profile of a case by its name; None where it is not profiled."""
         row = self.cases.get(name)

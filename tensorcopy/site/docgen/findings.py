@@ -12,6 +12,7 @@ FINDINGS = {  # by the name of the part: case, Python, release before, release a
     "detach": ("detach", "3.11", "2.5.1", "2.15.0"),
     "cpu": ("cpu", "3.11", "2.9.1", "2.10.0"),
     "numpy": ("numpy", "3.9", "1.12.1", "1.13.1"),
+    "from_dlpack": ("numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
 }
 
 

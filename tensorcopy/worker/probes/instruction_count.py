@@ -25,7 +25,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.probes.functions import valgrind
-from tensorcopy.worker.registry.method import Method
+from tensorcopy.worker.registry.method import Method, make_method
 from tensorcopy.worker.registry.methods import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, exists
 from tensorcopy.worker.registry.own import find_method, own_operations
 from tensorcopy.worker.tensors import DTYPES, LAYOUTS, make_tensor
@@ -51,6 +51,7 @@ REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each sect
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
 EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
+EMPTY_CALL = -3  # the number of a loop that calls an empty Python function `CALLS` times
 
 LOOP = """
 def loop(x, calls):
@@ -103,6 +104,7 @@ def count() -> dict[Section, float]:
     with tempfile.TemporaryDirectory() as folder:
         by_section = {number: [_total(path) for path in paths] for number, paths in run_callgrind(Path(folder)).items()}
     long, short = min(by_section.pop(EMPTY)), min(by_section.pop(EMPTY_SHORT))
+    del by_section[EMPTY_CALL]
     turn = (long - short) / (CALLS - FEWEST_CALLS)
     once = short - FEWEST_CALLS * turn  # switching the count on and off, which a loop of few calls must not divide by its calls
     all_sections = all_of_them()
@@ -160,6 +162,7 @@ def _work() -> None:
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
     _count(EMPTY, CALLS)
     _count(EMPTY_SHORT, FEWEST_CALLS)
+    _count(EMPTY_CALL, CALLS, make_method("empty_call", "empty(x)", since="1.9.0", names={"empty": _empty}))
     only = re.compile(os.environ.get(ONLY, ""))
     for number, section in enumerate(all_of_them()):
         if not only.search(str(section)):
@@ -176,6 +179,10 @@ def _work() -> None:
         _count(number, section.calls, method, small, x)
     sys.stdout.flush()
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
+
+
+def _empty(x: Any) -> None:
+    """Do nothing."""
 
 
 def _count(number: int, calls: int, method: Method | None = None, small: Any = None, x: Any = None) -> None:

@@ -101,11 +101,11 @@ def _link_text(name: str, listed: str) -> str:
 
 def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:
     for name in _shown(set(first.cases) & set(second.cases)):
+        if not difference.is_changed(first.instructions(name), second.instructions(name)):
+            continue
         left, right = first.of(name), second.of(name)
         if left is not None and right is not None:
-            change = CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
-            if change.difference.changed:
-                yield change
+            yield CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
 
 
 def _shown(names: set[str]) -> list[str]:

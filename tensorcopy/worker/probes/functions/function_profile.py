@@ -18,7 +18,7 @@ from typing import Any
 from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import call_tree
 from tensorcopy.worker.probes.functions.call_tree import Function, Node
-from tensorcopy.worker.probes.instruction_count import CALLS, EMPTY, EMPTY_SHORT, FEWEST_CALLS, Section
+from tensorcopy.worker.probes.instruction_count import CALLS, EMPTY, EMPTY_CALL, EMPTY_SHORT, FEWEST_CALLS, Section
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 SEPARATE = ("--separate-callers=100", "--separate-recs=1")  # a chain of callers is shorter
@@ -28,7 +28,7 @@ INTERPRETER = ("libpython", "_PyEval_EvalFrameDefault")  # its loop over bytecod
 
 
 def profile(pattern: str = "") -> dict[str, Any]:
-    """Return "valgrind", "functions" and "cases", as functions.schema.json describes them.
+    """Return "valgrind", "empty_call", "functions" and "cases", as functions.schema.json describes them.
 
     pattern : a regular expression on names of sections
 
@@ -42,10 +42,12 @@ def profile(pattern: str = "") -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         by_section = instruction_count.run_callgrind(Path(folder), *SEPARATE, times=TIMES)
         loops = _lowest(by_section.pop(EMPTY)), _lowest(by_section.pop(EMPTY_SHORT))
+        empty_call = _per_call(_lowest(by_section.pop(EMPTY_CALL)), loops, CALLS)
         for number, paths in by_section.items():
             tree = _lowest(paths)
             cases[str(sections[number])] = _case(sections[number], tree, loops, numbers)
-    return {"valgrind": _valgrind(), "functions": [list(function) for function in numbers], "cases": cases}
+    of_all = {"valgrind": _valgrind(), "empty_call": round(empty_call.inclusive(), 1)}
+    return {**of_all, "functions": [list(function) for function in numbers], "cases": cases}
 
 
 def _valgrind() -> str:
@@ -70,8 +72,7 @@ def _case(section: Section, tree: Node, loops: tuple[Node, Node], numbers: dict[
 
     loops : the empty loop with many and with few turns
     """
-    call_tree.subtract(tree, *loops, (section.calls, CALLS, FEWEST_CALLS))
-    call_tree.divide(tree, section.calls)
+    tree = _per_call(tree, loops, section.calls)
     tree.callees = {INTERPRETER: _bytecode(tree)}
     total, costs = tree.inclusive(), tree.own_by_function()
     named, sum_of_named = {INTERPRETER}, costs[INTERPRETER]
@@ -83,6 +84,13 @@ def _case(section: Section, tree: Node, loops: tuple[Node, Node], numbers: dict[
             sum_of_named += costs[function]
     call_tree.keep(tree, named)
     return {"instructions": round(total, 1), "tree": _rows(tree, numbers, 0)}
+
+
+def _per_call(tree: Node, loops: tuple[Node, Node], calls: int) -> Node:
+    """Return the tree of one call, without the loop around it."""
+    call_tree.subtract(tree, *loops, (calls, CALLS, FEWEST_CALLS))
+    call_tree.divide(tree, calls)
+    return tree
 
 
 def _bytecode(tree: Node) -> Node:

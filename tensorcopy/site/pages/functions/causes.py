@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tensorcopy.analysis.profiles import difference
-from tensorcopy.analysis.profiles.difference import Difference, NodePair
+from tensorcopy.analysis.profiles import call_pairs
+from tensorcopy.analysis.profiles.call_pairs import NodePair
+from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.report.why import cause, cause_text, reproduction
 from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
@@ -25,7 +26,7 @@ OPEN = 0.1  # share of the largest difference of the tree from which on a branch
 class BarRow:
     """A group or a named function, with a bar for its difference.
 
-    start, width : of the bar, from -BAR to BAR
+    width : of the bar, from -BAR to BAR
     """
 
     name: str
@@ -34,8 +35,7 @@ class BarRow:
     after: str
     change: str
     calls: str
-    start: str
-    width: str
+    width: int
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,6 @@ class Branch:
     callees: tuple[Branch, ...]
 
 
-def pages(content: Content) -> Iterator[Page | File]:
-    """Yield nothing: every change belongs to a machine."""
-    yield from ()
-
-
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a script for each change of a machine whose functions were counted."""
     by_name: dict[str, Case] = {}
@@ -71,7 +66,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
 def _page(content: Content, machine: Machine, change: CountedChange, case: Case | None) -> Iterator[Page | File]:
     comparison_address = content.comparison_address(change.before, change.after)
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
-    result = cause.of_results(change.before, change.after, change.name, change.difference, time)
+    result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
     scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
     values = {
@@ -96,7 +91,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
 
 
 def _pairs(functions: Difference) -> tuple[NodePair, ...]:
-    return difference.paired(functions.before.roots, functions.after.roots)
+    return call_pairs.paired(functions.before.roots, functions.after.roots)
 
 
 def _rows(functions: Difference) -> Iterator[BarRow]:
@@ -109,15 +104,14 @@ def _rows(functions: Difference) -> Iterator[BarRow]:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
         for change in group.named:
-            calls = f"{cause_text.number(change.before.calls)} → {cause_text.number(change.after.calls)}"
+            calls = " → ".join(dict.fromkeys(cause_text.number(side.calls) for side in (change.before, change.after)))
             yield _bar(names[change.function], change.before.own, change.after.own, scale, calls=calls)
 
 
 def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
-    width = BAR * abs(after - before) / scale
-    start = 0.0 if after > before else -width
+    width = round(BAR * (after - before) / scale)
     numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
-    return BarRow(name, is_group, *numbers, calls, f"{start:.1f}", f"{width:.1f}")
+    return BarRow(name, is_group, *numbers, calls, width)
 
 
 def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tuple[Branch, ...]:
