@@ -63,6 +63,20 @@ def test_why_a_release_cannot_be_installed(monkeypatch):
     assert environments.why_not(NEW, ["3.9", "3.13"]) == ""
 
 
+def test_a_python_that_is_missing_is_looked_for_again(monkeypatch):
+    """It may be installed while a program runs; one that was found is not looked for again."""
+    answers = iter([uv.UvFailed("none"), "/opt/python\n"])
+
+    def run(*arguments):
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(uv, "_run", run)
+    assert [uv.find_python("3.99") for _ in range(3)] == [None, Path("/opt/python"), Path("/opt/python")]
+
+
 def test_preferred_pythons_come_first(monkeypatch):
     """The running Python follows, then others that are installed and have a wheel."""
     monkeypatch.setattr(uv, "find_python", lambda python: None if python == "3.10" else Path("/python"))

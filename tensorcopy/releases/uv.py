@@ -26,17 +26,21 @@ class UvFailed(Exception):
     """uv exited with an error; the text is the end of its output."""
 
 
-@cache
 def find_python(minor: str) -> Path | None:
     """Return the interpreter of Python `minor`, such as "3.11", or None.
 
-    uv looks on this machine, outside virtual environments.
+    uv looks on this machine, outside virtual environments. One that is missing is looked for again: it may be installed meanwhile.
     """
     try:
-        path = _run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}")
+        return _python(minor)
     except UvFailed:
         return None
-    return Path(path.strip())
+
+
+@cache
+def _python(minor: str) -> Path:
+    """Return the interpreter of Python `minor`. Raises UvFailed."""
+    return Path(_run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}").strip())
 
 
 def make_environment(path: Path, python: Path, requirements: list[str], index: str = "") -> None:
