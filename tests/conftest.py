@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 from filelock import FileLock
@@ -102,8 +102,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *("test_true_numbers", "test_pull_request", "test_curves", "test_methods", "test_scale"),  # with tests that need the machine alone
-    *("test_emulated_cuda", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
+    # with tests that need the machine alone
+    *("test_curves", "test_methods", "test_emulated_cuda", "test_profiles_under_valgrind", "test_pull_request", "test_true_numbers"),
+    *("test_scale", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
     *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_offline", "test_no_traceback", "test_site"),
     "test_measure",
 )
@@ -118,20 +119,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), item.get_closest_marker("timed") is None))
 
 
+_timed_tests: list[TextIO] = []  # of this process: a file that is locked until the last of several timed tests in a row has run
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test that measures times while no other process runs a slow test."""
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Run a test that measures times while no other process runs a slow test.
+
+    Other tests wait until the timed ones that have begun are over: taking turns, each process would wait for the other at every test.
+    """
     if not item.get_closest_marker("slow"):
         return (yield)
     import fcntl
 
     folder = item.config.rootpath / ".pytest_cache"
     folder.mkdir(exist_ok=True)
-    with (folder / "queue").open("w") as queue, (folder / "running").open("w") as running:
-        fcntl.flock(queue, fcntl.LOCK_EX)  # in order of arrival: else a test that needs the machine alone would wait for all others
-        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH)
-        fcntl.flock(queue, fcntl.LOCK_UN)
-        return (yield)
+    is_timed, goes_on = (each is not None and each.get_closest_marker("timed") is not None for each in (item, nextitem))
+    if is_timed and not _timed_tests:
+        _timed_tests.append((folder / "timed").open("w"))
+        fcntl.flock(_timed_tests[0], fcntl.LOCK_SH)
+    elif not is_timed:
+        with (folder / "timed").open("w") as timed:
+            fcntl.flock(timed, fcntl.LOCK_EX)
+    try:
+        with (folder / "running").open("w") as running:
+            fcntl.flock(running, fcntl.LOCK_EX if is_timed else fcntl.LOCK_SH)
+            return (yield)
+    finally:
+        if is_timed and not goes_on:
+            _timed_tests.pop().close()
 
 
 def require(condition: object, what: str) -> None:
