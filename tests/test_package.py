@@ -39,7 +39,8 @@ for command in commands:
             code = cli.main(command)
         except SystemExit as exit:
             code = exit.code
-    print(json.dumps({"code": code or 0, "out": out.getvalue(), "err": err.getvalue()}))
+    locked = "tensorcopy.results.writing.lock" in sys.modules  # it needs filelock, which an old torch does not install
+    print(json.dumps({"code": code or 0, "out": out.getvalue(), "err": err.getvalue(), "locked": locked}))
 """
 
 READERS = [["--version"], ["check"], ["plot", "copies", "--max", "4"], ["advise", "--numel", "16"], ["advise", "--shipped"], ["--help"]]
@@ -82,6 +83,7 @@ def test_the_readers_own_commands_need_no_extra(without_extras, command):
     done = without_extras[command]
     assert done["code"] == 0, done["err"]
     assert done["out"]
+    assert not done["locked"]
 
 
 @pytest.mark.parametrize(("command", "extra"), [(" ".join(command), extra) for command, extra in OTHERS.items()])
@@ -190,7 +192,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
     files |= {f"tensorcopy/suites/{path.name}" for path in (ROOT / "benchmarks").glob("*.py")}
     assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
     assert "tensorcopy/py.typed" in files
-    assert wheel.stat().st_size < 650_000
+    assert wheel.stat().st_size < 700_000
 
 
 @pytest.fixture

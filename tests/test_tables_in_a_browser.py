@@ -123,6 +123,7 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     page.mouse.click(box["x"] + box["width"] * 0.965, box["y"] + box["height"] / 2)
     page.wait_for_url("**#2.15.0")
     page.goto((published_site / COMPARISON).as_uri())
+    page.locator(".plot.changes").scroll_into_view_if_needed()
     box = page.locator(".plot.changes").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 55 / 960, box["y"] + box["height"] / 2)
     page.wait_for_url("**#c1")

@@ -20,7 +20,7 @@ from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import child_process
-from tensorcopy.results.writing.lock import WAITING
+from tensorcopy.results.writing import WAITING
 from tensorcopy.worker.registry import operations
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")

@@ -34,7 +34,7 @@ def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress]
     """
     from rich import progress as bars
 
-    from tensorcopy.results.writing.lock import WAITING
+    from tensorcopy.results.writing import WAITING
 
     console = console or output.console(stderr=True)
 

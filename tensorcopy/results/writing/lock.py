@@ -19,6 +19,7 @@ from time import monotonic
 from filelock import FileLock, Timeout
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.writing import WAITING
 from tensorcopy.results.writing.whole_files import make_folder
 
 LOCK, WRITER = ".lock", ".writer"  # WRITER describes the process that has the lock; it may be out of date where LOCK is free
@@ -26,7 +27,6 @@ NOTICE = 1.0  # seconds after which a wait is reported
 PATIENCE = 600.0  # seconds: merging a long history takes one minute
 LONGEST = 200  # characters of a description
 
-WAITING = "waiting for "  # begins the sentence that reports a wait
 
 ReportWait = Callable[[str], None]
 
