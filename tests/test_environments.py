@@ -63,8 +63,8 @@ def test_why_a_release_cannot_be_installed(monkeypatch):
     assert environments.why_not(NEW, ["3.9", "3.13"]) == ""
 
 
-def test_a_python_that_is_missing_is_looked_for_again(monkeypatch):
-    """It may be installed while a program runs; one that was found is not looked for again."""
+def test_a_python_is_looked_for_once_on_each_path(monkeypatch):
+    """Not once in each process: another path may have another Python, or uv."""
     answers = iter([uv.UvFailed("none"), "/opt/python\n"])
 
     def run(*arguments):
@@ -74,7 +74,9 @@ def test_a_python_that_is_missing_is_looked_for_again(monkeypatch):
         return answer
 
     monkeypatch.setattr(uv, "_run", run)
-    assert [uv.find_python("3.99") for _ in range(3)] == [None, Path("/opt/python"), Path("/opt/python")]
+    for path, python in (("/bin", None), ("/bin", None), ("/opt", Path("/opt/python")), ("/opt", Path("/opt/python"))):
+        monkeypatch.setenv("PATH", path)
+        assert uv.find_python("3.99") == python
 
 
 def test_preferred_pythons_come_first(monkeypatch):

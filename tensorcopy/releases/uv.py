@@ -29,18 +29,21 @@ class UvFailed(Exception):
 def find_python(minor: str) -> Path | None:
     """Return the interpreter of Python `minor`, such as "3.11", or None.
 
-    uv looks on this machine, outside virtual environments. One that is missing is looked for again: it may be installed meanwhile.
+    uv looks on this machine, outside virtual environments.
     """
-    try:
-        return _python(minor)
-    except UvFailed:
-        return None
+    return _python(minor, os.environ.get("PATH", ""))
 
 
 @cache
-def _python(minor: str) -> Path:
-    """Return the interpreter of Python `minor`. Raises UvFailed."""
-    return Path(_run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}").strip())
+def _python(minor: str, path: str) -> Path | None:
+    """Return the interpreter of Python `minor`, or None.
+
+    path : of this process, where uv looks too
+    """
+    try:
+        return Path(_run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}").strip())
+    except UvFailed:
+        return None
 
 
 def make_environment(path: Path, python: Path, requirements: list[str], index: str = "") -> None:
