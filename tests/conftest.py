@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a shell's script: programs that tests interrupt would ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if sys.dont_write_bytecode:  # many containers ask for it; each process would then compile torch again, for two seconds
     os.environ.update(environments.bytecode_in(ROOT / ".pytest_cache"))

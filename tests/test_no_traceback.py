@@ -141,7 +141,7 @@ def test_ending_the_server_tells_whether_releases_failed(failed, code):
         assert server.stdout.readline().startswith("Served at http://127.0.0.1:")
         server.send_signal(signal.SIGINT)
         line = "tensorcopy: interrupted; the server has ended; results and pages are kept\n"
-        assert (server.wait(), server.stderr.read()) == (code, line)
+        assert (server.wait(timeout=60), server.stderr.read()) == (code, line)
 
 
 ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b", "\U000e0001": "\\udb40\\udc01", "µ\n\t": "µ\n\t"}
