@@ -50,7 +50,7 @@ def test_the_build_of_a_change_is_found_in_logarithmically_many_steps(build):
 
 
 def test_of_several_changes_the_one_that_crosses_the_middle_is_found():
-    """The rest of the whole change is told, not attributed to it."""
+    """The rest of the whole change is reported, and not attributed to it."""
     outcome = bisection.by_count(BUILDS, counted({"2.1.0": 1.1, "2.5.1": 1.5}))
     assert outcome.interval == Interval("2.5.0", "2.5.1")
     assert outcome.share < bisection_text.WHOLE

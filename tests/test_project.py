@@ -1,4 +1,4 @@
-"""A project of somebody else: begun by `init` in an empty folder, measured from the wheel, shown on its own pages."""
+"""A project of a third party: begun by `init` in an empty folder, measured from the wheel, shown on its own pages."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_benchmarks_of_one_class_have_pages_of_their_own():
     assert Case("own.BySize.time_own", ()).suite_name == "own.BySize"
 
 
-def test_parameters_of_somebody_else_mean_what_they_say():
+def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
     name = "memory.Odd.time_nothing"
     document = {

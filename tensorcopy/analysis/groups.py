@@ -28,7 +28,7 @@ class CaseGroup:
     """A group of cases.
 
     module : of the suites, such as "copies"
-    small : whether the tensors have up to 2¹⁴ elements; None for benchmarks of somebody else without a numel
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
     unit : in which the cases are measured
     """
 

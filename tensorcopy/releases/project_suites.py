@@ -1,6 +1,6 @@
 """The folder of suites that asv reads in a project: those of its operations, and its own.
 
-A suite of somebody else is not changed: asv imports a generated package of the same name, whose search path begins with that folder.
+A third-party suite is not changed: asv imports a generated package of the same name, whose search path begins with that folder.
 """
 
 from __future__ import annotations

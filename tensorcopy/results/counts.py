@@ -17,7 +17,7 @@ BY_SIZE, OTHERS = "instructions.BySize.track_instructions", "instructions.Others
 BY_METHOD = (BY_SIZE, OTHERS)  # the suites with a case for each method, size and requires_grad
 COPIED = ("copies", "conversions", "article")
 SECONDS, INSTRUCTIONS_UNIT, BYTES, ALLOCATIONS = "seconds", "instructions", "bytes", "allocations"
-UNITS = "units"  # of what somebody else's suite tracks
+UNITS = "units"  # of what a third-party suite tracks
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ..
 
 
 def _name_of_others(name: str, values: tuple[str, ...]) -> str:
-    """Return the name of a parameter of somebody else's suite: a `numel` that is no number of elements has another one."""
+    """Return the name of a parameter of a third-party suite: a `numel` that is not a number of elements has another one."""
     return "numel_" if name == "numel" and not all(map(_is_numel, values)) else name
 
 

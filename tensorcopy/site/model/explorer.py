@@ -67,7 +67,7 @@ DEFAULTS = {field.name: field.default for field in fields(Place)}
 
 
 def place_of(machine: Machine, case: Case) -> Place | None:
-    """Return a case's place; None for a case without a method and a size, or of somebody else."""
+    """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
     parameters = dict(case.parameters)
     if not {"method", "numel"} <= parameters.keys() or case.suite_name == case.suite:
         return None

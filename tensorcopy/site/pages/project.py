@@ -102,7 +102,7 @@ def _upgrade(content: Content, machine: Machine) -> Upgrade | None:
 
 
 def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], upgrade: Upgrade | None) -> dict[str, list[CaseRow]]:
-    """Return the rows of cases by suite: the operations by size first, somebody else's suites last."""
+    """Return the rows of cases by suite: the operations by size first, third-party suites last."""
     changes = upgrade.comparison.changes if upgrade else {}
     sections: dict[str, list[CaseRow]] = {}
     for case in sorted(cases, key=lambda case: (case.suite_name == case.suite, BY_SIZE not in case.suite)):
@@ -116,5 +116,5 @@ def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], 
 
 
 def _section(case: Case) -> str:
-    """Return the heading of a case: tensorcopy's suite, or the module of somebody else's."""
+    """Return the heading of a case: tensorcopy's suite, or the module of a third-party one."""
     return case.suite.partition(".")[0] if case.suite_name == case.suite else case.suite_name

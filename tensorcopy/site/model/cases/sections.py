@@ -17,6 +17,6 @@ def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
     groups: dict[str, list[Case]] = {group: [] for group in (*FIRST, "")}
     for case in cases:
         place = place_of(machine, case)
-        others = case.suite.partition(".")[0] if case.suite_name == case.suite else ""  # the module of somebody else's suite
+        others = case.suite.partition(".")[0] if case.suite_name == case.suite else ""  # the module of a third-party suite
         groups.setdefault(place.group if place and place.group in FIRST else others, []).append(case)
     return {NAMES.get(group, group.capitalize()): members for group, members in groups.items() if members}
