@@ -157,6 +157,7 @@ def test_a_damaged_file_is_one_line(job):
     [
         (["detach", "2.10", "2.9"], "wrong order: got 2.10.0 2.9.1"),
         (["detach", "2.9", "x"], "unknown torch release: got 'x'"),
+        (["detach", "9" * 5000, "2.9"], "unknown torch release: got '999"),
         (["detach", "1.9.0", "2.15.0"], "no Python here runs both releases"),
     ],
     ids=["order", "no version", "no Python"],

@@ -20,6 +20,8 @@ QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
 
 
+from tensorcopy.worker.devices import DEVICES
+
 RELEASES = release_table.load()
 NONE = "the driver lists no GPU"
 
@@ -55,8 +57,9 @@ def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cud
     return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
 
-def test_a_quiet_machine_has_no_warning():
-    assert levels() == {}
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_quiet_machine_has_no_warning(device):
+    assert levels(device=device) == {}
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def _ends(before: str, after: str) -> tuple[str, str]:
 
 def _version(text: str) -> str:
     """Return "2.9.1" for "2.9", "v2.9.1" or its SHA, and any other version unchanged. Raises TensorcopyError for what is none."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     from tensorcopy.releases import release_table
 
@@ -148,7 +148,7 @@ def _version(text: str) -> str:
     except TensorcopyError as unknown:
         try:
             return str(Version(text))
-        except InvalidVersion:
+        except ValueError:  # no version, or a number of thousands of digits
             raise unknown from None
 
 

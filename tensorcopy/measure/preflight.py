@@ -15,7 +15,7 @@ from tensorcopy.releases import gpu_support
 from tensorcopy.releases.release_table import Release
 
 GIB = 2**30
-MEMORY = {"cpu": 2 * GIB, "cuda": 4 * GIB}  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
+MEMORY, DEVICE_MEMORY = 2 * GIB, 4 * GIB  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
 DISK = 6 * GIB  # an environment with CUDA
 GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
@@ -49,7 +49,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
     no_gpu : the reason why `gpus` is empty
     releases : in order of version, for the driver and the kernels that they need
     """
-    findings = _host(host, MEMORY[device])
+    findings = _host(host, MEMORY if device == "cpu" else DEVICE_MEMORY)
     if device == "cuda" and no_gpu == MIG_INSTANCE:
         findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
     elif device == "cuda" and not gpus:
