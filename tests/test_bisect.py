@@ -160,7 +160,7 @@ def test_a_damaged_file_is_one_line(job):
         (["detach", "9" * 5000, "2.9"], "unknown torch release: got '999"),
         (["detach", "1.9.0", "2.15.0"], "no Python here runs both releases"),
     ],
-    ids=["order", "no version", "no Python"],
+    ids=["order", "no version", "endless", "no Python"],
 )
 def test_a_wrong_range_is_one_line(capsys, arguments, message):
     assert cli.main(["bisect", *arguments]) == 2

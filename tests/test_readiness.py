@@ -15,12 +15,11 @@ from tensorcopy.measure import host_probe, preflight
 from tensorcopy.measure.host_probe import Gpu, Host
 from tensorcopy.measure.preflight import GIB, Level
 from tensorcopy.releases import gpu_support, release_table
+from tensorcopy.worker.devices import DEVICES
 
 QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
 
-
-from tensorcopy.worker.devices import DEVICES
 
 RELEASES = release_table.load()
 NONE = "the driver lists no GPU"
