@@ -213,7 +213,7 @@ def test_a_kernel_is_not_called_vectorised_or_not_without_evidence(before, after
 
 
 def test_no_shipped_change_is_said_to_lose_its_vectorisation():
-    """A detach of 2^20 elements has no kernel at all."""
+    """A detach of 2^20 elements runs no kernel."""
     detach = cause.of_pair(select.pair("2.0.1", "2.5.1", RESULTS), "^detach 1048576 float32 contiguous$")
     assert not detach.difference.kernel.shown
     assert "vectoris" not in cause_text.text(detach)
@@ -332,7 +332,7 @@ def a_valgrind(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("a_valgrind")
-@pytest.mark.parametrize("machine", ["nobody", "xeon-2core"], ids=["no result", "other hardware"])
+@pytest.mark.parametrize("machine", ["unknown", "xeon-2core"], ids=["no result", "other hardware"])
 def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, machine):
     """Of a release, and of all that the machine has measured."""
     for path in small_checkout.glob(f"results/*/{NEWEST_SHIPPED.sha[:8]}-*"):
@@ -340,10 +340,10 @@ def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, m
             path.unlink()
         else:
             path.write_text(re.sub(r'("identity": ?)"\w+"', r'\1"000000000000"', path.read_text(encoding="utf-8")), encoding="utf-8")
-    for arguments in ([NEWEST_SHIPPED.version], []) if machine == "nobody" else ([NEWEST_SHIPPED.version],):
+    for arguments in ([NEWEST_SHIPPED.version], []) if machine == "unknown" else ([NEWEST_SHIPPED.version],):
         assert cli.main(["profile", *arguments, "--machine", machine]) == 2
         printed = capsys.readouterr().err
-        assert ("a profile belongs to a result" if machine == "nobody" else "this is not the machine of the result") in printed
+        assert ("a profile belongs to a result" if machine == "unknown" else "this is not the machine of the result") in printed
     assert not (small_checkout / ".asv" / "env").exists()
 
 

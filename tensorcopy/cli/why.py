@@ -93,11 +93,7 @@ def _repro(options: argparse.Namespace, console: Console) -> int:
 
     cause, code = _cause(options)
     script = reproduction.script(cause)
-    if options.output is None:
-        sys.stdout.write(script)
-    else:
-        options.output.write_text(script, encoding="utf-8")
-        console.print(f"Written to {options.output}; its first lines have the two commands that run it", soft_wrap=True)
+    _write(script, options.output, "its first lines have the two commands that run it", console)
     return code
 
 
@@ -105,15 +101,18 @@ def _upstream(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.why import upstream
 
     slowdown, code = _slowdown(options)
-    text = upstream.issue(slowdown)
-    if options.output is None:
-        sys.stdout.write(text)
-        return code
-    options.output.write_text(text, encoding="utf-8")
-    console.print(
-        f"Written to {options.output}. Search PyTorch's issues for the same slowdown first, then: {upstream.NEW_ISSUE}", soft_wrap=True
-    )
+    next_step = f"search PyTorch's issues for the same slowdown first, then: {upstream.NEW_ISSUE}"
+    _write(upstream.issue(slowdown), options.output, next_step, console)
     return code
+
+
+def _write(text: str, output: Path | None, next_step: str, console: Console) -> None:
+    """Print a text, or write it into a file and print what to do with it."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    output.write_text(text, encoding="utf-8")
+    console.print(f"Written to {output}; {next_step}", soft_wrap=True)
 
 
 def _slowdown(options: argparse.Namespace) -> tuple[Slowdown, int]:
