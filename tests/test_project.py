@@ -111,9 +111,10 @@ def test_the_example_is_what_init_writes(folder):
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
 
 
-def test_the_workflow_of_a_project_is_safe_and_valid():
+@pytest.mark.parametrize("name", ["measure.yml", "pull-request.yml", "comment.yml"])
+def test_a_workflow_of_a_project_is_safe_and_valid(name):
     """As this repository's own."""
-    path = str(EXAMPLE / ".github/workflows/measure.yml")
+    path = str(EXAMPLE / ".github/workflows" / name)
     auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
     schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
     for command in (auditor, schema):

@@ -241,7 +241,7 @@ def test_the_lock_has_every_requirement_with_hashes_and_no_address():
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
     project, versions = toml.load(ROOT / "pyproject.toml"), locked()
     asked = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["dashboard"]]
-    for requirement in map(Requirement, [*asked, *project["dependency-groups"]["github"]]):
+    for requirement in map(Requirement, [*asked, *project["project"]["optional-dependencies"]["github"]]):
         name = requirement.name.lower().replace("_", "-")
         if requirement.marker is None or requirement.marker.evaluate({"python_version": "3.12"}):
             assert requirement.specifier.contains(versions[name]), requirement

@@ -24,7 +24,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.comparison import formats
+from tensorcopy.report.comparison import formats, pr_comment
 from tensorcopy.results.load import Case, Result
 from tensorcopy.worker.registry import project
 
@@ -236,7 +236,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
             {
                 "kind": result.pair.kind,
                 "torch": [revision.measurement.release.version for revision in (result.pair.before, result.pair.after)],
-                "comparison": formats.document(result.comparison) if result.comparison else None,
+                "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
                 "failures": [
                     [name == result.pair.before.name, [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]]
                     for name, lines in result.failures.items()

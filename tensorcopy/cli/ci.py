@@ -42,7 +42,7 @@ def _add_pull_request(actions: Any) -> None:
     pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
     pull.add_argument(
-        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits have in their table"
+        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits and this machine support"
     )
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")

@@ -20,6 +20,8 @@ PLACES = {
     "README.md": "README.md",
     "gitignore": ".gitignore",
     "measure.yml": ".github/workflows/measure.yml",
+    "pull-request.yml": ".github/workflows/pull-request.yml",
+    "comment.yml": ".github/workflows/comment.yml",
 }  # of each file in FILES, where it is written
 
 
