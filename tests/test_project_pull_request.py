@@ -19,9 +19,10 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import pr_comment
 from tensorcopy.worker.registry import operations, project
 from tests.conftest import ROOT
-from tests.test_git import commit_all
+from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
 from tests.test_pull_request import PROGRAM
+from tests.test_workflow_runs import assert_success, explained, pull_request_event, run_event, staged
 from tests.test_workflows import steps
 
 FILES = ROOT / "tensorcopy/measure/new_project/files"
@@ -135,8 +136,7 @@ def error_of(capsys, *arguments: str) -> str:
 
 def test_a_commit_without_a_project_is_refused(folder, capsys):
     git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
-    commit = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm"]
-    git(folder, *commit, "without")
+    git(folder, *AUTHOR, "commit", "-qm", "without")
     commit_all(folder, "with")
     base = sha(folder, "HEAD~1")[:8]
     assert error_of(capsys) == (
@@ -153,8 +153,7 @@ def test_an_interpreter_has_no_two_versions_of_a_package(folder, capsys):
 
 
 def test_a_release_that_is_not_in_the_table_is_refused(folder, capsys):
-    commit_all_empty = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "head"]
-    git(folder, *commit_all_empty)
+    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "head")
     assert "have no torch in common here: got 0.1" in error_of(capsys, "--release", "0.1")
 
 
@@ -250,3 +249,31 @@ def test_a_slower_operation_is_found_and_an_unchanged_one_is_not(folder, python)
     assert code == 0
     assert set(verdicts.values()) <= {"unchanged", "inconclusive"}
     assert re.match(r"### ⚪ No significant change in [12] case", comment)
+
+
+@pytest.mark.slow
+def test_the_workflows_of_a_project_run(folder, python, tmp_path, tmp_path_factory):
+    """As written, with this wheel. The pull request that begins a project has nothing to be compared with, and its comment reports it."""
+    git(folder, "checkout", "-q", "--orphan", "change")
+    git(folder, "rm", "-rq", "--cached", ".")
+    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "empty")
+    git(folder, "branch", "-f", "main")
+    commit_all(folder, "the project")
+    (wheel,) = (python.parents[2] / "wheel").glob("*.whl")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (folder / ".github" / "workflows").iterdir()}
+    texts = {name: re.sub(r'"(tensorcopy\[.*\])==.*"', rf'"\1 @ {wheel.as_uri()}"', text) for name, text in texts.items()}
+    git(folder, "checkout", "-q", "main")
+    with staged(folder, tmp_path, tmp_path_factory.getbasetemp()) as stage:
+        head = sha(stage.work, "origin/change")
+        played = stage.player.play(texts["pull-request.yml"], pull_request_event(stage, head, "fork", action="opened"))
+        (job,) = played["compare"]
+        assert "tensorcopy: base has no project: got no tensorcopy.toml" in job.printed("ci pull-request"), explained([job])
+        assert [step.title for step in job.steps if step.outcome == "failure"] == [
+            step.title for step in job.steps if "ci pull-request" in step.title
+        ]
+        assert not any(job.forge.allows(job.token, scope, "write") for scope in ("contents", "pull-requests", "actions"))
+        played = stage.player.play(texts["comment.yml"], run_event(stage, "pull-request", job.conclusion, head, "fork"))
+        assert_success(played["comment"])
+        (comment,) = stage.forge.comments
+        assert comment["body"].startswith(pr_comment.MARKER)
+        assert "Nothing was measured on cpu" in comment["body"]
