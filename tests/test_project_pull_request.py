@@ -21,7 +21,6 @@ from tensorcopy.worker.registry import operations, project
 from tests.conftest import ROOT
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
-from tests.test_pull_request import PROGRAM
 from tests.test_workflow_runs import assert_success, explained, pull_request_event, run_event, staged
 from tests.test_workflows import steps
 
@@ -34,6 +33,14 @@ imports = ["operations"]
 """
 HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
 SLOW = ("return x * torch.rsqrt", "for _ in range(20):\n        x.clone()\n    return x * torch.rsqrt")
+# with the fewest passes that can confirm a change
+ONE_REPEAT = """
+import sys
+from tensorcopy import cli
+from tensorcopy.analysis import retest
+retest.PASSES, retest.CONFIRMATIONS = (3,), 1
+sys.exit(cli.main(sys.argv[1:]))
+"""
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
 
 
@@ -209,7 +216,7 @@ def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, str]
     """Compare a head with the branch main; return the exit code, the verdicts by operation and the comment."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     few = ["--interpreter", "same", "--passes", "3", "--bench", r"^own\.BySize.*, 1024\)"]
-    command = [str(python), "-c", PROGRAM.replace("REPEATS", "(3,)"), "ci", "pull-request", "--base", "main", "--head", head, *few]
+    command = [str(python), "-c", ONE_REPEAT, "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
     assert (out / "comparison.json").exists(), done.stderr
@@ -238,7 +245,7 @@ def test_a_slower_operation_is_found_and_an_unchanged_one_is_not(folder, python)
     assert (code, verdicts["rms_norm"]) == (1, "slower")
     assert verdicts["halved"] in ("unchanged", "inconclusive")
     assert re.match(
-        r"### 🔴 1 of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .*, confirmed \(2 of 2 repeats\)", comment
+        r"### 🔴 1 of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .*, confirmed \(1 of 1 repeats\)", comment
     )
     assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment
     assert not COPIES.search(comment)
