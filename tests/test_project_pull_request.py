@@ -221,6 +221,7 @@ def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, str]
     out = folder / "comparison"
     assert (out / "comparison.json").exists(), done.stderr
     assert not COPIES.search(done.stdout), done.stdout
+    assert "--all" not in done.stdout  # an option of compare
     (pair,) = json.loads((out / "comparison.json").read_text())["pairs"]
     assert pair["failures"] == [], done.stderr
     changes = pair["comparison"]["changes"]

@@ -101,7 +101,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             results.append(result)
             _save(options.out, request, results)  # after each pair: a later one may fail
     for result in results:
-        _print_result(result, console)
+        _print_result(result, console, options.out)
     if not results or not all(result.compared for result in results):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
     return pull_request.exit_code(results)
@@ -116,13 +116,14 @@ def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> 
     whole_files.replace(folder / pr_comment.FILE, text + "\n")
 
 
-def _print_result(result: PairResult, console: Console) -> None:
+def _print_result(result: PairResult, console: Console, out: Path) -> None:
     from rich.text import Text
 
     from tensorcopy.report.comparison import terminal
 
     if result.comparison is not None:
-        console.print(terminal.terminal(result.comparison, width=console.width), soft_wrap=not console.is_terminal)
+        listed = terminal.terminal(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
+        console.print(listed, soft_wrap=not console.is_terminal)
     for name, lines in result.failures.items():
         console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
 
