@@ -152,11 +152,14 @@ def test_a_commit_without_a_project_is_refused(folder, capsys):
     )
 
 
-def test_an_interpreter_has_no_two_versions_of_a_package(folder, capsys):
+@pytest.mark.parametrize(("before", "after"), [("./library", "./library"), ("einops==0.8.0", "einops==0.8.1")], ids=["folder", "versions"])
+def test_an_interpreter_has_no_two_versions_of_a_package(folder, before, after, capsys):
     """It imports one of them for both commits, and every case would be unchanged."""
-    edited(folder / "tensorcopy.toml", "[project]\n", '[project]\nrequires = ["./library"]\n')
+    edited(folder / "tensorcopy.toml", "[project]\n", f'[project]\nrequires = ["{before}"]\n')
+    commit_all(folder, "base")
+    edited(folder / "tensorcopy.toml", f'"{before}"]\n', f'"{after}"]\n\n')
     commit_all(folder, "head")
-    assert "cannot have the packages of two commits: got the folder library in requires" in error_of(capsys, "--interpreter", "same")
+    assert "cannot have the packages of two commits: got requires that differ" in error_of(capsys, "--interpreter", "same")
 
 
 def test_a_release_that_is_not_in_the_table_is_refused(folder, capsys):

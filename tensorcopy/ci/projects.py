@@ -16,7 +16,6 @@ from tensorcopy.releases import environments
 from tensorcopy.worker.registry import operations, project
 
 SIDES = ("base", "head")
-EDITABLE = "--editable"  # before a folder in `Project.requirements`
 
 
 def refuse_without_project(base: str, head: str) -> None:
@@ -54,17 +53,16 @@ def places(base: str, head: str, root: Path, stage: str, shared_environments: Pa
     return first, second
 
 
-def refuse_own_package(measured: Sequence[Place]) -> None:
-    """Raise TensorcopyError if a commit installs a package of its own: an interpreter has one version of it for both."""
-    for place in measured:
-        packages = _packages(place.folder) or []
-        if EDITABLE in packages:
-            raise TensorcopyError(
-                "an interpreter cannot have the packages of two commits",
-                got=f"the folder {Path(packages[packages.index(EDITABLE) + 1]).name} in requires",
-                allowed="packages with a version, such as einops==0.8",
-                next="leave out --interpreter",
-            )
+def refuse_other_packages(measured: Sequence[Place]) -> None:
+    """Raise TensorcopyError if the commits need different packages, or a folder of their own: an interpreter has one version for both."""
+    base, head = (_packages(place.folder) for place in measured)
+    if base is not None and head is not None and base != head:
+        raise TensorcopyError(
+            "an interpreter cannot have the packages of two commits",
+            got="requires that differ, or that name a folder",
+            allowed="the same versions in both commits, such as einops==0.8",
+            next="leave out --interpreter",
+        )
 
 
 def _packages(folder: Path) -> list[str] | None:

@@ -132,7 +132,7 @@ def _release_of_project(request: PullRequest, paths: Paths) -> plan.Measurement:
     """
     projects.refuse_without_project(request.base, request.head)
     if request.interpreter:
-        projects.refuse_own_package(_places(request, paths, "measured"))
+        projects.refuse_other_packages(_places(request, paths, "measured"))
     return _common_release(request, paths, release_table.load())
 
 
