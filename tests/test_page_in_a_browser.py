@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tensorcopy.site import addresses
 from tensorcopy.site.output import assets
 from tests.conftest import require
-from tests.test_site import follow_all_links
+from tests.test_site import follow_all_links, html
 
 pytestmark = pytest.mark.slow
 
@@ -215,7 +215,7 @@ def test_no_link_of_the_shipped_history_is_dead(published_site):
         for name, path in files.items()
         if name.endswith(".html") and name not in (addresses.EXPLORER, assets.MISSING)
     }
-    follow_all_links(site, set(files))
+    follow_all_links(html(site), set(files))
 
 
 def test_publishing_takes_less_than_a_minute(published_site):
