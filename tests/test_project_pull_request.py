@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tensorcopy.ci import projects
+from tensorcopy.asv_plugin.configuration import paths as configuration_paths
+from tensorcopy.ci import projects, pull_request, revisions
+from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.ci.revisions import Revision, RevisionFolder
 from tensorcopy.cli import main, parser
+from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import pr_comment
 from tensorcopy.worker.registry import operations, project
-from tests.conftest import ROOT
+from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
 from tests.test_workflow_runs import assert_success, explained, pull_request_event, run_event, staged
@@ -33,12 +37,12 @@ imports = ["operations"]
 """
 HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
 SLOW = ("return x * torch.rsqrt", "for _ in range(20):\n        x.clone()\n    return x * torch.rsqrt")
-# with the fewest passes that can confirm a change
-ONE_REPEAT = """
+# without a repeat measurement: each pass imports torch four times
+NO_REPEAT = """
 import sys
 from tensorcopy import cli
 from tensorcopy.analysis import retest
-retest.PASSES, retest.CONFIRMATIONS = (3,), 1
+retest.CONFIRMATIONS = 0
 sys.exit(cli.main(sys.argv[1:]))
 """
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
@@ -96,6 +100,30 @@ def test_each_commit_has_its_files_and_shares_the_environments(folder):
     (base / "mark").touch()
     assert places(folder) == (base, head)
     assert (base / "mark").exists()  # it is not made again
+
+
+def test_each_repeat_measurement_has_results_of_its_own(folder, monkeypatch):
+    """Its samples must not join those that chose its cases; asv.conf.json names the folder of the measurement that is being taken."""
+    edited(folder / "operations.py", *SLOW)
+    commit_all(folder, "head")
+    stages = []
+
+    def take_pass(self, suites):
+        configuration = json.loads((self.folder / "asv.conf.json").read_text())
+        assert configuration["results_dir"] == str(self.place.results)
+        stages.append(self.place.results.name)
+        is_head = "clone()" in (self.folder / "operations.py").read_text()
+        passes = pass_times(1.3 if is_head else 1.0) * 2
+        measured_in_passes(self.place.results, NEW, {"rms_norm": passes[: self.pass_count + 1]}, machine=revisions.MACHINE)
+        return []
+
+    monkeypatch.setattr(RevisionFolder, "take_pass", take_pass)
+    measurement = plan.Measurement(NEW, "3.11", build="cuda")
+    pair = RevisionPair("code", *(Revision(name, sha(folder, name), measurement) for name in ("HEAD~1", "HEAD")))
+    request = PullRequest(pair.before.sha, pair.after.sha, passes=8)
+    result = pull_request.measure_and_judge(pair, request, configuration_paths(), lambda progress: None)
+    assert pull_request.exit_code([result]) == 1
+    assert list(dict.fromkeys(stages)) == ["measured", "confirmation-1", "confirmation-2"]
 
 
 @pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])
@@ -219,7 +247,7 @@ def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, str]
     """Compare a head with the branch main; return the exit code, the verdicts by operation and the comment."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     few = ["--interpreter", "same", "--passes", "3", "--bench", r"^own\.BySize.*, 1024\)"]
-    command = [str(python), "-c", ONE_REPEAT, "ci", "pull-request", "--base", "main", "--head", head, *few]
+    command = [str(python), "-c", NO_REPEAT, "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
     assert (out / "comparison.json").exists(), done.stderr
@@ -248,9 +276,7 @@ def test_a_slower_operation_is_found_and_an_unchanged_one_is_not(folder, python)
     code, verdicts, comment = compared(python, folder, "slow")
     assert (code, verdicts["rms_norm"]) == (1, "slower")
     assert verdicts["halved"] in ("unchanged", "inconclusive")
-    assert re.match(
-        r"### 🔴 1 of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .*, confirmed \(1 of 1 repeats\)", comment
-    )
+    assert re.match(r"### 🔴 1 of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .* %", comment)
     assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment
     assert not COPIES.search(comment)
     git(folder, "checkout", "-q", "same")
