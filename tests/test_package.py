@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,60 @@ def test_the_repository_follows_the_guide_of_scientific_python():
     assert len(PROJECT["tool"]["repo-review"]["ignore"]) <= 5
 
 
+BUILD = "uv build --build-constraints .github/build-requirements.txt --require-hashes"
+
+
+def copy_of_sources(folder: Path, mode: int, time: int) -> Path:
+    """Copy the files that git lists, but for the results; each has this mode and this time."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("results/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+            (folder / name).chmod(mode)
+            os.utime(folder / name, (time, time))
+    return folder
+
+
+def members(path: Path) -> dict[str, Any]:
+    """Return mode, time and content of each file in a wheel or an sdist."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return {info.filename: (info.external_attr, info.date_time, archive.read(info)) for info in archive.infolist()}
+    with tarfile.open(path) as archive:
+        files = [(member, archive.extractfile(member)) for member in archive.getmembers()]
+        return {member.name: (member.mode, member.mtime, file and file.read()) for member, file in files}
+
+
+@pytest.mark.slow
+def test_the_package_is_built_again_byte_by_byte(tmp_path):
+    """In a folder of another name, with other times and another umask, beside files that git does not know, and not by way of the sdist."""
+    first = copy_of_sources(tmp_path / "first", 0o644, 1_000_000_000)
+    second = copy_of_sources(tmp_path / "the second one", 0o600, 1_700_000_000)
+    for name in ("notes.md", "results/box/machine.json", ".venv/a.py"):
+        (second / name).parent.mkdir(parents=True, exist_ok=True)
+        (second / name).write_text("{}")
+    subprocess.run(shlex.split(BUILD), cwd=first, check=True, capture_output=True, umask=0o022)
+    subprocess.run([*shlex.split(BUILD), "--sdist", "--wheel"], cwd=second, check=True, capture_output=True, umask=0o077)
+    names = sorted(path.name for path in (first / "dist").glob("tensorcopy-*"))
+    assert len(names) == 2
+    for name in names:
+        before, after = members(first / "dist" / name), members(second / "dist" / name)
+        differing = {member for member in before.keys() | after.keys() if before.get(member) != after.get(member)}
+        assert differing == set(), name
+        assert (first / "dist" / name).read_bytes() == (second / "dist" / name).read_bytes(), name
+    sdist = {name.partition("/")[2] for name in members(first / "dist" / names[1])}
+    assert {name.partition("/")[0] for name in sdist} == {"tensorcopy", "benchmarks", *TOP}
+    assert {name for name in sdist if name.startswith("tensorcopy/")} == {
+        path.relative_to(first).as_posix() for path in (first / "tensorcopy").rglob("*") if path.is_file()
+    }
+
+
+TOP = (".gitignore", "CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py", "pyproject.toml")  # of an sdist
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
@@ -193,6 +249,23 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
     assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
     assert "tensorcopy/py.typed" in files
     assert wheel.stat().st_size < 700_000
+
+
+@pytest.mark.slow
+def test_the_description_has_no_link_that_an_index_cannot_follow(wheel):
+    """It is the README, whose links to files lead to the repository; code stays as it is."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        description = archive.read(name).decode().partition("\n\n")[2]
+    readme, source = (ROOT / "README.md").read_text(encoding="utf-8"), PROJECT["project"]["urls"]["Repository"]
+    assert re.search(r"\]\((docs|LICENSE)", readme)
+    for path in re.findall(r"\]\(([^)#]+)", description):
+        assert path.startswith("https://") or path == "x", path
+    for path in re.findall(rf"\]\({re.escape(source)}/blob/main/([^)#]+)", description):
+        assert (ROOT / path).is_file(), path
+    assert f"({source}/raw/main/docs/history.svg)" in description
+    shortened = description.replace(f"{source}/blob/main/", "").replace(f"{source}/raw/main/", "")
+    assert shortened.strip() == readme.replace(UNKNOWN_SOURCE, source).strip()
 
 
 @pytest.fixture
