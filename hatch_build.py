@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # of the clone command, see tensorcopy/site/web_addresses.py
-LINK = re.compile(r"(!?)(\[[^\]]*\])\(([^)\s#]+)")
+LINK = re.compile(r"(?<=\]\()[^)\s#]+")
 
 
 class Description(MetadataHookInterface):
@@ -21,12 +21,12 @@ class Description(MetadataHookInterface):
 
 
 def with_addresses(root: Path, repository: str) -> str:
-    """Return README.md with absolute links: pictures lead to the content of a file, and other links to its page."""
+    """Return README.md with absolute links: to the content of a picture, and to the page of any other file."""
 
     def absolute(match: re.Match[str]) -> str:
-        picture, label, path = match.groups()
+        path = match[0]
         if not (root / path).exists():  # an address, or code
-            return match[0]
-        return f"{picture}{label}({repository}/{'raw' if picture else 'blob'}/main/{path}"
+            return path
+        return f"{repository}/{'raw' if path.endswith('.svg') else 'blob'}/main/{path}"
 
     return LINK.sub(absolute, (root / "README.md").read_text(encoding="utf-8").replace(UNKNOWN_SOURCE, repository))

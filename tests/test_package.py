@@ -336,6 +336,19 @@ def test_the_description_has_no_link_that_an_index_cannot_follow(wheel):
     assert shortened.strip() == readme.replace(UNKNOWN_SOURCE, source).strip()
 
 
+@pytest.mark.slow
+def test_the_readmes_command_without_a_clone_gives_the_answer(wheel, tmp_path):
+    """From the wheel, in an environment of its own without torch."""
+    (command,) = re.findall(r"`(uvx --from .*?)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    program, *arguments = command.replace(f"git+{UNKNOWN_SOURCE}", str(wheel)).split()
+    assert (program, str(wheel) in arguments) == ("uvx", True)
+    started = [find_uv_bin(), "tool", "run", *arguments]
+    done = subprocess.run(started, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "use     x.detach().clone()" in done.stdout
+    assert "from the shipped results, not measured here" in done.stdout
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A folder that is removed after the test: torch takes 4 GB."""

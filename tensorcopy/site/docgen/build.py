@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tensorcopy
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
@@ -19,7 +20,9 @@ from tensorcopy.report.local import advise
 from tensorcopy.report.why import reproduction
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
+from tensorcopy.site import web_addresses
 from tensorcopy.site.charts import charts, method_drawings
+from tensorcopy.site.data_files import badge
 from tensorcopy.site.docgen import findings, memory_table, methodology, readme, reference, reliability
 from tensorcopy.site.model.machine import Machine, machines
 
@@ -35,6 +38,7 @@ def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dic
     return {
         **_pages(machine),
         Path("docs/history.svg"): readme.history_svg(machine),
+        readme.BADGE: badge.badge(badge.message(machine)),
         advise.SHIPPED: _shipped(results),
         reproduction.CODES: reproduction.codes(select.newest(results).methods),
         Path("docs/commands.md"): reference.commands(parser),
@@ -75,7 +79,7 @@ def _pages(machine: Machine) -> dict[Path, str]:
     parts = methodology_parts(machine.results)
     tries = json.loads(reliability.FILE.read_text(encoding="utf-8"))
     pages = {
-        "README.md": readme.readme_parts(machine),
+        "README.md": readme.readme_parts(machine, web_addresses.of_configuration(*configuration.web_addresses())),
         "docs/methodology.md": parts,
         "docs/memory.md": {"memory": parts["memory"]},
         "docs/reliability.md": {"tries": reliability.tries(tries)},
