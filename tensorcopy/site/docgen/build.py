@@ -16,6 +16,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
+from tensorcopy.report.i18n import translate
 from tensorcopy.report.local import advise
 from tensorcopy.report.why import reproduction
 from tensorcopy.results import files, load, select
@@ -84,6 +85,8 @@ def _pages(machine: Machine) -> dict[Path, str]:
         "docs/memory.md": {"memory": parts["memory"]},
         "docs/reliability.md": {"tries": reliability.tries(tries)},
         "docs/findings.md": findings.parts(machine.results),
+        "docs/guide.md": {"torch": translate("guide_torch", "en", torch=machine.newest.version)},
+        "docs/guide.ja.md": {"torch": translate("guide_torch", "ja", torch=machine.newest.version)},
     }
     return {
         Path(name): readme.replace_parts(Path(name).read_text(encoding="utf-8"), page_parts, name) for name, page_parts in pages.items()
