@@ -155,5 +155,7 @@ def test_links_to_repository_files_become_text(newest):
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n"})
-    assert "値はどこに\nx.numpy()" in str(next(docs.pages(content)).values["text"])
+    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
+    text = str(next(docs.pages(content)).values["text"])
+    assert "値はどこに\nx.numpy()" in text
+    assert "<li>値はここに</li>\n<li>そこに</li>" in text
