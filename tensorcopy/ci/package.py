@@ -17,15 +17,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
 AGAIN = "uv build --clear"
-DAMAGED = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    zlib.error,
-    zipfile.BadZipFile,
-    tarfile.TarError,
-)  # of a file that was cut, or is another
+DAMAGED = (OSError, ValueError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError)  # of a file that was cut
 
 
 @dataclass(frozen=True)
