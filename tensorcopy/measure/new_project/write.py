@@ -56,6 +56,11 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
     return made, [*written, *_write(folder, others)]
 
 
+def is_below_repository(folder: Path) -> bool:
+    """Return whether a folder is in a repository, and not its top: GitHub does not read the workflows there."""
+    return not (folder / ".git").exists() and any((parent / ".git").exists() for parent in folder.parents)
+
+
 def _refuse_configured(folder: Path) -> None:
     if (folder / CONFIGURATION).exists():
         raise TensorcopyError(
