@@ -61,6 +61,7 @@ def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
 
     Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
     """
+    _expression(case)  # before the results are read
     return of_pair(select.pair(before, after, RESULTS, machine), case)
 
 
@@ -127,13 +128,18 @@ def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
 
 def _matching(names: dict[str, set[str]], pattern: str) -> list[str]:
     """Return the names of whose texts one matches a regular expression. Raises TensorcopyError for an invalid one."""
+    expression = _expression(pattern)
+    return [name for name, texts in names.items() if any(expression.search(text) for text in texts)]
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression, compiled. Raises TensorcopyError for an invalid one."""
     try:
-        expression = re.compile(pattern)
+        return re.compile(pattern)
     except re.error as error:
         raise TensorcopyError(
             "no regular expression", got=f"{pattern!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
         ) from error
-    return [name for name, texts in names.items() if any(expression.search(text) for text in texts)]
 
 
 def _not_one(pattern: str, names: Collection[str], matching: int) -> TensorcopyError:
