@@ -265,6 +265,16 @@ def compared(python: Path, folder: Path, head: str) -> tuple[int, dict[str, str]
 
 
 @pytest.mark.slow
+def test_an_operation_that_cannot_be_imported_is_a_failure_of_its_commit(folder):
+    """Not of the comparison, which would end without a result and a comment: an interpreter's torch is found without it."""
+    edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
+    commit_all(folder, "head")
+    request = PullRequest(sha(folder, "HEAD~1"), sha(folder), passes=1, interpreter="same")
+    (pair,) = pull_request.pairs(request, configuration_paths())
+    assert (pair.kind, pair.after.sha, pair.after.measurement.interpreter) == ("code", request.head, "same")
+
+
+@pytest.mark.slow
 @pytest.mark.timed
 def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     """By the wheel, in the torch of these tests; the project is what its commits have, not the files of the current folder."""
