@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ COMMANDS = {
     "find on neighbours": ["find", f"{BEFORE}..{TAG}", "floors.Control.time_sum"],
     "find on one release": ["find", TAG, "floors.Control.time_sum"],
 }
+RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
 FAST = ("setup", "a Python without torch", "virtualenv", "run --parallel", "find on neighbours")  # the others are slow tests
 # asv takes half a second to start: it is imported once, and each command runs in a process of its own
 RUN_ALL = """
@@ -107,16 +109,16 @@ def case(command, *expected):
 @pytest.mark.parametrize(
     ("command", "names"),
     [
-        case("setup", ["py3.11-cuda", "py3.9-cuda"]),
-        case("setup --parallel", ["py3.11-cuda", "py3.9-cuda"]),
-        case("setup of an interpreter", ["py3.11-cuda-interpreter"]),
+        case("setup", RELEASES),
+        case("setup --parallel", RELEASES),
+        case("setup of an interpreter", r"py3\.\d+-\w+-interpreter"),
     ],
 )
 def test_setup_prints_names(outcome, command, names):
     """And no objects; it is no failure."""
     code, shown = outcome
     assert code == 0, shown
-    assert [line.strip("· ") for line in shown.splitlines() if "not used" not in line] == ["Creating environments", *names]
+    assert re.search(f"^· Creating environments\n· {names}$", shown, re.MULTILINE), shown
 
 
 @pytest.mark.parametrize("command", [case("check of an existing Python")])
