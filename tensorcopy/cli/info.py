@@ -156,7 +156,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
 
 def _all_methods(methods: Mapping[str, Any]) -> Table:
     """Return a table of every method's code and behaviour."""
-    from tensorcopy.report.semantics_text import outcome
+    from tensorcopy.worker.registry.semantics_text import outcome
 
     table = _table("method", "code", "result")
     for name, row in methods.items():
@@ -168,7 +168,7 @@ def _all_methods(methods: Mapping[str, Any]) -> Table:
 
 def _method_by_release(name: str, observed: Sequence[Result]) -> Table:
     """Return a table of one method's behaviour on every measured release."""
-    from tensorcopy.report.semantics_text import outcome
+    from tensorcopy.worker.registry.semantics_text import outcome
 
     table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
     for result in observed:
