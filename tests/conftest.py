@@ -101,9 +101,12 @@ PROVENANCE = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of test processes: one for each core, at most four; two for slow tests, which start processes themselves."""
+    """Return the number of test processes: one for each core, at most four.
+
+    Slow tests wait a third of their time, for installations, quiet cores and a browser: they get a process more than cores, at most three.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(2 if "not slow" not in config.option.markexpr else 4, cores)
+    return min(4, cores) if "not slow" in config.option.markexpr else min(3, cores + 1)
 
 
 # files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end

@@ -21,6 +21,7 @@ from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
 from tensorcopy.report.local import advise
 from tensorcopy.site import render
+from tensorcopy.worker.probes import quick_bench
 from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import SEEN
 
@@ -117,8 +118,9 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
         ("numpy", False, True, False),
     ],
 )
-def test_the_recommended_code_does_what_was_requested(worker_here, to, independent, requires_grad, keep_graph):
+def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, to, independent, requires_grad, keep_graph):
     """It is run with the torch that it was measured with."""
+    monkeypatch.setattr(quick_bench, "ROUNDS", 4)  # how fast it is, is not tested
     advice = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
     assert advice.measured == "here"
     assert advice.torch == torch.__version__
@@ -159,6 +161,7 @@ def test_the_command_prints_code_reason_and_caveats(capsys):
     assert "2¹⁷ float32 on cpu, a leaf that requires grad, one thread" in lines[-1]
 
 
+@pytest.mark.slow
 def test_the_command_gives_everything_as_json(capsys):
     assert cli.main(["advise", "--numel", "64", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

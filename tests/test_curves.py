@@ -31,8 +31,10 @@ matplotlib.use("agg")
 
 @pytest.fixture(scope="module")
 def sweep_document():
-    """A real sweep of five sizes."""
-    return asdict(size_sweep.measure("copies", most=16))
+    """A real sweep of five sizes, in few rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(size_sweep, "ROUNDS", 3)
+        return asdict(size_sweep.measure("copies", most=16))
 
 
 def known(what="copies", **times):

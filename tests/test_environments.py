@@ -106,6 +106,7 @@ def test_an_interpreter_that_cannot_import_torch_is_refused(tmp_path):
         environments.inspected(python)
 
 
+@pytest.mark.slow
 def test_an_error_in_a_probe_arrives_with_its_four_parts():
     """As JSON: the caller raises the same error as the probe."""
     request = json.dumps({"what": "copies", "device": "tpu"})

@@ -10,6 +10,7 @@ from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from github.Requester import Requester
 
 from tensorcopy.cli import main
 from tensorcopy.report.comparison import pr_comment
@@ -100,6 +101,7 @@ def forge(tmp_path, monkeypatch):
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
     }.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(Requester, "_Requester__deferRequest", lambda *_: None)  # pauses that GitHub asks for
     yield server
     server.shutdown()
     server.server_close()

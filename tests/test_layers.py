@@ -130,6 +130,7 @@ def test_importing_the_package_imports_neither_torch_nor_asv():
     assert not {"torch", "numpy", "asv", "asv_runner"} & imported_at_runtime("tensorcopy")
 
 
+@pytest.mark.slow
 def test_the_worker_runs_without_asv():
     """It runs in a release's environment, where only torch, numpy and asv_runner are installed."""
     assert not {"asv", "rich", "fastjsonschema"} & imported_at_runtime(*modules_of("worker"))

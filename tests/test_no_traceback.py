@@ -47,8 +47,8 @@ def test_every_command_is_walked():
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
 def test_bad_input_ends_in_one_line(checkout, tried, number):
     """A part of the whole walk: the same lines among the fast tests, and others on each day among the slow ones."""
-    first = (date.today().toordinal() * 2 + number) % PARTS if number else 0
-    lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::PARTS]]
+    first, parts = ((date.today().toordinal() * 2 + number) % PARTS, PARTS) if number else (0, 2 * PARTS)
+    lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::parts]]
     tried(INPUT_ROW, len(lines))
     assert walk.walk(checkout, lines) == {}
 

@@ -85,6 +85,7 @@ def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
     assert "mine.pinned(x)" in [choice["code"] for choice in json.loads(advised)["choices"]]
 
 
+@pytest.mark.slow
 def test_an_installed_package_declares_operations(tmp_path):
     """With an entry point; the group is the package's name."""
     folder = package(tmp_path)
@@ -150,6 +151,7 @@ def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text
     assert err.startswith(f"tensorcopy: {text}")
 
 
+@pytest.mark.slow
 def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
     """The file is read when an own operation is first used, not at import."""
     (tmp_path / operations.FILE).write_text('[[operation]]\nname = "A b"\n')

@@ -86,6 +86,7 @@ def without_extras(tmp_path_factory) -> dict[str, dict[str, Any]]:
     return dict(zip(map(" ".join, commands), map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [" ".join(command) for command in READERS])
 def test_the_readers_own_commands_need_no_extra(without_extras, command):
     done = without_extras[command]

@@ -16,6 +16,7 @@ from tensorcopy.releases import environments, uv
 from tensorcopy.report.why import cause, difference_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import valgrind
 from tensorcopy.worker.registry import operations
 from tests.conftest import ROOT, require
@@ -23,6 +24,7 @@ from tests.conftest import ROOT, require
 pytestmark = pytest.mark.slow
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
+COUNTED = r"^instructions\.BySize\.track_instructions\('detach_clone', 1, False\)"
 PLANTED = [  # an operation, and one with a planted extra call
     {"name": "detached_once", "code": "x.detach()"},
     {"name": "detached_twice", "code": "x.detach().detach()"},
@@ -30,20 +32,29 @@ PLANTED = [  # an operation, and one with a planted extra call
 
 
 @pytest.fixture(scope="module")
-def profiles(tmp_path_factory):
-    """Two profiles of the installed torch, taken one after the other."""
+def measured(checkout) -> profile_file.Profiles:
+    """The profile that `measure` takes where it counts instructions."""
     require(not valgrind.missing(), valgrind.missing())
+    variables = {operations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: CASES}
+    options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
+    done = checkout.run("tensorcopy", "measure", *options, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 release profiled" in done.stdout
+    (path,) = (checkout.root / "results" / "counted").glob(f"*{profile_file.ENDING}")
+    return profile_file.read(path)
+
+
+@pytest.fixture(scope="module")
+def profiles(measured, tmp_path_factory) -> list[profile_file.Profiles]:
+    """Two profiles of the installed torch, taken one after the other."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
         operations.declared.cache_clear()
         environment = environments.inspected(Path(sys.executable), environments.bytecode_in(tmp_path_factory.mktemp("bytecode")))
-        paths = []
-        for number in range(2):
-            path = tmp_path_factory.mktemp("profiles") / f"{number}{profile_file.ENDING}"
-            profile_file.write(path, take.profiled(environment, CASES))
-            paths.append(path)
+        path = tmp_path_factory.mktemp("profiles") / f"second{profile_file.ENDING}"
+        profile_file.write(path, take.profiled(environment, CASES))
     operations.declared.cache_clear()
-    return [profile_file.read(path) for path in paths]
+    return [measured, profile_file.read(path)]
 
 
 @pytest.mark.parametrize("case", ["detached_once", "detach_clone"])

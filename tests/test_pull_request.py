@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.analysis import retest
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import pull_request, revisions
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
@@ -26,12 +27,12 @@ from tests.conftest import NEW, ROOT, assert_golden, measured_in_passes, pass_ti
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FEW = ["--passes", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 ONE_CASE = r"^copies\.BySize.*'detach_clone', 16\)"
-# with other numbers of passes of each side of a repeat measurement
+# with other numbers of repeat measurements, and of passes of each side
 PROGRAM = """
 import sys
 from tensorcopy import cli
 from tensorcopy.analysis import retest
-retest.PASSES = REPEATS
+retest.PASSES, retest.CONFIRMATIONS = REPEATS, CONFIRMED
 sys.exit(cli.main(sys.argv[1:]))
 """
 REPEATS = (3, 8)  # it begins with 3 passes of each side, not 4, and an inconclusive one ends with 8
@@ -88,7 +89,7 @@ def measured(repository, workshop):
     (step,) = re.findall(r"run: uv run --no-default-groups --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
     def measure(
-        head: str, base: str = "main", few: list[str] = FEW, repeats: tuple[int, ...] = REPEATS
+        head: str, base: str = "main", few: list[str] = FEW, repeats: tuple[int, ...] = REPEATS, confirmations: int = retest.CONFIRMATIONS
     ) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
@@ -96,7 +97,7 @@ def measured(repository, workshop):
             [
                 sys.executable,
                 "-c",
-                PROGRAM.replace("REPEATS", str(repeats)),
+                PROGRAM.replace("REPEATS", str(repeats)).replace("CONFIRMED", str(confirmations)),
                 *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head).replace('"$PASSES"', "10")),
                 *few,
             ],
@@ -141,7 +142,7 @@ def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
             '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
         ),
     )
-    done, document, comment = measured(head)
+    done, document, comment = measured(head, few=[*FEW, "--interpreter", "same"])  # an installation is not timed
     assert done.returncode == 1, done.stderr
     (pair,) = document["pairs"]
     changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
@@ -193,7 +194,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, measured):
     (repository.folder / TABLE).write_text(f"{head}[[release]]{first}", encoding="utf-8")
     base = repository.commit("one release")
     (repository.folder / TABLE).write_text(f"{head}[[release]]{first}[[release]]{last}", encoding="utf-8")
-    done, document, comment = measured(repository.commit("another"), base, FEWEST, repeats=(3,))
+    done, document, comment = measured(repository.commit("another"), base, FEWEST, repeats=(3,), confirmations=1)
     assert done.returncode in (0, 1), done.stderr
     (pair,) = document["pairs"]
     assert pair["kind"] == "release"

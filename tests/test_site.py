@@ -96,9 +96,15 @@ def html(site: dict[str, str]) -> dict[str, Tags]:
     return {address: Tags(text) for address, text in site.items() if address.endswith(".html")}
 
 
-def test_every_page_is_well_formed(shipped):
+@pytest.fixture(scope="module")
+def parsed(shipped) -> dict[str, Tags]:
+    """Return the tags of every page, by address."""
+    return html(shipped)
+
+
+def test_every_page_is_well_formed(parsed):
     """All tags are closed, `lang` is right, and there is one h1."""
-    for address, page in html(shipped).items():
+    for address, page in parsed.items():
         assert page.open == [], address
         names = [tag for tag, _ in page.tags]
         assert names.count("h1") == 1, address
@@ -106,9 +112,9 @@ def test_every_page_is_well_formed(shipped):
         assert language == ("ja" if address.startswith("ja/") else "en")
 
 
-def test_a_page_is_the_same_without_optional_end_tags(shipped):
+def test_a_page_is_the_same_without_optional_end_tags(shipped, parsed):
     """Its tags and its text are, but for the namespace of pictures; as written, with them, every tag is closed in order."""
-    for address, page in list(html(shipped).items())[::SAMPLE]:
+    for address, page in list(parsed.items())[::SAMPLE]:
         compacted = compact(shipped[address])
         assert not re.search(r"</(?:td|li|tr)>", compacted), address
         short = Tags(compacted)
@@ -118,9 +124,9 @@ def test_a_page_is_the_same_without_optional_end_tags(shipped):
             assert shipped[address].count(f"</{name}>") == [tag for tag, _ in page.tags].count(name), address
 
 
-def test_every_page_loads_from_its_own_site_only(shipped):
+def test_every_page_loads_from_its_own_site_only(parsed):
     """A strict policy forbids other hosts and inline styles and scripts, and the pages have none."""
-    for address, page in html(shipped).items():
+    for address, page in parsed.items():
         policies = [attributes["content"] for tag, attributes in page.tags if attributes.get("http-equiv") == "Content-Security-Policy"]
         assert policies == [
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -136,14 +142,13 @@ def test_every_page_loads_from_its_own_site_only(shipped):
     assert "@import" not in css
 
 
-def test_no_link_is_dead(shipped):
+def test_no_link_is_dead(shipped, parsed):
     """Links lead to a page, a file or an anchor of the site; links to other hosts are PyTorch's release notes or come from docs/."""
-    follow_all_links(shipped, {*shipped, *render.ASSETS, addresses.EXPLORER})
+    follow_all_links(parsed, {*shipped, *render.ASSETS, addresses.EXPLORER})
 
 
-def follow_all_links(site: dict[str, str], files: set[str]) -> None:
+def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
     """Fail on a dead link. `files` are all files of the site."""
-    parsed = html(site)
     outside = {release.notes for release in release_table.load()}
     outside |= {link for text in publisher.documentation(ROOT).values() for link in re.findall(r"https?://[^\s)>`]+", text)}
     ids = {address: {attributes["id"] for _, attributes in page.tags if "id" in attributes} for address, page in parsed.items()}
@@ -445,7 +450,7 @@ def test_an_accelerator_has_its_own_answer(monkeypatch):
     assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
     assert "not measured yet" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
-    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
+    follow_all_links(html(site), {*site, *render.ASSETS, addresses.EXPLORER})
 
 
 def test_a_partly_measured_release_removes_no_page(monkeypatch):
@@ -456,7 +461,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
         result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
     site = dict(render.files(render.content([whole, part])))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
-    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
+    follow_all_links(html(site), {*site, *render.ASSETS, addresses.EXPLORER})
     part.timings.clear()
     part.methods.clear()
     part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
@@ -464,7 +469,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
     )
     site = dict(render.files(render.content([part])))
     assert "Nothing is measured yet" in site["choose/index.html"]
-    follow_all_links(site, {*site, *render.ASSETS, addresses.EXPLORER})
+    follow_all_links(html(site), {*site, *render.ASSETS, addresses.EXPLORER})
 
 
 def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):

@@ -144,6 +144,20 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
     assert counted_changes.link_of({}, result, case) is None
 
 
+def test_a_method_has_another_page_only_for_another_change(shipped_results):
+    """What the smallest tensor's page shows is not shown again for one that requires grad, or a large one."""
+    series = [result for result in shipped_results.results if result.python == "3.11"]
+    changes = list(counted_changes.of_series([tuple(series)]).values())
+    by_method = {}
+    for change in changes:
+        by_method.setdefault((change.after.sha, change.name.split()[0]), []).append(change.difference)
+    further = [(first, other) for first, *others in by_method.values() for other in others]
+    assert 0 < len(further) < len(by_method)
+    for first, other in further:
+        assert other.changed
+        assert difference.is_changed(other.before.instructions + first.total, other.after.instructions)
+
+
 def test_an_invalid_expression_is_one_line():
     with pytest.raises(TensorcopyError, match="no regular expression"):
         cause.why("[", "2.5.1", "2.15.0")

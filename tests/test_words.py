@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -54,14 +55,20 @@ def without_allowed(text: str) -> str:
     return re.sub("|".join(ALLOWED), "", text)
 
 
+@cache
+def lines_of(path: Path) -> list[str]:
+    """Return a text's lines without the allowed words."""
+    return [without_allowed(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 @pytest.mark.parametrize("word", INSTEAD)
 def test_a_word_of_our_own_does_not_occur(word):
     """The table in this file has the word to use instead."""
     pattern = re.compile(rf"(?<![a-z]){word}(?![a-z])", re.IGNORECASE)
     lines = []
     for path in TEXTS:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if pattern.search(without_allowed(line)):
+        for number, line in enumerate(lines_of(path), 1):
+            if pattern.search(line):
                 lines.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
     assert lines == [], f"write: {INSTEAD[word]}"
 

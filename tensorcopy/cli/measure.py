@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from tensorcopy.asv_plugin.configuration import Paths
     from tensorcopy.measure.plan import Measurement
+    from tensorcopy.measure.run_passes import Job
 
 RUNNERS = Path(".github/runners.toml")
 MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
@@ -93,8 +94,15 @@ def _add_measure(commands: Any) -> None:
         help="begin no pass after this time, such as 5h, 90m or 1h30m, and exit 0; the same command takes the rest",
     )
     _add_rebuild(passes)
-    passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
+    _add_end(passes)
     passes.set_defaults(command=_measure)
+
+
+def _add_end(passes: argparse.ArgumentParser) -> None:
+    """Add the options on what follows the passes."""
+    passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
+    text = "do not count the functions of releases whose instructions were counted; with --environments they never are"
+    passes.add_argument("--no-profile", action="store_true", help=text)
 
 
 def _add_rebuild(command: Any) -> None:
@@ -200,19 +208,28 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     print_errors(problems)
     for line in run_passes.not_measured(measurements, paths, options.machine):
         console.print(line, soft_wrap=True)
-    counts = sorted({plan.count_passes(measurement.file(paths, options.machine), suites) for measurement in measurements})
-    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    part = f" after part {options.shard}" if options.shard else ""
-    releases = "releases" if len(measurements) > 1 else "release"
-    console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{options.machine}")
+    fewest = _print_passes(measurements, job, console)
     left = run_passes.passes_left(measurements, job, **size) if monotonic() >= until else 0
     if left:
         console.print(
             f"stopped at the end of its time: {left} {'pass is' if left == 1 else 'passes are'} left; the same command takes them"
         )
     whole = not (options.bench or options.device or options.shard or options.interpreter or options.no_confirm or left)
-    confirmed = _confirmed(measurements, options.machine, console, until) if whole and counts[0] >= ENOUGH else 0
-    return 2 if problems or confirmed else 0
+    confirmed = _confirmed(measurements, options.machine, console, until) if whole and fewest >= ENOUGH else 0
+    profiled = 0 if options.no_profile or options.environments or left else _profiled(measurements, job, console)
+    return 2 if problems or confirmed or profiled else 0
+
+
+def _print_passes(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
+    """Print how many passes the releases have, and return the fewest."""
+    from tensorcopy.measure import plan
+
+    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites) for measurement in measurements})
+    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    part = f" after part {job.shard}" if job.shard else ""
+    releases = "releases" if len(measurements) > 1 else "release"
+    console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{job.machine}")
+    return counts[0]
 
 
 def _prepare(
@@ -249,6 +266,15 @@ def _confirmed(measurements: Sequence[Measurement], machine: str, console: Conso
 
     ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
     return confirm.confirm(confirm.Selection(machine, ranges=ranges), console, until=until)
+
+
+def _profiled(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
+    """Count the functions of the releases whose instructions were counted now, unless they have a profile, and return the exit code."""
+    from tensorcopy.cli import why
+    from tensorcopy.measure.profiles import take
+
+    counted = take.just_counted(measurements, job.paths, job.machine)
+    return why.profile(counted, job.paths, job.machine, console) if counted else 0
 
 
 def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[list[Measurement], list[str]]:

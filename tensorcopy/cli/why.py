@@ -13,8 +13,12 @@ from tensorcopy.cli.arguments import expression, incomplete, machine_name, print
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from tensorcopy.asv_plugin.configuration import Paths
+    from tensorcopy.measure.plan import Measurement
     from tensorcopy.report.why.cause import Cause
     from tensorcopy.report.why.upstream import Slowdown
 
@@ -183,10 +187,20 @@ def _profile(options: argparse.Namespace, console: Console) -> int:
     measurements, left_out = plan.select(options.releases, paths.pythons) if options.releases else take.measured(paths, options.machine)
     for line in left_out:
         console.print(line)
+    return profile(measurements, paths, options.machine, console, again=options.again)
+
+
+def profile(measurements: Sequence[Measurement], paths: Paths, machine: str, console: Console, *, again: bool = False) -> int:
+    """Profile releases, print how many, and return the exit code. `measure` can end with it.
+
+    again : whether releases that have a profile are profiled too
+    """
+    from tensorcopy.measure.profiles import take
+
+    job = take.Job(paths, machine, print_wait)
     with progress_bar(console) as report_progress:
-        job = take.Job(paths, options.machine, print_wait)
-        written, problems = take.take_all(measurements, job, again=options.again, report_progress=report_progress)
+        written, problems = take.take_all(measurements, job, again=again, report_progress=report_progress)
     print_errors(problems)
     releases = "release" if len(written) == 1 else "releases"
-    console.print(f"{len(written)} {releases} profiled, in results/{options.machine}")
+    console.print(f"{len(written)} {releases} profiled, in results/{machine}")
     return 2 if problems else 0

@@ -19,7 +19,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import files
+from tensorcopy.results import counts, files
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
 from tensorcopy.worker import hardware
@@ -59,6 +59,17 @@ def measured(paths: Paths, machine: str) -> tuple[list[Measurement], list[str]]:
     if not measurements:
         raise _no_result(paths.results / machine)
     return measurements, skipped
+
+
+def just_counted(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[Measurement]:
+    """Return the measurements whose last pass counted instructions."""
+    counted = []
+    for measurement in measurements:
+        path = measurement.file(paths, machine)
+        records = files.records(path) if path.exists() else []
+        if records and any(suite.startswith(counts.INSTRUCTIONS) for suite in records[-1].get("counts", ())):
+            counted.append(measurement)
+    return counted
 
 
 def take_all(

@@ -18,7 +18,7 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
 BAR = 100.0  # half the width of the bars' drawing
-SMALLEST = 0.02  # share of the call; a smaller difference is not in the tree
+SMALLEST = 0.03  # share of the call; a smaller difference is not in the tree
 OPEN = 0.1  # share of the largest difference of the tree from which on a branch is open
 
 

@@ -30,11 +30,12 @@ INTERPRETER = ("libpython", "_PyEval_EvalFrameDefault")  # its loop over bytecod
 def profile(pattern: str = "") -> dict[str, Any]:
     """Return "valgrind", "empty_call", "functions" and "cases", as functions.schema.json describes them.
 
-    pattern : a regular expression on names of sections
+    pattern : a regular expression on names of sections; "" for those that `instruction_count` counts
 
     Raises TensorcopyError where valgrind is missing or fails.
     """
-    os.environ[instruction_count.ONLY] = pattern
+    if pattern:
+        os.environ[instruction_count.ONLY] = pattern
     sys.setrecursionlimit(10_000)  # trees are as deep as the stack
     sections = instruction_count.all_of_them()
     numbers: dict[Function, int] = {}
