@@ -34,6 +34,7 @@ COMMANDS = {
     "run --parallel": ["run", "--parallel", "2", f"{BEFORE}..{TAG}"],
     "find --parallel": ["find", "--parallel", "2", f"v2.5.1..{TAG}", "floors.Control.time_sum"],
     "find on neighbours": ["find", f"{BEFORE}..{TAG}", "floors.Control.time_sum"],
+    "find on no release": ["find", f"{TAG}..", "floors.Control.time_sum"],
     "find on one release": ["find", TAG, "floors.Control.time_sum"],
 }
 RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
@@ -144,8 +145,9 @@ def test_an_existing_python_works_as_asv_documents_it(outcome, command):
         case("an unknown environment", ["got -E nonsense"]),
         case("run --parallel", ["next: leave --parallel out"]),
         case("find --parallel", ["next: leave --parallel out"]),
-        case("find on neighbours", [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE} {TAG}"]),
-        case("find on one release", [f"tensorcopy compare A {TAG}"]),
+        case("find on neighbours", [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE[1:]} {TAG[1:]}, or"]),
+        case("find on no release", [f"got {TAG}.., which is none", f"tensorcopy compare {TAG[1:]} B"]),
+        case("find on one release", [f"tensorcopy compare A {TAG[1:]}"]),
     ],
 )
 def test_what_cannot_be_measured_ends_in_one_line(outcome, bare, command, parts):

@@ -76,8 +76,8 @@ def _enough_releases(conf: Any, options: Any) -> None:
     repo = get_repo(conf)
     tags = [repo.get_name_from_hash(sha) for sha in reversed(repo.get_hashes_from_range(options.range))]
     if len(tags) < FEWEST:
-        first, dots, last = options.range.partition("..")
-        sides = f"{first or 'A'} {last or tags[-1]}" if dots else f"A {tags[-1] if tags else 'B'}"
+        first, last = options.range.partition("..")[0] if ".." in options.range else "A", (tags or ["B"])[-1]
+        sides = " ".join(name.removeprefix("v") for name in (first or "A", last))
         raise TensorcopyError(
             "asv find needs releases between which it can search",
             got=f"{options.range}, which is {', '.join(tags) or 'none'}",
