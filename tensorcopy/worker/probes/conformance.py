@@ -55,7 +55,7 @@ class CheckedRows(list):  # type: ignore[type-arg] # Python 3.9 has no generic l
 
 
 def _cells(row: Checked) -> tuple[str, ...]:
-    tensor = "plain" if row.of == PLAIN else "requires grad"
+    tensor = "plain" if row.of == PLAIN else html_table.unbroken("requires grad")
     return SIGNS[row.kept], html_table.code(row.code), row.device, tensor, semantics_text.outcome(asdict(row.observed))
 
 
