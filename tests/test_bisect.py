@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
+import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
+from threading import Thread
 
 import pytest
 
@@ -17,10 +21,11 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import builds
-from tensorcopy.releases import interpreters, release_table, wheel_index
+from tensorcopy.releases import environments, interpreters, release_table, uv, wheel_index
 from tensorcopy.report.why import bisection_text
 from tensorcopy.results.profiles import profile_file
 from tests.conftest import ROOT
+from tests.test_workflow_runs import wheel
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
 CASE = "numpy_from_dlpack 1 float32 contiguous"
@@ -173,6 +178,41 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
 def test_patches_outside_the_table_are_among_the_builds():
     """The index has 2.9.0, the table has not; the ends are there too."""
     assert wheel_index.between("2.8.0", "2.10.0", "3.11") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
+
+
+@pytest.fixture
+def nightlies(tmp_path):
+    """The address of an index with two nightlies and a release candidate of torch 2.15.0, and with one of an earlier series."""
+    (tmp_path / "torch").mkdir()
+    for version in ("2.13.0.dev20260301", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2"):
+        constants = f"__version__ = {version!r}\ngit_version = {'9' * 40!r}\n"
+        wheel(tmp_path / "torch", "torch", version, {"torch/version.py": constants})
+    links = "".join(f'<a href="{path.name}">{path.name}</a>' for path in (tmp_path / "torch").iterdir())
+    (tmp_path / "torch" / "index.html").write_text(links)
+    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, nightlies, tmp_path):
+    """Those between both ends, where the index is set, and they are installed from it; releases come from uv's own."""
+    monkeypatch.setenv(uv.NIGHTLY_INDEX, nightlies)
+    builds = wheel_index.between("2.14.1", "2.15.0", "3.11")
+    assert builds == ["2.14.1", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2", "2.15.0"]
+    assert [wheel_index.release(build, dated=False).sha for build in builds[1:4]] == ["9" * 40] * 3
+    candidate = release_table.Release("2.15.0rc2", wheel_index.UNKNOWN, "9" * 40, ("3.11", "3.11"), "1.26.4", "")
+    environments._install(tmp_path / "environment", candidate, "3.11", ["torch==2.15.0rc2"])
+    installed = subprocess.run(
+        [uv.interpreter(tmp_path / "environment"), "-c", "import numpy, torch.version; print(torch.version.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert installed.stdout == "2.15.0rc2\n"
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_a_full_disk_stops_a_run_of_passes(monkeypatch, tmp_path):
 def test_an_installation_on_a_full_disk_frees_what_it_took(monkeypatch, tmp_path):
     """uv prints the system's error; the message names the room that is needed."""
 
-    def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
+    def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
         (path / "lib").mkdir(parents=True)
         raise uv.UvFailed("error: failed to write to file: No space left on device (os error 28)")
 

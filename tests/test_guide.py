@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +52,37 @@ def test_every_code_block_runs(name):
         warnings.simplefilter("error")
         outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
     assert not outcome.failed, "".join(output)
+
+
+HUGE_PAGES = """
+import numpy, re, torch
+
+def huge():
+    return int(re.search(r"AnonHugePages: *(\\d+) kB", open("/proc/self/smaps_rollup").read())[1])
+
+x = torch.ones(2**24)
+for copy in (lambda: x.detach().clone(), lambda: x.detach().numpy().copy()):
+    before = huge()
+    y = copy()
+    print(huge() - before)
+    del y
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", ["0", "1"])
+def test_torch_gets_huge_pages_with_the_guides_variable_only(variable):
+    """And numpy gets them in any case, where the kernel gives them to those who ask."""
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not setting.exists() or "[madvise]" not in setting.read_text():
+        pytest.skip("the kernel's setting is not madvise")
+    assert "`THP_MEM_ALLOC_ENABLE` is 1" in DOCS["guide"]
+    done = subprocess.run(
+        [sys.executable, "-c", HUGE_PAGES], env={**os.environ, "THP_MEM_ALLOC_ENABLE": variable}, capture_output=True, text=True, check=True
+    )
+    of_torch, of_numpy = map(int, done.stdout.split())
+    assert (of_torch > 0) == (variable == "1")
+    assert of_numpy > 0
 
 
 def test_the_guide_has_code():
@@ -120,5 +155,7 @@ def test_links_to_repository_files_become_text(newest):
 
 
 def test_lines_of_japanese_are_joined_without_a_space(newest):
-    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n"})
-    assert "値はどこに\nx.numpy()" in str(next(docs.pages(content)).values["text"])
+    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
+    text = str(next(docs.pages(content)).values["text"])
+    assert "値はどこに\nx.numpy()" in text
+    assert "<li>値はここに</li>\n<li>そこに</li>" in text

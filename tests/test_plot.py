@@ -125,7 +125,9 @@ def test_a_labelled_plot_names_each_line_at_its_end():
     assert min(names, key=names.__getitem__) == "d(x)"
     heights = sorted(names.values())
     assert all(second - first >= labelled_plot.GAP - 1 for first, second in pairwise(heights))
-    assert "four ways" in svg
+    top = float(re.search(r'viewBox="0 (\S+)', svg)[1])
+    baseline, size = map(float, re.search(r'y="(\S+)" style="font-size:([\d.]+)px[^>]*>four ways<', svg).groups())
+    assert baseline - size >= top, "the title is cut off"
     assert "solid: Python 3.11" in svg
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 
 from tensorcopy import cli
+from tensorcopy.site import web_addresses
 from tensorcopy.site.docgen import build, readme
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
@@ -28,6 +29,21 @@ def test_data_cannot_end_a_generated_part():
     first = readme.replace_parts(page, {"a": "`x <!-- end --> y`"})
     assert first.count("<!--") == 2
     assert readme.replace_parts(first, {"a": "old"}) == page
+
+
+def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
+    """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
+    machine = readme.longest_history(shipped_results.results)
+
+    def links(source, site):
+        text = readme.readme_parts(machine, web_addresses.of_configuration(source, site))["badges"]
+        return re.findall(r"[(<]([^()<>\s]+)[)>]", text.replace("()", ""))
+
+    ci = "https://github.com/a/b/actions/workflows/ci.yml"
+    assert links("", "") == ["docs/badge.svg", "docs/guide.md"]
+    assert links("https://github.com/a/b", "") == ["docs/badge.svg", "docs/guide.md", f"{ci}/badge.svg", ci]
+    assert links("", "https://a.example/b") == ["https://a.example/b/badge.svg", *["https://a.example/b/"] * 2]
+    assert (ROOT / ".github" / "workflows" / ci.rpartition("/")[2]).exists()
 
 
 def test_the_readme_is_short_before_its_details():

@@ -19,8 +19,10 @@ import pytest
 import yaml
 
 from tensorcopy.report.comparison import pr_comment
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, copied, measured_in_passes
 from tests.workflow_runs import machine as machines
+from tests.workflow_runs import package_index
 from tests.workflow_runs.forge import Forge, serving
 from tests.workflow_runs.jobs import Event, Job, Player, Written, all_jobs
 
@@ -495,6 +497,87 @@ def test_a_nightly_becomes_a_row_and_only_torch_is_asked_of_its_index(stage, nig
     assert {path.split("/")[1] for path in asked} == {"torch"}
     (look_up,) = played["look-up"]
     assert set(stage.forge.rights[look_up.token].values()) == {"read"}
+
+
+# release.yml
+
+
+@pytest.fixture
+def index(tmp_path) -> Iterator[package_index.PackageIndex]:
+    """A package index that trusts the environment which the workflow names."""
+    with package_index.serving(tmp_path, "package-index") as index:
+        yield index
+
+
+def uploading_to(index: package_index.PackageIndex) -> Callable[[str], str]:
+    """Return an edit of the workflow by which its last job uploads to a local index."""
+
+    def edit(text: str) -> str:
+        workflow = yaml.safe_load(text)
+        workflow["jobs"]["publish"]["env"] = index.variables()
+        return yaml.safe_dump(workflow, sort_keys=False)
+
+    return edit
+
+
+def release_event(stage: Stage, tag: str = "v0.1.0", switch: str = "true") -> Event:
+    """Return the event of a release of a commit whose version is 0.1.0."""
+    for name, before, after in (
+        ("pyproject.toml", UNKNOWN_SOURCE, "https://github.com/o/r"),
+        ("CHANGELOG.md", "## 0.1.0 (unreleased)", "## 0.1.0"),
+    ):
+        path = stage.work / name
+        path.write_text(replacing(before, after)(path.read_text(encoding="utf-8")), encoding="utf-8")
+    stage.push()
+    git(stage.work, "tag", tag)
+    git(stage.work, "push", "-q", stage.origin, tag)
+    payload = {"action": "published", "release": {"tag_name": tag, "draft": False, "prerelease": False}}
+    return stage.event("release", payload, ref=f"refs/tags/{tag}", variables={"PUBLISH_PACKAGE": switch} if switch else {})
+
+
+def test_a_release_is_built_attested_and_published(stage, index):
+    """The index gets the files that were checked and attested, from a job that has no other right and runs no code of the repository."""
+    played = stage.play("release.yml", release_event(stage), uploading_to(index))
+    assert_success(played["build"], played["attest"], played["publish"])
+    printed = dict(line.split("  dist/")[::-1] for line in played["build"][0].printed("ci package").splitlines() if "  dist/" in line)
+    assert sorted(printed) == ["tensorcopy-0.1.0-py3-none-any.whl", "tensorcopy-0.1.0.tar.gz"]
+    assert index.files == printed
+    assert {row["name"]: row["sha256"] for row in stage.forge.attestations} == printed
+    (publish,) = played["publish"]
+    assert stage.forge.rights[publish.token] == {"metadata": "read", "id-token": "write"}
+    assert not (publish.machine.workspace / "pyproject.toml").exists()
+
+
+@pytest.mark.parametrize("switch", ["", "false"])
+def test_nothing_is_published_before_it_is_switched_on(stage, switch):
+    assert stage.play("release.yml", release_event(stage, switch=switch)) == {"build": [], "attest": [], "publish": []}
+
+
+def test_another_version_than_the_tag_is_not_published(stage):
+    played = stage.play("release.yml", release_event(stage, tag="v0.1.1"))
+    assert "another version than the tag: got v0.1.0" in played["build"][0].printed("ci package")
+    assert (played["attest"], played["publish"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("job", "fault", "message"),
+    [
+        ("attest", replacing("      attestations: write", "      attestations: read"), "403"),
+        ("attest", replacing("subject-path: dist/*", "subject-path: distributions/*"), "Could not find subject"),
+        ("publish", replacing("    environment: package-index"), "not a trusted publisher"),
+        ("publish", replacing("id-token: write # by which the package", "id-token: none # by which the package"), "id-token: write"),
+    ],
+    ids=["no right to attest", "no file", "no environment", "no identity"],
+)
+def test_a_fault_of_publishing_is_detected(stage, index, tmp_path, job, fault, message):
+    """It ends its job, and nothing reaches the index."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "tensorcopy-0.1.0.tar.gz").write_bytes(b"")
+    stage.forge.artifacts[1] = {"package": tmp_path / "package"}
+    (played,) = stage.play("release.yml", release_event(stage), lambda text: only(job)(uploading_to(index)(fault(text))))[job]
+    assert played.conclusion == "failure", explained([played])
+    assert message in played.steps[-1].output
+    assert index.files == {}
 
 
 # ci.yml and matrix.yml

@@ -198,19 +198,29 @@ def test_the_program_runs_without_the_tools_of_the_tests():
 
 
 LOCKED = ROOT / ".github" / "requirements.txt"
+BUILD_LOCKED = ROOT / ".github" / "build-requirements.txt"
 
 
-def locked() -> dict[str, str]:
+def locked(path: Path = LOCKED) -> dict[str, str]:
     """Return the locked version of each package."""
-    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", LOCKED.read_text(encoding="utf-8"), re.MULTILINE))
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+UPLOAD = "uv publish --trusted-publishing always"
 
 
 def test_what_may_write_installs_only_locked_packages():
-    """By a file with hashes, from wheels; the project itself is not built, and its measuring is in other jobs."""
+    """By a file with hashes, from wheels; the project itself is not built, and its measuring is in other jobs.
+
+    What publishes the package installs nothing, and has none of the repository's files.
+    """
     for path in WORKFLOWS:
         for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
             commands = [step["run"] for step in job["steps"] if "run" in step]
-            if "write" in job["permissions"].values() and commands:
+            if commands == [UPLOAD]:
+                assert job["permissions"] == {"id-token": "write"}, name
+                assert not any("checkout" in step.get("uses", "") for step in job["steps"]), name
+            elif "write" in job["permissions"].values() and commands:
                 assert commands[:2] == ["uv venv --python 3.12", f"uv pip sync --require-hashes --no-build {LOCKED.relative_to(ROOT)}"], (
                     name
                 )
@@ -232,13 +242,27 @@ def test_uv_has_one_version_everywhere_and_no_shared_cache():
     assert "pip install uv" not in "".join(path.read_text() for path in WORKFLOWS)  # Ubuntu 24.04 refuses it
 
 
-def test_the_lock_has_every_requirement_with_hashes_and_no_address():
-    """What the extra and the group ask for, by name; a stale file lacks it or has a version that they exclude."""
-    text = LOCKED.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", [LOCKED, BUILD_LOCKED], ids=["program", "build"])
+def test_a_lock_has_hashes_and_no_address(path):
+    text = path.read_text(encoding="utf-8")
     assert "://" not in text
     assert "index" not in text
     for entry in re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)):
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
+
+
+def test_the_package_is_built_with_the_locked_build_system():
+    """By the command that CONTRIBUTING.md shows, so that another person gets the same files."""
+    project = toml.load(ROOT / "pyproject.toml")
+    assert project["dependency-groups"]["build"] == project["build-system"]["requires"]
+    assert set(locked(BUILD_LOCKED)) >= set(project["build-system"]["requires"])
+    build = runs(ROOT / ".github" / "workflows" / "release.yml")[0]
+    assert f"--build-constraints {BUILD_LOCKED.relative_to(ROOT)} --require-hashes" in build
+    assert f"{build}\n" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_the_lock_has_every_requirement():
+    """What the extra and the group ask for, by name; a stale file lacks it or has a version that they exclude."""
     project, versions = toml.load(ROOT / "pyproject.toml"), locked()
     asked = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["dashboard"]]
     for requirement in map(Requirement, [*asked, *project["dependency-groups"]["github"]]):
@@ -248,19 +272,20 @@ def test_the_lock_has_every_requirement_with_hashes_and_no_address():
 
 
 @pytest.mark.slow
-def test_the_lock_is_what_its_command_writes(tmp_path):
+@pytest.mark.parametrize("path", [LOCKED, BUILD_LOCKED], ids=["program", "build"])
+def test_the_lock_is_what_its_command_writes(tmp_path, path):
     """The command in its first lines keeps every version that still fits; a hash may be added to the index later."""
-    (command,) = re.findall(r"^#    (uv pip compile .*)$", LOCKED.read_text(encoding="utf-8"), re.MULTILINE)
+    (command,) = re.findall(r"^#    (uv pip compile .*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert command in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (tmp_path / ".github").mkdir()
-    shutil.copy(LOCKED, tmp_path / ".github")
+    shutil.copy(path, tmp_path / ".github")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     done = subprocess.run([uv._program(), *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    written = (tmp_path / ".github" / LOCKED.name).read_text(encoding="utf-8")
-    pinned = [re.findall(r"^[\w.-]+==.*$", text, re.MULTILINE) for text in (LOCKED.read_text(encoding="utf-8"), written)]
+    written = (tmp_path / ".github" / path.name).read_text(encoding="utf-8")
+    pinned = [re.findall(r"^[\w.-]+==.*$", text, re.MULTILINE) for text in (path.read_text(encoding="utf-8"), written)]
     assert pinned[0] == pinned[1]
-    hashes = [set(re.findall(r"sha256:\w+", text)) for text in (LOCKED.read_text(encoding="utf-8"), written)]
+    hashes = [set(re.findall(r"sha256:\w+", text)) for text in (path.read_text(encoding="utf-8"), written)]
     assert hashes[0] <= hashes[1]
 
 

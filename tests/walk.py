@@ -86,6 +86,8 @@ VALID = {  # what a required argument gets
     "folders": "results",
     "paths": "results",
     "artifact": "artifact",
+    "folder": "dist",
+    "tag": "v0.1.0",
     "branch": "b",
     "title": "t",
 }

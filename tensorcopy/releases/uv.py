@@ -21,6 +21,9 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
 
+NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
+PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
+
 
 class UvFailed(Exception):
     """uv exited with an error; the text is the end of its output."""
@@ -46,16 +49,27 @@ def _python(minor: str, path: str) -> Path | None:
         return None
 
 
-def make_environment(path: Path, python: Path, requirements: list[str], index: str = "") -> None:
+def nightly_index() -> str:
+    """Return the address of the index of nightlies and release candidates; "" where none is set."""
+    return os.environ.get(NIGHTLY_INDEX, "")
+
+
+def index_of(version: str) -> str:
+    """Return the address of the index that has a version of torch; "" for those of uv's settings."""
+    return nightly_index() if PRERELEASE.search(version) else ""
+
+
+def make_environment(path: Path, python: Path, requirements: list[str], index: str = "", *, only: bool = False) -> None:
     """Make a virtual environment with `requirements`, replacing any at `path`.
 
-    index : the address of the only package index to use; "" for those of uv's settings
+    index : the address of another package index, which comes first; "" for those of uv's settings
+    only : whether packages are taken from that index alone
 
     Raises UvFailed.
     """
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
-    only = {"UV_DEFAULT_INDEX": index} if index else {}  # not as an argument, which every process can read
-    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **only)
+    indexes = {"UV_DEFAULT_INDEX" if only else "UV_INDEX": index} if index else {}  # not an argument, which every process can read
+    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **indexes)
 
 
 def interpreter(environment: Path) -> Path:

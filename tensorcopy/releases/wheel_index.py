@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import tempfile
 from datetime import date, datetime
@@ -19,28 +18,30 @@ from tensorcopy.releases.release_table import TABLE, Release, load, minor
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 NIGHTLY = re.compile(r"\.dev(\d{8})$")
-NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies, from which only torch is taken
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
+UNKNOWN = date.min  # of an upload
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
 REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 
 
-def release(version: str) -> Release:
+def release(version: str, *, dated: bool = True) -> Release:
     """Return the row for torch `version`, read from its wheel.
+
+    dated : whether an index without upload times is an error; otherwise the row's date is `UNKNOWN`
 
     The wheel is installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
     version = _newest_patch(version)
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
-    uploaded = _date(version, entry)
+    uploaded = _date(version, entry) if dated or _has_date(version, entry) else UNKNOWN
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "environment"
         interpreter = uv.find_python(python)
         assert interpreter is not None  # checked by _index_entry
         try:
-            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], _index_of(version))
+            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], uv.index_of(version), only=True)
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
         torch = uv.site_packages(path) / "torch"
@@ -84,7 +85,7 @@ def _date(version: str, entry: dict[str, Any]) -> date:
     nightly = NIGHTLY.search(version)
     if nightly:
         return datetime.strptime(f"{nightly[1]}+0000", "%Y%m%d%z").date()
-    if not all("upload-time" in wheel for wheel in entry["wheels"]):
+    if not _has_date(version, entry):
         raise TensorcopyError(
             f"the date of torch {version} is unknown",
             got="a package index without upload times",
@@ -92,6 +93,10 @@ def _date(version: str, entry: dict[str, Any]) -> date:
             next=f"write the row into tensorcopy/{TABLE.name} by hand",
         )
     return min(_upload_time(wheel) for wheel in entry["wheels"]).date()
+
+
+def _has_date(version: str, entry: dict[str, Any]) -> bool:
+    return bool(NIGHTLY.search(version)) or all("upload-time" in wheel for wheel in entry["wheels"])
 
 
 def unknown(*, nightly: bool = False) -> list[str]:
@@ -113,7 +118,7 @@ def unknown(*, nightly: bool = False) -> list[str]:
         versions += _above("torch>{}", rows[-1].version, python)
         if nightly:
             above = versions[-1] if versions else rows[-1].version
-            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=os.environ.get(NIGHTLY_INDEX, ""))
+            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=uv.nightly_index())
             versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in load()} else []
     except uv.UvFailed as error:
         raise _unreachable(error) from error
@@ -129,7 +134,7 @@ def _unreachable(error: uv.UvFailed) -> TensorcopyError:
 def between(first: str, last: str, python: str) -> list[str]:
     """Return every version from `first` to `last` that can be installed on Python `python`, or that the table has, in order.
 
-    They are releases with their patches; where `NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
+    They are releases with their patches; where `uv.NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
 
     Raises TensorcopyError where an index cannot be reached.
     """
@@ -137,16 +142,11 @@ def between(first: str, last: str, python: str) -> list[str]:
     versions = {first, last, *inside}
     try:
         versions |= set(_above(f"torch>{{}},<{last}", first, python))
-        nightlies = os.environ.get(NIGHTLY_INDEX, "")
+        nightlies = uv.nightly_index()
         versions |= set(_above(f"torch>{{}},<={last}", first, python, nightlies)) if nightlies else set()
     except uv.UvFailed as error:
         raise _unreachable(error) from error
     return sorted(versions, key=Version)
-
-
-def _index_of(version: str) -> str:
-    """Return the address of the index that has a version; "" for those of uv's settings."""
-    return os.environ.get(NIGHTLY_INDEX, "") if NIGHTLY.search(version) else ""
 
 
 def _above(requirement: str, version: str, python: str, nightlies: str = "") -> list[str]:
@@ -170,7 +170,7 @@ def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
         if uv.find_python(python) is None:
             continue
         try:
-            entry = uv.index_entry("torch", version, python, _index_of(version))
+            entry = uv.index_entry("torch", version, python, uv.index_of(version))
         except uv.UvFailed as error:
             failures.append(f"Python {python}: {error}")
             continue

@@ -18,7 +18,7 @@ from tensorcopy.results.passes import PassSamples
 from tensorcopy.results.reading.rows import LONGEST, SHORTEST
 
 # of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
-TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "primitives", "threads")
+TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "pages", "primitives", "threads")
 TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
 SUITES = re.compile(
     rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"

@@ -30,13 +30,18 @@ class WebAddresses:
 NOWHERE = WebAddresses()
 
 
+def of_configuration(source: str, site: str) -> WebAddresses:
+    """Return the addresses that the configuration names."""
+    return WebAddresses(source, f"{site.rstrip('/')}/" if site else "")
+
+
 def of_checkout(source: str, site: str, environment: Mapping[str, str], folder: Path = Path()) -> WebAddresses:
     """Return the addresses that the configuration names.
 
     Without a `source`, it is the repository of the running GitHub workflow, or else git's origin. A fork thus links to itself.
     """
     workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
-    return WebAddresses(source or workflow or web_address(_origin(folder)), f"{site.rstrip('/')}/" if site else "")
+    return of_configuration(source or workflow or web_address(_origin(folder)), site)
 
 
 def web_address(remote: str) -> str:

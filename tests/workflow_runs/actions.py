@@ -11,6 +11,7 @@ import subprocess
 import tarfile
 import urllib.request
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,14 +106,28 @@ def upload_pages_artifact(job: Job, inputs: Inputs) -> None:
 def deploy_pages(job: Job, _: Inputs) -> None:
     """Ask Pages to publish the run's site."""
     assert job.forge.allows(job.token, "id-token", "write")
+    job.outputs_of_step["page_url"] = _posted(job, "pages/deployments", {"run": job.event.run})["page_url"]
+
+
+def attest(job: Job, inputs: Inputs) -> None:
+    """Store the names and digests of files; Sigstore signs them for a job that can show who it is."""
+    assert job.forge.allows(job.token, "id-token", "write")
+    files = sorted(path for path in job.machine.workspace.glob(inputs["subject-path"]) if path.is_file())
+    if not files:
+        raise ActionFailed(f"Could not find subject at path {inputs['subject-path']}")
+    _posted(job, "attestations", {"subjects": [{"name": path.name, "sha256": sha256(path.read_bytes()).hexdigest()} for path in files]})
+
+
+def _posted(job: Job, path: str, body: Any) -> Any:
+    """Return the answer of GitHub's API to a job's request."""
     request = urllib.request.Request(
-        f"{job.forge.address}/repos/{REPOSITORY}/pages/deployments",
-        data=json.dumps({"run": job.event.run}).encode(),
+        f"{job.forge.address}/repos/{REPOSITORY}/{path}",
+        data=json.dumps(body).encode(),
         headers={"Authorization": f"token {job.token}"},
         method="POST",
     )
     with urllib.request.urlopen(request) as answer:
-        job.outputs_of_step["page_url"] = json.load(answer)["page_url"]
+        return json.load(answer)
 
 
 def _store(job: Job, name: str, files: dict[Path, Path]) -> None:
@@ -136,4 +151,5 @@ ACTIONS: dict[str, Callable[[Job, Inputs], None]] = {
     "actions/download-artifact": download_artifact,
     "actions/upload-pages-artifact": upload_pages_artifact,
     "actions/deploy-pages": deploy_pages,
+    "actions/attest": attest,
 }

@@ -32,6 +32,8 @@ class Forge:
     folder : with the bare repository
     rights : of each token, by scope
     artifacts : of each run, by name: a folder
+    attestations : the name and the SHA-256 of each attested file
+    environments : of the job of each token
     """
 
     folder: Path
@@ -43,12 +45,19 @@ class Forge:
     comments: list[dict[str, Any]] = field(default_factory=list)
     started: list[dict[str, Any]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
+    attestations: list[dict[str, str]] = field(default_factory=list)
+    environments: dict[str, str] = field(default_factory=dict)
 
-    def token(self, permissions: Mapping[str, str]) -> str:
-        """Return the token of a job with these permissions."""
+    def token(self, permissions: Mapping[str, str], environment: str = "") -> str:
+        """Return the token of a job with these permissions and this environment."""
         token = f"token-{len(self.rights)}"
         self.rights[token] = {"metadata": "read", **permissions}
+        self.environments[token] = environment
         return token
+
+    def identity(self, token: str, audience: str) -> str:
+        """Return the text by which a job shows another server who it is. GitHub signs it."""
+        return json.dumps({"aud": audience, "repository": REPOSITORY, "environment": self.environments[token]})
 
     def allows(self, token: str, scope: str, right: str) -> bool:
         """Return whether a token, or a visitor without one (""), may read or write."""
@@ -88,30 +97,13 @@ def serving(folder: Path, *, private: bool = False) -> Iterator[Forge]:
         server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers git and the part of the REST API that the workflows use; each answer checks the token's rights."""
+class Handler(BaseHTTPRequestHandler):
+    """Reads requests and writes answers."""
 
-    forge: Forge
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
         pass
-
-    def respond(self) -> None:
-        path = urlsplit(self.path)
-        body = self.body()
-        if path.path.startswith(f"/{REPOSITORY}"):
-            return self.git(path.path, path.query, body)
-        parameters = parse_qs(path.query)
-        for method, pattern, scope, right, answer in ROUTES:
-            match = re.fullmatch(pattern, path.path)
-            if match and method == self.command:
-                if not self.forge.allows(self.token(), scope, right):
-                    return self.answer(403 if self.token() else 401, {"message": "Resource not accessible by integration"})
-                return self.answer(*answer(self.forge, match, parameters, json.loads(body or b"{}")))
-        return self.answer(404, {"message": "Not Found"})
-
-    do_GET = do_POST = do_PATCH = do_DELETE = respond
 
     def token(self) -> str:
         kind, _, value = (self.headers.get("Authorization") or "").partition(" ")
@@ -136,6 +128,30 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("WWW-Authenticate", 'Basic realm="GitHub"')
         self.end_headers()
         self.wfile.write(text)
+
+
+class _Handler(Handler):
+    """Answers git and the part of the REST API that the workflows use; each answer checks the token's rights."""
+
+    forge: Forge
+
+    def respond(self) -> None:
+        path = urlsplit(self.path)
+        body = self.body()
+        if path.path.startswith(f"/{REPOSITORY}"):
+            return self.git(path.path, path.query, body)
+        if path.path == "/identity" and self.forge.allows(self.token(), "id-token", "write"):
+            return self.answer(200, {"value": self.forge.identity(self.token(), parse_qs(path.query)["audience"][0])})
+        parameters = parse_qs(path.query)
+        for method, pattern, scope, right, answer in ROUTES:
+            match = re.fullmatch(pattern, path.path)
+            if match and method == self.command:
+                if not self.forge.allows(self.token(), scope, right):
+                    return self.answer(403 if self.token() else 401, {"message": "Resource not accessible by integration"})
+                return self.answer(*answer(self.forge, match, parameters, json.loads(body or b"{}")))
+        return self.answer(404, {"message": "Not Found"})
+
+    do_GET = do_POST = do_PATCH = do_DELETE = respond
 
     def git(self, path: str, query: str, body: bytes) -> None:
         """Answer through git's own program for HTTP."""
@@ -217,6 +233,11 @@ def _deploy(forge: Forge, _: re.Match[str], __: Parameters, body: Body) -> Answe
     return 200, {"page_url": "https://o.example.org/r/"}
 
 
+def _attest(forge: Forge, _: re.Match[str], __: Parameters, body: Body) -> Answer:
+    forge.attestations += body["subjects"]
+    return 201, {"id": len(forge.attestations)}
+
+
 HERE = f"/repos/{REPOSITORY}"
 ROUTES = [
     ("GET", HERE, "metadata", "read", _repository),
@@ -229,4 +250,5 @@ ROUTES = [
     ("GET", rf"{HERE}/actions/workflows/([\w.-]+)", "actions", "read", _workflow),
     ("POST", rf"{HERE}/actions/workflows/([\w.-]+)/dispatches", "actions", "write", _start),
     ("POST", rf"{HERE}/pages/deployments", "pages", "write", _deploy),
+    ("POST", rf"{HERE}/attestations", "attestations", "write", _attest),
 ]

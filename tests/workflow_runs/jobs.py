@@ -134,7 +134,7 @@ class Player:
         labels = replaced(job["runs-on"], contexts)
         kept = [self.kept[label] for label in labels if label in self.kept] if isinstance(labels, list) else []
         machine = kept[0] if kept else machines.new(self.folder)
-        token = self.forge.token(job["permissions"])
+        token = self.forge.token(job["permissions"], _environment(job))
         run = Job(self.forge, event, machine, token, self.programs, self.after_checkout, self.extra(machine), endless)
         contexts["github"] = {**contexts["github"], "token": run.token}
         contexts["runner"] = {"temp": str(machine.temp)}
@@ -160,6 +160,11 @@ def _contexts(forge: Forge, workflow: Mapping[Any, Any], event: Event) -> dict[s
     defaults = {name: row.get("default") for name, row in dispatch.get("inputs", {}).items()}
     inputs = {**defaults, **event.inputs} if event.name == "workflow_dispatch" else {}
     return {"github": github, "inputs": inputs, "vars": dict(event.variables), "always()": lambda: True}
+
+
+def _environment(job: Mapping[str, Any]) -> str:
+    environment = job.get("environment", "")
+    return environment["name"] if isinstance(environment, dict) else environment
 
 
 def _need(jobs: list[Job]) -> dict[str, Any]:
@@ -227,6 +232,7 @@ def _ran(run: Job, command: str, variables: Mapping[str, Any], written: Written 
         "GITHUB_REPOSITORY": REPOSITORY,
         "GITHUB_SHA": run.event.sha,
         "GITHUB_WORKSPACE": str(run.machine.workspace),
+        **_identity(run),
         **run.extra,
         **run.exported,
         **{name: as_text(value) for name, value in variables.items()},
@@ -239,6 +245,13 @@ def _ran(run: Job, command: str, variables: Mapping[str, Any], written: Written 
     unfit = re.findall(r"this machine is unfit for measuring, ([\w ]+)", output)
     is_busy = bool(unfit) and set(unfit) <= {"other load"}  # by other tests
     return "failure" if process.returncode and not is_busy else "success", output
+
+
+def _identity(run: Job) -> dict[str, str]:
+    """Return the variables by which a command asks GitHub for the job's identity, if the job may."""
+    if not run.forge.allows(run.token, "id-token", "write"):
+        return {}
+    return {"ACTIONS_ID_TOKEN_REQUEST_URL": f"{run.forge.address}/identity?version=1", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": run.token}
 
 
 def _ended(process: subprocess.Popen[str], is_time: Callable[[], bool]) -> str:

@@ -140,7 +140,7 @@ def _row(job: Job, version: str) -> Release:
     if listed:
         return listed
     if version not in _read(job)["rows"]:
-        row = wheel_index.release(version)
+        row = wheel_index.release(version, dated=False)
         _keep(job, "rows", version, {**asdict(row), "date": row.date.isoformat()})
     fields = _read(job)["rows"][version]
     tuples = {name: tuple(fields[name]) for name in ("pythons", "requires", "kernels")}

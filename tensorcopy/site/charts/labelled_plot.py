@@ -27,7 +27,7 @@ def svg(plot: Plot, names: Sequence[str], title: str, note: str) -> str:
         f'<text x="{left}" y="{y:.0f}" dominant-baseline="central" style="fill:var(--series-{colour})">{escape(name)}</text>'
         for y, (_, name, colour) in zip(middles, ends)
     )
-    texts += f'<text x="4" y="{8 - ABOVE}" style="font-size:12.5px;fill:var(--ink)">{escape(title)}</text>'
+    texts += f'<text x="4" y="{15 - ABOVE}" style="font-size:12.5px;fill:var(--ink)">{escape(title)}</text>'
     texts += f'<text x="4" y="{plot.height + 12}">{escape(note)}</text>'
     width = left + CHARACTER * max(map(len, names))
     view = f"0 {-ABOVE} {width:.0f} {plot.height + ABOVE + BELOW}"

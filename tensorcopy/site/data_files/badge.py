@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.machine import Machine
 
 LABEL = "tensorcopy"
 CHARACTER = 6.6  # width of a letter
@@ -24,9 +24,8 @@ def badge(message: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def message(content: Content) -> str:
+def message(machine: Machine | None) -> str:
     """Return the best copy's code with its release."""
-    machine = content.machine
     if machine is None:
         return NOTHING
     codes = [machine.code(table.methods[row], machine.device) for table, row in machine.winners(machine.device) if table.group == "copy"]

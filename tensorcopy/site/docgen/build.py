@@ -11,15 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tensorcopy
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
+from tensorcopy.report.i18n import translate
 from tensorcopy.report.local import advise
 from tensorcopy.report.why import reproduction
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
+from tensorcopy.site import web_addresses
 from tensorcopy.site.charts import charts, method_drawings
+from tensorcopy.site.data_files import badge
 from tensorcopy.site.docgen import findings, memory_table, methodology, readme, reference, reliability
 from tensorcopy.site.model.machine import Machine, machines
 
@@ -35,6 +39,7 @@ def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dic
     return {
         **_pages(machine),
         Path("docs/history.svg"): readme.history_svg(machine),
+        readme.BADGE: badge.badge(badge.message(machine)),
         advise.SHIPPED: _shipped(results),
         reproduction.CODES: reproduction.codes(select.newest(results).methods),
         Path("docs/commands.md"): reference.commands(parser),
@@ -75,11 +80,13 @@ def _pages(machine: Machine) -> dict[Path, str]:
     parts = methodology_parts(machine.results)
     tries = json.loads(reliability.FILE.read_text(encoding="utf-8"))
     pages = {
-        "README.md": readme.readme_parts(machine),
+        "README.md": readme.readme_parts(machine, web_addresses.of_configuration(*configuration.web_addresses())),
         "docs/methodology.md": parts,
         "docs/memory.md": {"memory": parts["memory"]},
         "docs/reliability.md": {"tries": reliability.tries(tries)},
         "docs/findings.md": findings.parts(machine.results),
+        "docs/guide.md": {"torch": translate("guide_torch", "en", torch=machine.newest.version)},
+        "docs/guide.ja.md": {"torch": translate("guide_torch", "ja", torch=machine.newest.version)},
     }
     return {
         Path(name): readme.replace_parts(Path(name).read_text(encoding="utf-8"), page_parts, name) for name, page_parts in pages.items()

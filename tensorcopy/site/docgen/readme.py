@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
@@ -13,13 +14,17 @@ from tensorcopy.report.local import advise
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
+from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts, labelled_plot
+from tensorcopy.site.data_files import badge
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, machines
+from tensorcopy.site.web_addresses import WebAddresses
 from tensorcopy.worker.registry.semantics_text import outcome
 
 BEGIN = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"
+BADGE = Path("docs/badge.svg")
 WANTS = {
     "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
@@ -39,9 +44,12 @@ def longest_history(results: tuple[Result, ...]) -> Machine:
     return max(measured, key=lambda machine: len(machine.results))
 
 
-def readme_parts(machine: Machine) -> dict[str, str]:
-    """Return the generated parts of README.md by name."""
-    return {"answer": _answer(machine), "methods": _methods(machine)}
+def readme_parts(machine: Machine, web: WebAddresses) -> dict[str, str]:
+    """Return the generated parts of README.md by name.
+
+    web : the addresses that asv.conf.json names
+    """
+    return {"badges": _badges(machine, web), "answer": _answer(machine), "methods": _methods(machine)}
 
 
 def replace_parts(text: str, parts: Mapping[str, str], page: str = "README.md") -> str:
@@ -70,6 +78,16 @@ def history_svg(machine: Machine) -> str:
     title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
     lines = f"solid: Python {names[0]}" + (f"; dashed: Python {', '.join(names[1:])}" if names[1:] else "")
     return charts.standalone(labelled_plot.svg(charts.of_group(history, codes), list(codes.values()), title, lines))
+
+
+def _badges(machine: Machine, web: WebAddresses) -> str:
+    """Return the badge of the recommended copy, that of the tests where the repository is known, and the published site's address."""
+    text = escaped(f"{badge.LABEL}: {badge.message(machine)}")
+    badges = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
+    if web.source:
+        workflow = f"{web.source}/actions/workflows/ci.yml"
+        badges.append(f"[![tests of main]({workflow}/badge.svg)]({workflow})")
+    return "\n".join([*badges, *(["", f"The pages of this repository: <{web.site}>"] if web.site else [])])
 
 
 def _answer(machine: Machine) -> str:

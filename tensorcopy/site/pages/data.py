@@ -20,7 +20,7 @@ DATA_SCHEMA = Path(__file__).parents[1] / "data.schema.json"
 
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield the data files of the site, and the page that lists all of them."""
-    badge_text = message(content)
+    badge_text = message(content.machine)
     yield File(addresses.FEED, feed(content))
     if not content.project:
         yield File(addresses.BADGE, badge(badge_text))

@@ -71,7 +71,7 @@ def _parser() -> MarkdownIt:
 
 def _parse(markdown: str) -> list[Token]:
     text = re.sub(r"^<!--.*?-->$", "", markdown, flags=re.MULTILINE)
-    return _parser().parse(re.sub(r"(?<=[\u3000-\uffef])\n(?=[\u3000-\uffef])", "", text))  # Japanese has no spaces between lines
+    return _parser().parse(re.sub(r"(?<=[\u3000-\uffef])\n *(?=[\u3000-\uffef])", "", text))  # Japanese has no spaces between lines
 
 
 def _highlighted(code: str, name: str, attributes: str) -> str:

@@ -10,10 +10,12 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.tables import csv_text
-from tensorcopy.report.units import quantity, size
+from tensorcopy.report.units import duration, quantity, size
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup
+from tensorcopy.site.model.cases import huge_pages
+from tensorcopy.site.model.cases.huge_pages import PagesRow
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -49,7 +51,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     accelerators = [
         device for device in ACCELERATORS if any(_case("Device", name, ("device", device)) in result.counts for name in result.methods)
     ]
-    csv_address = addresses.data(addresses.MEMORY, "csv")
+    csv_address, pages_rows = addresses.data(addresses.MEMORY, "csv"), list(huge_pages.rows(series.results))[::-1]
     values = {
         "machine": machine,
         "answer": _answer(result),
@@ -57,6 +59,8 @@ def pages(content: Content) -> Iterator[Page | File]:
         "rows": [_row(result, name, row, accelerators) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
         "counted": sum(any(case.suite.startswith("memory.") for case in result.counts) for result in series.results),
+        "pages": pages_rows,
+        "pages_text": _pages_text(machine, pages_rows),
         "csv": csv_address,
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
@@ -113,6 +117,18 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
             now, then = (quantity(peak, "single bytes") for peak in (value, before))
             yield f"torch {version(result)}: peak of {code} on the host is {now} bytes, was {then}"
         before = value if value is not None else before
+
+
+def _pages_text(machine: Machine, rows: Sequence[PagesRow]) -> Markup:
+    """Return what huge pages save with the newest release that gets them; "" without one."""
+    newest = next((row for row in rows if row.huge), None)
+    if newest is None or newest.huge is None:
+        return Markup("")
+    small, huge = (duration(timing.median) for timing in (newest.small, newest.huge))
+    return Markup(
+        "With torch {}, {} of 64 MiB takes {}, and {} if the environment variable {} is 1 when Python starts: "
+        "torch then asks Linux for huge pages, as numpy always does."
+    ).format(newest.release, code_markup(machine.code(huge_pages.METHOD)), small, huge, code_markup("THP_MEM_ALLOC_ENABLE"))
 
 
 def _csv(machine: Machine) -> str:
