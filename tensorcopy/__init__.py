@@ -24,9 +24,10 @@ API = {  # public names, and the module where each lives
     "check": "worker.probes.conformance",
     "Checked": "worker.probes.conformance",
     "advise": "report.local.advise",
-    "Advice": "report.local.advise",
-    "MatchingMethod": "report.local.advise",
+    "Advice": "report.local.advice",
+    "MatchingMethod": "report.local.advice",
     "plot": "report.local.sweep",
+    "show_progress": "report.local.progress",
     "why": "report.why.cause",
     "Cause": "report.why.cause",
 }

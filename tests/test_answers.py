@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.report import semantics_text
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import PassSamples, Timing, timing
 from tensorcopy.site.model.costs import Cost
 from tensorcopy.site.model.machine import machines
+from tensorcopy.worker.registry import semantics_text
 from tests.conftest import NEW, OLD, SEEN, measured
 
 RELEASES = (OLD, NEW)

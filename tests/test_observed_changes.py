@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorcopy.analysis.advice import matching
-from tensorcopy.report.semantics_text import outcome
+from tensorcopy.worker.registry.semantics_text import outcome
 
 torch = pytest.importorskip("torch")
 

@@ -49,7 +49,15 @@ for command in commands:
     print(json.dumps({"code": code or 0, "out": out.getvalue(), "err": err.getvalue(), "locked": locked}))
 """
 
-READERS = [["--version"], ["check"], ["plot", "copies", "--max", "4"], ["advise", "--numel", "16"], ["advise", "--shipped"], ["--help"]]
+READERS = [
+    ["--version"],
+    ["check"],
+    ["plot", "copies", "--max", "4"],
+    ["advise", "--numel", "16"],
+    ["advise", "--shipped"],
+    ["completion", "zsh"],
+    ["--help"],
+]
 OTHERS = {
     ("dashboard", "--no-serve"): "dashboard",
     ("compare", "2.14.1", "2.15.0"): "dashboard",

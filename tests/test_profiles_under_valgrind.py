@@ -13,7 +13,7 @@ import pytest
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.measure.profiles import take
 from tensorcopy.releases import environments, uv
-from tensorcopy.report.why import cause, cause_text, reproduction
+from tensorcopy.report.why import cause, difference_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.worker.probes import instruction_count
@@ -76,7 +76,7 @@ def test_a_planted_extra_call_is_named(profiles):
     calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in functions.calls_changed}
     assert calls["torch::autograd::THPVariable_detach"] == ("called more often", 1, 2)
     assert calls["at::native::detach"] == ("called more often", 1, 2)
-    assert "2× instead of 1×" in cause_text.sentence(functions)
+    assert "2× instead of 1×" in difference_text.sentence(functions)
 
 
 def test_an_empty_call_costs_less_than_any_method(profiles):

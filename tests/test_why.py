@@ -19,7 +19,7 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
 from tensorcopy.releases import uv
-from tensorcopy.report.why import cause, cause_text, reproduction
+from tensorcopy.report.why import cause, cause_text, difference_text, reproduction
 from tensorcopy.results import select
 from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
@@ -107,9 +107,9 @@ def test_the_sentence_comes_first(causes):
 def test_what_is_named_is_said_of_a_change_only():
     """Of an unchanged case it would be a share of noise; one function explains, several explain."""
     same = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(MALLOC, 200.5, 1)))
-    assert cause_text.named_text(same) == ""
+    assert difference_text.named_text(same) == ""
     single = difference.between(1, profile(Node(COPY, 200, 1)), profile(Node(COPY, 300, 1)))
-    assert cause_text.named_text(single).startswith(
+    assert difference_text.named_text(single).startswith(
         "1 named function explains 100 % of the difference; the other 0 instructions are in the"
     )
 
@@ -179,7 +179,7 @@ def test_a_function_that_is_called_more_often_is_named():
     assert functions.total == 240
     assert functions.calls_changed[0].function == COPY
     assert functions.calls_changed[0].status == "called more often"
-    assert "native::copy_ 2× instead of 1×" in cause_text.sentence(functions)
+    assert "native::copy_ 2× instead of 1×" in difference_text.sentence(functions)
 
 
 def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
@@ -203,7 +203,7 @@ def test_a_lost_vectorisation_is_said_in_those_words(per_element, words):
         return profile(Node(("libtorch_cpu", f"at::native::{variant}::copy_kernel"), cost * numel, 1))
 
     functions = difference.between(numel, kernel("AVX2", 1.0), kernel("DEFAULT", per_element))
-    text = cause_text.kernel_text(functions)
+    text = difference_text.kernel_text(functions)
     assert "AVX2 → DEFAULT" in text
     assert text.endswith(words)
     assert ("vectoris" in text) is bool(words)
@@ -223,7 +223,7 @@ def test_a_kernel_is_not_called_vectorised_or_not_without_evidence(before, after
         return profile(Node(("libc", "__memset_avx2_unaligned_erms"), per_element * numel, calls))
 
     functions = difference.between(numel, kernel(*before), kernel(*after))
-    assert "vectoris" not in cause_text.kernel_text(functions)
+    assert "vectoris" not in difference_text.kernel_text(functions)
     assert functions.kernel.shown is (before[0] >= 1)
 
 

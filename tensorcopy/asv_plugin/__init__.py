@@ -4,6 +4,7 @@ Only this folder imports asv. asv imports it by the name in asv.conf.json ("plug
 `Repo`, `Environment` and `OutputPublisher`.
 """
 
+from tensorcopy.asv_plugin.commands import check_arguments, check_environments, print_environments
 from tensorcopy.asv_plugin.configuration import write_machines_as_a_whole
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
 from tensorcopy.asv_plugin.exits import show_disk_errors
@@ -17,3 +18,6 @@ def setup() -> None:
     """Prepare asv's process; asv calls this once it has imported the plugin."""
     show_disk_errors()
     write_machines_as_a_whole()
+    check_arguments()
+    check_environments()
+    print_environments()

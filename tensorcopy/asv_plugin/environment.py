@@ -61,14 +61,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         """Do nothing: a virtual environment is built when asv installs its release."""
 
     def run(self, args: list[str], **kwargs: Any) -> Any:
-        if self._interpreter is None:
-            with exit_on_error():
-                raise TensorcopyError(
-                    "no release was installed in this environment",
-                    got="asv --parallel",
-                    allowed="one environment after the other",
-                    next="leave --parallel out",
-                )
+        assert self._interpreter is not None  # `commands.arguments` refuses --parallel, which would install in another process
         log.debug(f"Running '{' '.join(args)}' in {self.name}")
         return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": self._variables(kwargs.get("env"))})
 
@@ -186,7 +179,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         with exit_on_error():
-            executable = interpreters.executable(python)
+            executable = _named_python(conf, python)
             self._installed = environments.inspected(executable)
             provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
@@ -228,6 +221,18 @@ def _read_suites_of_project(conf: Any) -> None:
         declared = project.declared()
         if declared:
             conf.benchmark_dir = str(project_suites.folder(declared, Path(conf.env_dir).absolute().parent))
+
+
+def _named_python(conf: Any, python: str) -> Path:
+    """Return the interpreter that -E names. Raises TensorcopyError where it names none: asv then passes the configuration's Pythons."""
+    if python in conf.pythons and not any(argument.endswith(f"interpreter:{python}") for argument in sys.argv):
+        raise TensorcopyError(
+            "-E interpreter names no Python",
+            got="-E interpreter",
+            allowed="interpreter:same, or interpreter:PYTHON with a program on the PATH or its path",
+            next="-E interpreter:same",
+        )
+    return interpreters.executable(python)
 
 
 def _is_used(python: str, arguments: Sequence[str]) -> bool:

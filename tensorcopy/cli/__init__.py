@@ -15,7 +15,24 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import accuracy, bisect, check, ci, compare, confirm, docs, info, init, local, measure, merge, output, verify, why
+from tensorcopy.cli import (
+    accuracy,
+    bisect,
+    check,
+    ci,
+    compare,
+    completion,
+    confirm,
+    docs,
+    info,
+    init,
+    local,
+    measure,
+    merge,
+    output,
+    verify,
+    why,
+)
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -41,6 +58,7 @@ GROUPS = {
     "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
     "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "bisect", "machine", "merge"),
     "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
+    "For this shell": ("completion",),
 }
 OTHERS = "More"
 EXAMPLES = """examples:
@@ -105,16 +123,17 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
+    program = parser()
     try:
-        options = parser().parse_args(arguments)
+        options = program.parse_args(arguments)
     except SystemExit:
         output.flush()  # of the help
         raise
-    options.report_start = report_start
+    options.report_start, options.program = report_start, program
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
     if options.verb is None:
-        sys.stdout.write(parser().format_help())
+        sys.stdout.write(program.format_help())
         code = 0
     else:
         code = int(options.command(options, output.console()))
@@ -161,7 +180,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (init, measure, merge, confirm, verify, compare, why, bisect, accuracy, info, local, check, ci, docs):
+    for module in (init, measure, merge, confirm, verify, compare, why, bisect, accuracy, info, local, check, ci, docs, completion):
         module.add(commands)
     return program
 

@@ -64,7 +64,7 @@ def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Ma
     """Print torch's warnings and errors in full, then each difference."""
     from rich.text import Text
 
-    from tensorcopy.report.semantics_text import differences
+    from tensorcopy.worker.registry.semantics_text import differences
 
     for text, codes in _texts(rows):
         console.print(Text(f"{', '.join(codes)}: {text}"), soft_wrap=True)
@@ -89,7 +89,7 @@ def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[s
 
 def _short(observed: Mapping[str, Any]) -> str:
     """Return an outcome for a table cell; an error's text is printed below the table."""
-    from tensorcopy.report.semantics_text import outcome
+    from tensorcopy.worker.registry.semantics_text import outcome
 
     return str(observed["raises"]).partition(":")[0] or outcome(dict(observed))
 

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
@@ -128,23 +128,22 @@ def _new_releases(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import release_table
     from tensorcopy.results import load
 
-    order = {release.sha: index for index, release in enumerate(release_table.load())}
-    results = load.load_results(RESULTS)
-    observed = sorted((r for r in results.results if r.sha in order and r.methods), key=lambda result: order[result.sha])
+    results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
+    observed = _observed(results.results) if RESULTS.exists() else [_observed_here()]
     if not observed and results.problems:
         raise results.problems[0]
     if not observed:
         raise TensorcopyError(
             "no behaviour was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard"
         )
-    methods = observed[-1].methods
+    newest = observed[-1]
+    methods = newest.methods
     if options.name is not None and options.name not in methods:
         raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy methods lists them")
     if options.name is None:
-        console.print(f"Observed with torch {observed[-1].provenance['torch']} on the CPU, for a leaf that requires grad.\n")
+        console.print(f"Observed with torch {newest.torch} on the CPU, for a leaf that requires grad.\n")
         console.print(_all_methods(methods))
     else:
         console.print(f"{options.name}: {methods[options.name]['code']}\n")
@@ -154,27 +153,56 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     return 2 if results.problems else 0
 
 
+class _Observed(NamedTuple):
+    """The behaviour of the methods with a torch; `methods` as in a result file."""
+
+    torch: str
+    python: str
+    methods: Mapping[str, Any]
+
+
+def _observed(results: Sequence[Result]) -> list[_Observed]:
+    """Return what was observed with each measured release, the newest last."""
+    from tensorcopy.releases import release_table
+
+    order = {release.sha: index for index, release in enumerate(release_table.load())}
+    known = sorted((r for r in results if r.sha in order and r.methods), key=lambda result: order[result.sha])
+    return [_Observed(result.provenance["torch"], result.python, result.methods) for result in known]
+
+
+def _observed_here() -> _Observed:
+    """Return what the installed torch does. Raises TensorcopyError where there is none."""
+    from tensorcopy.releases import interpreters
+
+    report = interpreters.run_probe(interpreters.executable("same"), "tensorcopy.worker.probes.conformance", "cpu")
+    methods: dict[str, Any] = {}
+    for row in report["checked"]:
+        method = methods.setdefault(row["method"], {"code": row["code"], "observed": {"cpu": {}}})
+        method["observed"]["cpu"][row["of"]] = row["observed"]
+    return _Observed(report["torch"], report["python"], methods)
+
+
 def _all_methods(methods: Mapping[str, Any]) -> Table:
     """Return a table of every method's code and behaviour."""
-    from tensorcopy.report.semantics_text import outcome
+    from tensorcopy.worker.registry.semantics_text import outcome
 
     table = _table("method", "code", "result")
     for name, row in methods.items():
         behaviour = row["observed"].get("cpu")
-        unknown = f"not observed; for torch {row['since']} and newer"
-        table.add_row(name, row["code"], outcome(behaviour["with_grad"]) if behaviour else unknown)
+        result = outcome(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
+        table.add_row(name, row["code"], result)
     return table
 
 
-def _method_by_release(name: str, observed: Sequence[Result]) -> Table:
+def _method_by_release(name: str, observed: Sequence[_Observed]) -> Table:
     """Return a table of one method's behaviour on every measured release."""
-    from tensorcopy.report.semantics_text import outcome
+    from tensorcopy.worker.registry.semantics_text import outcome
 
     table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
-    for result in observed:
-        behaviour = result.methods.get(name, {}).get("observed", {}).get("cpu")
+    for each in observed:
+        behaviour = each.methods.get(name, {}).get("observed", {}).get("cpu")
         texts = (outcome(behaviour["plain"]), outcome(behaviour["with_grad"])) if behaviour else ("not available, or not observed yet", "")
-        table.add_row(result.provenance["torch"], result.python, *texts)
+        table.add_row(each.torch, each.python, *texts)
     return table
 
 

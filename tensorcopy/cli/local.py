@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tensorcopy.report.local.advise import Advice, MatchingMethod
+    from tensorcopy.report.local.advice import Advice, MatchingMethod
 
 
 def add(commands: Any) -> None:
@@ -69,7 +69,7 @@ def _add_plot(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.report.local import advise
+    from tensorcopy.report.local.advice import cost, origin
 
     advice = _measured_or_shipped(options)
     if options.json:
@@ -79,17 +79,17 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         console.print(Text(advice.why), soft_wrap=True)
         return 1
     first = advice.choices[0]
-    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {_cost(first)}".rstrip()), soft_wrap=True)
+    console.print(Text.assemble("use     ", (first.code, "bold"), f"   {cost(first)}".rstrip()), soft_wrap=True)
     console.print(Text(f"        {advice.why}"), soft_wrap=True)
     for caveat in first.caveats:
         console.print(Text(f"caveat  {caveat}"), soft_wrap=True)
     if len(advice.choices) > 1:
         console.print("")
         notes = {note: ascii_lowercase[number % 26] for number, note in enumerate(_short_caveats(advice.choices))}
-        console.print(_choices_table(advice.choices, notes, advise.FASTEST), soft_wrap=not console.is_terminal)
+        console.print(_choices_table(advice.choices, notes), soft_wrap=not console.is_terminal)
         for note, letter in notes.items():
             console.print(Text(f"{letter}  {note}"), soft_wrap=True)
-    console.print(Text(f"\n{_origin(advice)}"), soft_wrap=True)
+    console.print(Text(f"\n{origin(advice)}"), soft_wrap=True)
     _warn_if_busy(advice.quiet)
     return 0
 
@@ -124,7 +124,7 @@ def _measured_or_shipped(options: argparse.Namespace) -> Advice:
         return advise.advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
 
 
-def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str], fastest: str) -> Table:
+def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str]) -> Table:
     """Return a table of all matching methods, the recommended one first.
 
     notes : a letter for each caveat, which the table shows in its place
@@ -132,40 +132,15 @@ def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str], 
     from rich.table import Table
     from rich.text import Text
 
-    from tensorcopy.report.units import duration
+    from tensorcopy.report.local.advice import FASTEST, against_fastest, time_text
 
     table = Table(box=None, pad_edge=False)
-    for title in ("matching methods", "time", f"vs {fastest}", "caveats"):
+    for title in ("matching methods", "time", f"vs {FASTEST}", "caveats"):
         table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
     for choice in choices:
-        verdict = choice.verdict if choice.verdict in ("", fastest, "slower") else "tied"  # unchanged or inconclusive
-        against_fastest = f"{verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else verdict
         caveats = " ".join(notes[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"
-        table.add_row(Text(choice.code), duration(choice.seconds) if choice.seconds else "–", against_fastest, Text(caveats))
+        table.add_row(Text(choice.code), time_text(choice), against_fastest(choice), Text(caveats))
     return table
-
-
-def _cost(choice: MatchingMethod) -> str:
-    from tensorcopy.report.units import duration
-
-    multiple = f"{choice.multiple:.2g}× memcpy" if choice.multiple else ""
-    return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", multiple]))
-
-
-def _origin(advice: Advice) -> str:
-    """Return where an advice's times come from: release, machine, tensor and day."""
-    from tensorcopy.report.units import count
-
-    request = advice.request
-    tensor = (
-        f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
-    )
-    where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
-    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}{_quiet_text(advice.quiet)}"
-
-
-def _quiet_text(quiet: float | None) -> str:
-    return "" if quiet is None else f", {quiet:.0%} of the samples quiet"
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
@@ -200,11 +175,12 @@ def _print_sweep(document: Mapping[str, Any], options: argparse.Namespace, conso
     from rich.text import Text
 
     from tensorcopy.report.local import sweep_table
+    from tensorcopy.report.local.advice import quiet_text
 
     console.print(sweep_table.table(document, options.relative_to), soft_wrap=not console.is_terminal)
     grad = ", a leaf that requires grad" if options.requires_grad else ""
     how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
-    console.print(Text(f"\n{how}: medians of interleaved rounds{_quiet_text(document['quiet'])}"), soft_wrap=True)
+    console.print(Text(f"\n{how}: medians of interleaved rounds{quiet_text(document['quiet'])}"), soft_wrap=True)
     _warn_if_busy(document["quiet"])
 
 

@@ -49,7 +49,7 @@ def _import_torch() -> None:
             "there is no torch",
             got=f"{sys.executable} without it",
             allowed="torch 1.9 or newer",
-            next="pip install torch, or --interpreter PYTHON",
+            next=f"{sys.executable} -m pip install torch, or name another Python",
         ) from error
 
 

@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.comparison.causes import MAIN, signed
 from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, percent
 from tensorcopy.report.units import count
-from tensorcopy.report.why.cause_text import signed as signed_number
+from tensorcopy.report.why.difference_text import signed as signed_number
 from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
 

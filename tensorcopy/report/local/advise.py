@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tensorcopy.analysis.advice.recommend import Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
+from tensorcopy.report.local.advice import FASTEST, Advice, MatchingMethod
 from tensorcopy.report.units import count
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
@@ -29,62 +30,6 @@ from tensorcopy.results.reading import json_file
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 NUMEL = 2**17
-FASTEST = "fastest"
-
-
-@dataclass(frozen=True)
-class MatchingMethod:
-    """A method that does what is requested.
-
-    seconds : per call; None if it was not measured
-    multiple : the time over the memcpy baseline; None if either was not measured
-    verdict : against the fastest: "fastest", "slower", "unchanged" or "inconclusive"; "" without a time
-    ratio : the time over the fastest time; None for the fastest and without a time
-    caveats : a sentence each
-    """
-
-    method: str
-    code: str
-    seconds: float | None
-    multiple: float | None
-    verdict: str
-    ratio: float | None
-    caveats: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Advice:
-    """The advice for a tensor `x`; converted to a string it is the code to type.
-
-    choices : all matching methods, the recommended one first; empty if no method matches
-    why : why the first one is recommended
-    numel : elements that it was measured with
-    measured : "here", or "shipped" with the package
-    torch, on, day : the release, the processor and the date of the measurement
-    quiet : the share of samples beside which the machine was quiet; None for shipped results
-    """
-
-    request: CopyRequest
-    numel: int
-    choices: tuple[MatchingMethod, ...]
-    why: str
-    measured: str
-    torch: str
-    on: str
-    day: str
-    quiet: float | None = None
-
-    @property
-    def code(self) -> str:
-        """The code to type; "" if no method matches."""
-        return self.choices[0].code if self.choices else ""
-
-    def __str__(self) -> str:
-        return self.code
-
-    def document(self) -> dict[str, Any]:
-        """Return the advice as plain values."""
-        return {"code": self.code, **asdict(self)}
 
 
 def advise(
@@ -109,7 +54,7 @@ def advise(
     device : device of x
     shipped : answer from the results shipped with the package, even if torch is installed
     interpreter : the Python whose torch is measured; "same" for the running one
-    report_progress : called with the finished share (0 to 1) and the current step
+    report_progress : called with the finished share (0 to 1) and the current step; `show_progress` prints them
 
     Raises TensorcopyError for a request that cannot be answered.
     """
@@ -125,6 +70,7 @@ def advise(
         json.dumps(parameters),
         report_progress=report_progress,
     )
+    report_progress(1.0, "finished")
     return of_benchmark(benchmark, request, int(numel))
 
 

@@ -32,9 +32,11 @@ def measure(
     Raises TensorcopyError for an unavailable device, size, method or interpreter.
     """
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
-    return interpreters.run_probe(
+    document = interpreters.run_probe(
         interpreters.executable(interpreter), "tensorcopy.worker.probes.size_sweep", json.dumps(request), report_progress=report_progress
     )
+    report_progress(1.0, "finished")
+    return document
 
 
 def plot(
@@ -47,12 +49,14 @@ def plot(
     logy: bool = True,
     relative_to: str = "",
     axes: Any = None,
+    report_progress: Callable[[float, str], None] = lambda share, doing: None,
 ) -> Any:
     """Measure, plot on matplotlib axes and return them; by default on new ones.
 
     what : "copies" or "conversions"
     most : number of elements of the largest tensor
     relative_to : a method's name or "baseline", to plot multiples of its time
+    report_progress : called with the finished share (0 to 1) and the current step; `show_progress` prints them
 
     Raises TensorcopyError if matplotlib is missing, and like `measure`.
     """
@@ -62,5 +66,7 @@ def plot(
         from matplotlib import pyplot
 
         axes = pyplot.subplots(figsize=sweep_plot.SIZE, layout="constrained")[1]
-    document = measure(what, device=device, most=most, requires_grad=requires_grad, relative_to=relative_to)
+    document = measure(
+        what, device=device, most=most, requires_grad=requires_grad, relative_to=relative_to, report_progress=report_progress
+    )
     return sweep_plot.draw(document, axes, logx=logx, logy=logy, relative_to=relative_to)

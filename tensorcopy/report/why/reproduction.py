@@ -18,7 +18,7 @@ from tensorcopy.analysis.advice import matching
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.units import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
-from tensorcopy.report.why.cause_text import sentence
+from tensorcopy.report.why.difference_text import sentence
 from tensorcopy.results.load import Result
 
 TEMPLATE = Path(__file__).with_name("repro.py.txt")

@@ -19,7 +19,7 @@ from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import duration, signed_percent
 from tensorcopy.report.why import reproduction
 from tensorcopy.report.why.cause import Cause
-from tensorcopy.report.why.cause_text import case_text, named_text, number, sentence, signed, unique_names
+from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, unique_names
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
@@ -134,7 +134,7 @@ def _what_changed(report: Slowdown) -> str:
     """Return what changed in sentences, with how each is known."""
     cause, count = report.cause, report.count
     before, after = map(comparisons.version, (cause.before, cause.after))
-    call = f"A call of `{cause.code}` on the CPU ({case_text(cause)})"
+    call = f"A call of `{cause.code}` on the CPU ({case_text(cause.name)})"
     counted = f"{number(count.after)} instructions with torch {after} and {number(count.before)} with {before}"
     sentences = [f"{call} takes {counted} ({signed_percent(count.ratio)}), counted by valgrind."]
     change = cause.time

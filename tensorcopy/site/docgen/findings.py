@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorcopy.report.why import cause, cause_text
+from tensorcopy.report.why import cause, difference_text
 from tensorcopy.results.load import Result
 from tensorcopy.results.select import Pair
 
@@ -31,6 +31,10 @@ def parts(results: Sequence[Result]) -> dict[str, str]:
 
 def _part(pair: Pair, case: str, python: str, before: str, after: str) -> str:
     explained = cause.of_pair(pair, case)
-    sentences = [cause_text.sentence(explained.difference), cause_text.time_text(explained), cause_text.named_text(explained.difference)]
+    sentences = [
+        difference_text.sentence(explained.difference),
+        difference_text.time_text(explained.time),
+        difference_text.named_text(explained.difference),
+    ]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {cause_text.case_text(explained)}:\n\n{quoted}"
+    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {difference_text.case_text(explained.name)}:\n\n{quoted}"

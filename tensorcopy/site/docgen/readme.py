@@ -11,7 +11,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.markdown import code, escaped
 from tensorcopy.report.local import advise
-from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
@@ -21,6 +20,7 @@ from tensorcopy.site.data_files import badge
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, machines
 from tensorcopy.site.web_addresses import WebAddresses
+from tensorcopy.worker.registry.semantics_text import outcome
 
 BEGIN = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"

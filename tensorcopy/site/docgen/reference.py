@@ -40,7 +40,8 @@ def commands(parser: argparse.ArgumentParser) -> str:
         "",
         "`python -m tensorcopy` is the same program. A release without its patch, such as 2.14, is the last one of the table. Control",
         "characters in results are escaped, and what the encoding of a terminal lacks is replaced. `TENSORCOPY_TRACEBACK=1` shows where a",
-        "fault arose.",
+        "fault arose. `tensorcopy completion --help` has the line with which Tab completes commands, options, releases and files in your",
+        "shell.",
         "",
     ]
     for name, about, command in _commands(parser, ""):

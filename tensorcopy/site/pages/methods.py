@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.semantics_text import outcome
 from tensorcopy.report.units import quantity, size
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
@@ -17,6 +16,7 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages.memory import host_peak
 from tensorcopy.site.pages.semantics import INPUTS, observed, result_by_release
+from tensorcopy.worker.registry.semantics_text import outcome
 
 COUNTED_NUMEL = "1024"  # at which the instructions of every method are shown
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.semantics_text import outcome
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
+from tensorcopy.worker.registry.semantics_text import outcome
 
 TITLE = "What each method does"
 DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on every torch release."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import html_table
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.registry.semantics import Semantics
 
@@ -102,11 +103,32 @@ class UnknownMethod(TensorcopyError, KeyError):
     """A name that no row of the table has."""
 
 
-class _Rows(dict):  # type: ignore[type-arg]
-    def __missing__(self, name: str) -> Method:
-        raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy methods lists them")
+class Methods(Mapping[str, Method]):
+    """Methods by name, read-only; a KeyError lists all names, and a notebook shows a table."""
+
+    def __init__(self, methods: Sequence[Method]) -> None:
+        self._by_name = {method.name: method for method in methods}
+
+    def __getitem__(self, name: str) -> Method:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy methods lists them") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, html_table.code(method.code), f"torch {method.since}") for name, method in self.items()]
+        return html_table.table(("name", "code", "since"), rows)
 
 
 def make_table(*methods: Method) -> Mapping[str, Method]:
     """Return a read-only mapping by name, whose KeyError lists all names."""
-    return MappingProxyType(_Rows({method.name: method for method in methods}))
+    return Methods(methods)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorcopy.analysis.profiles import call_pairs
 from tensorcopy.analysis.profiles.call_pairs import NodePair
 from tensorcopy.analysis.profiles.difference import Difference
-from tensorcopy.report.why import cause, cause_text, reproduction
+from tensorcopy.report.why import cause, cause_text, difference_text, reproduction
 from tensorcopy.results.load import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.site import addresses
@@ -71,12 +71,12 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
     values = {
         "cause": result,
-        "circumstances_text": cause_text.case_text(result),
-        "sentence": cause_text.sentence(change.difference),
+        "circumstances_text": difference_text.case_text(result.name),
+        "sentence": difference_text.sentence(change.difference),
         "clock_only": cause_text.CLOCK_ONLY if result.only_the_clock else "",
-        "kernel": cause_text.kernel_text(change.difference) if change.difference.kernel.shown else "",
-        "named": cause_text.named_text(change.difference),
-        "time": cause_text.time_text(result),
+        "kernel": difference_text.kernel_text(change.difference) if change.difference.kernel.shown else "",
+        "named": difference_text.named_text(change.difference),
+        "time": difference_text.time_text(result.time),
         "rows": list(_rows(change.difference)),
         "branches": _branches(_pairs(change.difference), SMALLEST * change.difference.before.instructions, OPEN * scale),
         "history": machine.case_address(case) if case else "",
@@ -96,7 +96,7 @@ def _pairs(functions: Difference) -> tuple[NodePair, ...]:
 
 def _rows(functions: Difference) -> Iterator[BarRow]:
     """Yield a row for each group, followed by those of its named functions."""
-    names = cause_text.unique_names(functions.functions)
+    names = difference_text.unique_names(functions.functions)
     groups = functions.groups
     differences = [group.difference for group in groups] + [change.difference for group in groups for change in group.named]
     scale = max(map(abs, differences), default=1.0) or 1.0
@@ -104,13 +104,13 @@ def _rows(functions: Difference) -> Iterator[BarRow]:
         if group.named or abs(group.difference) >= 1:
             yield _bar(group.group, group.before, group.after, scale, is_group=True)
         for change in group.named:
-            calls = " → ".join(dict.fromkeys(cause_text.number(side.calls) for side in (change.before, change.after)))
+            calls = " → ".join(dict.fromkeys(difference_text.number(side.calls) for side in (change.before, change.after)))
             yield _bar(names[change.function], change.before.own, change.after.own, scale, calls=calls)
 
 
 def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
     width = round(BAR * (after - before) / scale)
-    numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
+    numbers = difference_text.number(before), difference_text.number(after), difference_text.signed(after - before)
     return BarRow(name, is_group, *numbers, calls, width)
 
 
@@ -122,7 +122,7 @@ def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tupl
         if abs(pair.difference) < smallest and not callees:
             continue
         before, after = ((side.inclusive if side else 0.0) for side in (pair.before, pair.after))
-        calls = [cause_text.number(side.calls if side else 0.0) for side in (pair.before, pair.after)]
-        numbers = cause_text.number(before), cause_text.number(after), cause_text.signed(after - before)
+        calls = [difference_text.number(side.calls if side else 0.0) for side in (pair.before, pair.after)]
+        numbers = difference_text.number(before), difference_text.number(after), difference_text.signed(after - before)
         branches.append(Branch(pair.function[1], *numbers, " → ".join(dict.fromkeys(calls)), abs(pair.difference) >= opened, callees))
     return tuple(branches)

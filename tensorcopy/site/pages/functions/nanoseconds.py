@@ -9,7 +9,7 @@ from itertools import pairwise
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.function_groups import KERNEL
 from tensorcopy.report.units import duration
-from tensorcopy.report.why import cause_text
+from tensorcopy.report.why import difference_text
 from tensorcopy.results.load import Result
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.site import addresses
@@ -83,8 +83,8 @@ def _values(content: Content, machine: Machine, releases: Sequence[Spent]) -> di
         "circumstances": f"numel=1, float32, contiguous, Python {newest.result.python}.",
         "columns": [(each.release, each.result.python) for each in newest_first],
         "rows": list(_group_rows(newest_first)),
-        "totals": [cause_text.number(each.profile.instructions) for each in newest_first],
-        "empty": [cause_text.number(each.empty_call) if each.empty_call else "" for each in newest_first],
+        "totals": [difference_text.number(each.profile.instructions) for each in newest_first],
+        "empty": [difference_text.number(each.empty_call) if each.empty_call else "" for each in newest_first],
         "functions": list(_function_rows(newest)),
         "newest": newest,
         "history": machine.case_address(case) if case else "",
@@ -105,14 +105,14 @@ def _lead(releases: Sequence[Spent], time: str) -> str:
     """Return the answer in sentences: the whole call and its kernel, the oldest release, and an empty call."""
     newest, first = releases[-1], releases[0]
     total = newest.profile.instructions
-    takes = f"With torch {newest.release} a call takes {cause_text.number(total)} instructions{f', {time}' if time else ''}"
-    older = f"With torch {first.release} (Python {first.result.python}) it took {cause_text.number(first.profile.instructions)}."
+    takes = f"With torch {newest.release} a call takes {difference_text.number(total)} instructions{f', {time}' if time else ''}"
+    older = f"With torch {first.release} (Python {first.result.python}) it took {difference_text.number(first.profile.instructions)}."
     share = f"{100 * newest.by_group.get(KERNEL, 0.0) / total:.1f} % of them are the kernel that copies the element"
     sentences = [f"{takes}; {share}."]
     if first is not newest:
         sentences.append(older)
     if newest.empty_call:
-        sentences.append(f"A call of an empty Python function takes {cause_text.number(newest.empty_call)}.")
+        sentences.append(f"A call of an empty Python function takes {difference_text.number(newest.empty_call)}.")
     return " ".join(sentences)
 
 
@@ -122,10 +122,10 @@ def _group_rows(releases: Sequence[Spent]) -> Iterator[GroupRow]:
     most = max(newest.by_group.values())
     for group in dict.fromkeys([*newest.by_group, *(group for each in releases for group in each.by_group)]):
         values = [each.by_group.get(group, 0.0) for each in releases]
-        yield GroupRow(group, WHAT.get(group, ""), f"{100 * values[0] / most:.0f}", [cause_text.number(value) for value in values])
+        yield GroupRow(group, WHAT.get(group, ""), f"{100 * values[0] / most:.0f}", [difference_text.number(value) for value in values])
     unnamed = [each.unnamed for each in releases]
     what, share = "functions that are too cheap for the profile", f"{100 * unnamed[0] / most:.0f}"
-    yield GroupRow("all others", what, share, [*map(cause_text.number, unnamed)])
+    yield GroupRow("all others", what, share, [*map(difference_text.number, unnamed)])
 
 
 def _function_rows(newest: Spent) -> Iterator[FunctionRow]:
@@ -134,4 +134,4 @@ def _function_rows(newest: Spent) -> Iterator[FunctionRow]:
     costs = sorted(newest.profile.functions.items(), key=lambda item: -item[1].own)
     for function, cost in costs[:FUNCTIONS]:
         share = f"{100 * cost.own / newest.profile.instructions:.1f} %"
-        yield FunctionRow(function[1], groups[function], cause_text.number(cost.own), cause_text.number(cost.calls), share)
+        yield FunctionRow(function[1], groups[function], difference_text.number(cost.own), difference_text.number(cost.calls), share)

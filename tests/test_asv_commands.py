@@ -1,0 +1,161 @@
+"""asv's own commands over torch releases: each works, or ends in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+
+import pytest
+
+from tests.conftest import NEWEST_SHIPPED, ROOT
+from tests.test_cli import LINE
+
+TAG, BEFORE = NEWEST_SHIPPED.tag, "v2.14.1"
+PYTHON = "PYTHON"  # stands for a Python without any package
+COMMANDS = {
+    "setup": ["setup"],
+    "setup --parallel": ["setup", "--parallel"],
+    "setup of an interpreter": ["setup", "-E", "interpreter:same"],
+    "check of an existing Python": ["check", "-E", "existing:same"],
+    "a Python without torch": ["run", "-E", f"interpreter:{PYTHON}", f"{TAG}^!"],
+    "an interpreter without a Python": ["run", "-E", "interpreter", f"{TAG}^!"],
+    "an existing Python without torch": ["run", "-E", f"existing:{PYTHON}"],
+    "an existing Python that is missing": ["run", "-E", "existing:nowhere"],
+    "an existing Python with a release": ["run", "-E", "existing:same", f"{TAG}^!"],
+    "a label of one's own": ["run", "-E", "existing:same", "--set-commit-hash", TAG],
+    "virtualenv": ["run", "-E", "virtualenv", f"{TAG}^!"],
+    "setup of virtualenv": ["setup", "-E", "virtualenv:3.11"],
+    "an unknown environment": ["show", "-E", "nonsense", TAG],
+    "run --parallel": ["run", "--parallel", "2", f"{BEFORE}..{TAG}"],
+    "find --parallel": ["find", "--parallel", "2", f"v2.5.1..{TAG}", "floors.Control.time_sum"],
+    "find on neighbours": ["find", f"{BEFORE}..{TAG}", "floors.Control.time_sum"],
+    "find on no release": ["find", f"{TAG}..", "floors.Control.time_sum"],
+    "find on one release": ["find", TAG, "floors.Control.time_sum"],
+}
+RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
+FAST = ("setup", "a Python without torch", "virtualenv", "run --parallel", "find on neighbours")  # the others are slow tests
+# asv takes half a second to start: it is imported once, and each command runs in a process of its own
+RUN_ALL = """
+import contextlib, json, os, sys
+from pathlib import Path
+import tensorcopy.asv_plugin, tensorcopy.site.publisher
+from asv import main
+for number, command in enumerate(json.loads(sys.argv[1])):
+    if not os.fork():
+        with Path(f"{number}.txt").open("w") as shown:
+            os.dup2(shown.fileno(), 1), os.dup2(shown.fileno(), 2)
+        sys.argv = ["asv", *command]
+        sys.exit(main.main())
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    print(json.dumps([code, Path(f"{number}.txt").read_text()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A Python without any package."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, symlinks=True)
+    return str(folder / "bin" / "python")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, bare):
+    """Runs commands by their names in a checkout without results; returns the exit code and the output of each."""
+    home, checkout = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("checkout")
+    for name in ("tensorcopy", "benchmarks"):
+        (checkout / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "asv.conf.json", checkout)
+
+    def run(*names):
+        commands = [[word.replace(PYTHON, bare) for word in COMMANDS[name]] for name in names]
+        named = [[*command, "--machine", "box"] if command[0] in ("run", "find", "show") else command for command in commands]
+        arguments = json.dumps([["machine", "--yes", "--machine", "box"], *named])
+        environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_ALL, arguments], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert not [path for path in checkout.glob("results/box/*.json") if path.name != "machine.json"]
+        return dict(zip(names, map(json.loads, done.stdout.splitlines()[1:]), strict=True))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def fast(run):
+    return run(*FAST)
+
+
+@pytest.fixture(scope="module")
+def slow(run):
+    return run(*(name for name in COMMANDS if name not in FAST))
+
+
+@pytest.fixture
+def outcome(request, command):
+    """The exit code and the output of the test's command."""
+    return request.getfixturevalue("fast" if command in FAST else "slow")[command]
+
+
+def case(command, *expected):
+    return pytest.param(command, *expected, marks=[] if command in FAST else pytest.mark.slow, id=command)
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        case("setup", RELEASES),
+        case("setup --parallel", RELEASES),
+        case("setup of an interpreter", r"py3\.\d+-\w+-interpreter"),
+    ],
+)
+def test_setup_prints_names(outcome, command, names):
+    """And no objects; it is no failure."""
+    code, shown = outcome
+    assert code == 0, shown
+    assert re.search(f"^· Creating environments\n· {names}$", shown, re.MULTILINE), shown
+
+
+@pytest.mark.parametrize("command", [case("check of an existing Python")])
+def test_an_existing_python_works_as_asv_documents_it(outcome, command):
+    code, shown = outcome
+    assert code == 0, shown
+    assert "No problems found" in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        case("a Python without torch", ["there is no torch", f"next: {PYTHON} -m pip install torch"]),
+        case("an interpreter without a Python", ["names no Python", "next: -E interpreter:same"]),
+        case(
+            "an existing Python without torch", [f"got {PYTHON} without torch, numpy, asv_runner, tensorcopy", f"-E interpreter:{PYTHON}"]
+        ),
+        case("an existing Python that is missing", ["no such interpreter: got nowhere"]),
+        case("an existing Python with a release", ["not stored", f"asv run -E interpreter:same {TAG}^!"]),
+        case("a label of one's own", [f"got --set-commit-hash {TAG}"]),
+        case("virtualenv", ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
+        case("setup of virtualenv", ["got -E virtualenv"]),
+        case("an unknown environment", ["got -E nonsense"]),
+        case("run --parallel", ["next: leave --parallel out"]),
+        case("find --parallel", ["next: leave --parallel out"]),
+        case("find on neighbours", [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE[1:]} {TAG[1:]}, or"]),
+        case("find on no release", [f"got {TAG}.., which is none", f"tensorcopy compare {TAG[1:]} B"]),
+        case("find on one release", [f"tensorcopy compare A {TAG[1:]}"]),
+    ],
+)
+def test_what_cannot_be_measured_ends_in_one_line(outcome, bare, command, parts):
+    """With exit code 2, before anything is measured; asv's lines before it say which Pythons of the configuration are not used."""
+    code, shown = outcome
+    assert code == 2, shown
+    *others, last = [line.strip("· ") for line in shown.splitlines()]
+    assert all("not used" in line for line in others), others
+    assert LINE.match(f"tensorcopy: {last}\n"), last
+    for part in parts:
+        assert part.replace(PYTHON, bare) in last

@@ -1,0 +1,76 @@
+"""The scripts of `tensorcopy completion`: bash's is run by bash itself, as Tab does it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+import shtab
+
+from tensorcopy import cli
+from tensorcopy.cli import completion
+from tensorcopy.releases import release_table
+from tests import walk
+from tests.conftest import NEWEST_SHIPPED, ROOT
+
+TAB = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_tensorcopy; printf "%s\\n" "${COMPREPLY[@]}"'
+CHECK = {"bash": "bash -n", "zsh": "zsh -n", "fish": "fish --no-execute", "tcsh": "tcsh -n"}  # parses a script, and runs nothing
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory):
+    """The script of each shell, as the command prints it."""
+    folder = tmp_path_factory.mktemp("scripts")
+    paths = {shell: folder / shell for shell in completion.SHELLS}
+    for shell, path in paths.items():
+        path.write_text(completion.script(shell, cli.parser()), encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        (["adv"], ["advise"]),
+        (["compare", "--fa"], ["--fail-on"]),
+        (["advise", "--to", "n"], ["numpy"]),
+        (["ci", "pu"], ["pull-request"]),
+        (["compare", "2.14.1", NEWEST_SHIPPED.version[:-1]], [NEWEST_SHIPPED.version]),
+        (["why", "detach", "1.13"], [row.version for row in release_table.load() if row.version.startswith("1.13")]),
+        (["plot", "-o", f"{ROOT}/pyp"], [f"{ROOT}/pyproject.toml"]),
+        (["merge", f"{ROOT}/RE"], [""]),
+        (["completion", "z"], ["zsh"]),
+    ],
+    ids=["command", "option", "choice", "second command", "release", "releases", "file", "no file among folders", "shell"],
+)
+def test_tab_completes(scripts, typed, completed):
+    done = subprocess.run(
+        ["bash", "--norc", "-c", TAB, "bash", str(scripts["bash"]), "tensorcopy", *typed], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout.split("\n")[:-1], done.stderr) == (completed, "")
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_every_shell_gets_every_command_and_option(scripts, shell):
+    """Derived from the parser."""
+    words = set(re.findall(r"[\w-]+", scripts[shell].read_text(encoding="utf-8")))
+    assert {word for command in walk.commands() for word in command.words} <= words
+    assert {"--fail-on", "fail-on"} & words
+
+
+@pytest.mark.parametrize(
+    "shell", [pytest.param(name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"no {name} here")) for name in CHECK]
+)
+def test_the_shell_can_parse_its_script(scripts, shell):
+    done = subprocess.run([*CHECK[shell].split(), str(scripts[shell])], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_command_prints_the_script_and_nothing_else(scripts, capsys):
+    assert cli.main(["completion", "bash"]) == 0
+    assert capsys.readouterr() == (scripts["bash"].read_text(encoding="utf-8"), "")
+
+
+def test_every_shell_of_shtab_is_offered():
+    assert set(completion.SHELLS) == set(shtab.SUPPORTED_SHELLS)
