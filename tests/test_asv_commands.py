@@ -76,7 +76,7 @@ def run(tmp_path_factory, bare):
         commands = [[word.replace(PYTHON, bare) for word in COMMANDS[name]] for name in names]
         named = [[*command, "--machine", "box"] if command[0] in ("run", "find", "show") else command for command in commands]
         arguments = json.dumps([["machine", "--yes", "--machine", "box"], *named])
-        environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
         done = subprocess.run(
             [sys.executable, "-c", RUN_ALL, arguments], cwd=checkout, env=environment, capture_output=True, text=True, check=False
         )

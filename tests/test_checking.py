@@ -50,6 +50,7 @@ def test_a_broken_promise_is_reported(monkeypatch):
 def test_without_results_methods_lists_what_the_installed_torch_does(worker_here, tmp_path, monkeypatch, capsys):
     """As with the wheel alone."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["methods"]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith(f"Observed with torch {torch.__version__} on the CPU")

@@ -16,13 +16,14 @@ from tensorcopy.worker.registry import project
 
 KINDS = ("release", "interpreter", "existing")
 ALLOWED = "release:N.N, interpreter:PYTHON, existing:PYTHON, or a name that `asv setup` prints"
-# prints which of its arguments cannot be imported; asv's runner, too, looks neither into the current folder nor into PYTHONPATH
+# prints which of its arguments cannot be imported; asv's runner, too, looks neither into the current folder nor into PYTHONPATH;
+# a folder that only has a package's name has no origin
 MISSING = """
 import json, os, sys
 from importlib.util import find_spec
 hidden = {"", *os.environ.get("PYTHONPATH", "").split(os.pathsep)} - set(os.environ.get("ASV_PYTHONPATH", "-").split(os.pathsep))
 sys.path = [path for path in sys.path if path not in hidden]
-print(json.dumps([name for name in sys.argv[1:] if find_spec(name) is None]))
+print(json.dumps([name for name in sys.argv[1:] if getattr(find_spec(name), "origin", None) is None]))
 """
 
 
