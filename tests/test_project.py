@@ -84,6 +84,16 @@ def test_init_never_overwrites(folder, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(("repository", "expected"), [(".", False), ("..", True)], ids=["at its top", "below it"])
+def test_init_names_workflows_that_github_does_not_read(folder, repository, expected, monkeypatch, capsys):
+    """Those of a project below the top of its repository."""
+    (folder / "over-torch").mkdir()
+    monkeypatch.chdir(folder / "over-torch")
+    Path(repository, ".git").mkdir()
+    assert main(["init"]) == 0
+    assert ("GitHub reads workflows at the top" in capsys.readouterr().out) is expected
+
+
 @pytest.mark.parametrize("arguments", [("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")])
 def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsys):
     assert main(["init", *arguments]) == 2
@@ -111,9 +121,10 @@ def test_the_example_is_what_init_writes(folder):
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
 
 
-def test_the_workflow_of_a_project_is_safe_and_valid():
+@pytest.mark.parametrize("name", ["measure.yml", "pull-request.yml", "comment.yml"])
+def test_a_workflow_of_a_project_is_safe_and_valid(name):
     """As this repository's own."""
-    path = str(EXAMPLE / ".github/workflows/measure.yml")
+    path = str(EXAMPLE / ".github/workflows" / name)
     auditor = [program("zizmor"), "--offline", "--no-progress", "--persona", "auditor", "--min-severity", "low"]
     schema = [program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows"]
     for command in (auditor, schema):

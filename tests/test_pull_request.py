@@ -17,7 +17,7 @@ from tensorcopy.analysis import retest
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import pull_request, revisions
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
-from tensorcopy.ci.revisions import Revision, RevisionFolder
+from tensorcopy.ci.revisions import Place, Revision, RevisionFolder
 from tensorcopy.cli import main
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
@@ -205,7 +205,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, measured):
 
 def measured_pair(tmp_path, monkeypatch, take_pass) -> PairResult:
     """Return the result of base and head, with `take_pass` in place of a measurement."""
-    monkeypatch.setattr(revisions, "export", lambda *_: None)
+    monkeypatch.setattr(revisions, "export", lambda sha, folder, environments: Place(folder, folder / "results"))
     monkeypatch.setattr(RevisionFolder, "take_pass", take_pass)
     measurement = plan.Measurement(NEW, "3.11", build="cuda")
     pair = RevisionPair("code", Revision("base", "b" * 40, measurement), Revision("head", "a" * 40, measurement))

@@ -265,7 +265,7 @@ def test_the_lock_has_every_requirement():
     """What the extra and the group ask for, by name; a stale file lacks it or has a version that they exclude."""
     project, versions = toml.load(ROOT / "pyproject.toml"), locked()
     asked = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["dashboard"]]
-    for requirement in map(Requirement, [*asked, *project["dependency-groups"]["github"]]):
+    for requirement in map(Requirement, [*asked, *project["project"]["optional-dependencies"]["github"]]):
         name = requirement.name.lower().replace("_", "-")
         if requirement.marker is None or requirement.marker.evaluate({"python_version": "3.12"}):
             assert requirement.specifier.contains(versions[name]), requirement

@@ -53,16 +53,19 @@ def web_addresses() -> tuple[str, str]:
     return str(getattr(conf, "source_url", "")), str(getattr(conf, "site_url", ""))
 
 
-def write_configuration(folder: Path, results: Path) -> Path:
+def write_configuration(folder: Path, results: Path, environments: Path | None = None) -> Path:
     """Write a copy of asv.conf.json into `folder`, and return its path.
 
     results : where asv, with this copy, stores its results
+    environments : of the releases; None for the folder that asv.conf.json names
     """
     conf = Config.load()
     document = util.load_json("asv.conf.json", js_comments=True)
     document["results_dir"] = str(results.absolute())
     for name in ("repo", "benchmark_dir", "env_dir", "html_dir"):
         document[name] = str(Path(getattr(conf, name)).absolute())
+    if environments:
+        document["env_dir"] = str(environments.absolute())
     path = folder / "asv.conf.json"
     whole_files.replace(path, json.dumps(document, indent=4))
     return path

@@ -50,6 +50,32 @@ def fetch_branch(branch: str) -> str:
     return commit("FETCH_HEAD")
 
 
+def place() -> tuple[Path, str]:
+    """Return the top folder of this repository, and the current folder below it: "" or "over-torch/"."""
+    top, below = _output("rev-parse", "--show-toplevel", "--show-prefix", wanted="the repository of this folder").splitlines()
+    return Path(top), below
+
+
+def has(sha: str, path: str) -> bool:
+    """Return whether a commit has a file. `path` is relative to the top folder."""
+    return _run("cat-file", "-e", f"{sha}:{path}").returncode == 0
+
+
+def clone(sha: str, folder: Path) -> None:
+    """Check a commit out into a clone of this repository, unless it is there.
+
+    Unlike an exported folder, it has links and executable files, and a package can read its version from git.
+    """
+    complete = folder / ".git" / COMPLETE
+    if complete.exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    top, _ = place()
+    _output("clone", "-q", "--shared", "--no-checkout", str(top), str(folder), wanted="a clone of this repository")
+    _output("-C", str(folder), "checkout", "-q", "--detach", sha, wanted=f"the files of {sha[:8]}")
+    complete.touch()
+
+
 def export(sha: str, folder: Path, *, only: str = ".", without: Sequence[str] = ()) -> None:
     """Write the files of a commit into a folder, unless it already has them.
 

@@ -1,8 +1,9 @@
 """A pull request, measured and judged. Prints nothing.
 
 Its base is compared with its head, and each torch release that it adds with the release before it.
-Each revision measures itself (`revisions`), and each change is measured again, twice, before it is reported. The result is a document
-(comparison.schema.json). A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
+Each revision of tensorcopy measures itself (`revisions`); those of a project are measured by the installed tensorcopy (`projects`).
+Each change is measured again, twice, before it is reported. The result is a document (comparison.schema.json). A pull request's code
+has run to write it, so `pr_comment` reads it as untrusted input.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from tensorcopy.analysis import comparisons, retest
@@ -18,14 +18,15 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.analysis.verdict import Verdict
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.ci import git, revisions
-from tensorcopy.ci.revisions import Folders, NothingMeasured, ReportProgress, Revision, RevisionFolder
+from tensorcopy.ci import git, projects, revisions
+from tensorcopy.ci.revisions import Folders, NothingMeasured, Place, ReportProgress, Revision, RevisionFolder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.comparison import formats
+from tensorcopy.report.comparison import formats, pr_comment
 from tensorcopy.results.load import Case, Result
+from tensorcopy.worker.registry import project
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
@@ -55,7 +56,7 @@ class PullRequest:
     @property
     def selection(self) -> str:
         """A regular expression on asv's names for the suites on the device."""
-        return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites or plan.TIMED
+        return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites or plan.timed_suites()
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ class PairResult:
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
     """Return the pairs to compare: base and head, and each new release.
 
-    Base and head are left out if nothing that is measured changed except the table. Raises TensorcopyError if both are the same commit, and
-    if this machine can install no suitable torch.
+    Base and head are left out if nothing that is measured changed except the table, which a project does not have. Raises TensorcopyError
+    if both are the same commit, and if this machine can install no suitable torch.
     """
     if request.base == request.head:
         raise TensorcopyError(
@@ -108,14 +109,31 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             allowed="two commits",
             next="--base main --head HEAD",
         )
-    base_table, head_table = (release_table.load(folder / TABLE) for folder in _folders(request, paths, "measured"))
+    if project.declared():
+        return [_code_pair(request, _release_of_project(request, paths))]
+    base_table, head_table = (release_table.load(place.folder / TABLE) for place in _places(request, paths, "measured"))
     release_pairs = _release_pairs(request, paths, base_table, head_table)
     files = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
     if release_pairs and not files:
         return release_pairs
     measurement = _common_release(request, paths, [release for release in base_table if release in head_table])
+    return [_code_pair(request, measurement), *release_pairs]
+
+
+def _code_pair(request: PullRequest, measurement: plan.Measurement) -> RevisionPair:
     base, head = (Revision(f"{name} {sha[:8]}", sha, measurement) for name, sha in (("base", request.base), ("head", request.head)))
-    return [RevisionPair("code", base, head), *release_pairs]
+    return RevisionPair("code", base, head)
+
+
+def _release_of_project(request: PullRequest, paths: Paths) -> plan.Measurement:
+    """Return the release to measure a project with: the newest that this machine can install, unless one is requested.
+
+    Raises TensorcopyError, also for commits that cannot be compared.
+    """
+    projects.refuse_without_project(request.base, request.head)
+    if request.interpreter:
+        projects.refuse_other_packages(_places(request, paths, "measured"))
+    return _common_release(request, paths, release_table.load())
 
 
 def _release_pairs(request: PullRequest, paths: Paths, base_table: Sequence[Release], head_table: Sequence[Release]) -> list[RevisionPair]:
@@ -167,13 +185,16 @@ def _new_release(request: PullRequest, paths: Paths, release: Release) -> plan.M
     return measurement
 
 
-def _folders(request: PullRequest, paths: Paths, stage: str) -> tuple[Path, Path]:
-    """Export base and head for a stage of the measurement; return their folders."""
+def _places(request: PullRequest, paths: Paths, stage: str) -> tuple[Place, Place]:
+    """Write the files of base and head for a stage of the measurement; return where each is measured."""
     selection = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
-    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}" / stage
-    revisions.export(request.base, root / "base", paths.environments)
-    revisions.export(request.head, root / "head", paths.environments)
-    return root / "base", root / "head"
+    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}"
+    if project.declared():
+        return projects.places(request.base, request.head, root, stage, paths.environments)
+    return (
+        revisions.export(request.base, root / stage / "base", paths.environments),
+        revisions.export(request.head, root / stage / "head", paths.environments),
+    )
 
 
 def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, report_progress: ReportProgress) -> PairResult:
@@ -184,7 +205,7 @@ def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, re
     result = PairResult(pair)
 
     def measure(stage: str, suites: str, passes: int, title: str) -> tuple[Result, Result]:
-        base, head = _folders(request, paths, stage)
+        base, head = _places(request, paths, stage)
         before, after = (RevisionFolder(each, base if each.sha == request.base else head) for each in (pair.before, pair.after))
         folders: Folders = (before, after)
         return revisions.measure(folders, suites, passes, result.failures, report_progress, title)
@@ -215,7 +236,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
             {
                 "kind": result.pair.kind,
                 "torch": [revision.measurement.release.version for revision in (result.pair.before, result.pair.after)],
-                "comparison": formats.document(result.comparison) if result.comparison else None,
+                "comparison": pr_comment.admissible(formats.document(result.comparison)) if result.comparison else None,
                 "failures": [
                     [name == result.pair.before.name, [line[:MAX_LENGTH] for line in lines[:MAX_LINES]]]
                     for name, lines in result.failures.items()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -47,22 +47,41 @@ class Revision:
     measurement: plan.Measurement
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a revision is measured.
+
+    folder : in which the program runs
+    results : where it stores its passes
+    variables : additional environment variables of its processes
+    """
+
+    folder: Path
+    results: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
 class NothingMeasured(Exception):
     """A revision took no pass."""
 
 
 @dataclass(frozen=True)
 class RevisionFolder:
-    """A revision in the folder where it measures itself."""
+    """A revision in the folder where it is measured."""
 
     revision: Revision
-    folder: Path
+    place: Place
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which its program runs."""
+        return self.place.folder
 
     @property
     def result_path(self) -> Path:
         """The result file that the revision writes."""
         measurement = self.revision.measurement
-        return self.folder / "results" / MACHINE / f"{measurement.release.sha[:8]}-{measurement.environment}.json"
+        return self.place.results / MACHINE / f"{measurement.release.sha[:8]}-{measurement.environment}.json"
 
     @property
     def pass_count(self) -> int:
@@ -91,7 +110,7 @@ class RevisionFolder:
         finished = subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), "PYTHONPATH": str(self.folder)},
+            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), **self.place.variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -104,7 +123,7 @@ class RevisionFolder:
 
     def result(self) -> Result:
         """Read the measured result. Raises TensorcopyError for an unreadable one."""
-        results = load.load_results(self.folder / "results")
+        results = load.load_results(self.place.results)
         for result in results.results:
             if result.path == self.result_path:
                 return result
@@ -121,9 +140,15 @@ class RevisionFolder:
 Folders = tuple[RevisionFolder, RevisionFolder]
 
 
-def export(sha: str, folder: Path, shared_environments: Path) -> None:
-    """Write a commit's files into `folder`, with a link to the shared environments."""
+def export(sha: str, folder: Path, shared_environments: Path) -> Place:
+    """Write a commit's files into `folder`, where they measure themselves in the shared environments."""
     git.export(sha, folder, without=NOT_EXPORTED)
+    link_environments(folder, shared_environments)
+    return Place(folder, folder / "results", {"PYTHONPATH": str(folder)})
+
+
+def link_environments(folder: Path, shared_environments: Path) -> None:
+    """Let a folder use the shared environments."""
     link = folder / ".asv" / "env"
     if not link.exists():
         link.parent.mkdir(exist_ok=True)

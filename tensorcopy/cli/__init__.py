@@ -92,7 +92,7 @@ DASHBOARD = (
 INSTALL = {
     **dict.fromkeys(DASHBOARD, 'pip install "tensorcopy[dashboard]"'),
     "matplotlib": 'pip install "tensorcopy[plot]"',
-    "github": "uv run --group github tensorcopy …, in a checkout",
+    "github": 'pip install "tensorcopy[dashboard,github]"',
 }
 
 

@@ -45,7 +45,7 @@ def _add_pull_request(actions: Any) -> None:
     pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
     pull.add_argument(
-        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits have in their table"
+        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits and this machine support"
     )
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
@@ -113,7 +113,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
             results.append(result)
             _save(options.out, request, results)  # after each pair: a later one may fail
     for result in results:
-        _print_result(result, console)
+        _print_result(result, console, options.out)
     if not results or not all(result.compared for result in results):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
     return pull_request.exit_code(results)
@@ -128,13 +128,14 @@ def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> 
     whole_files.replace(folder / pr_comment.FILE, text + "\n")
 
 
-def _print_result(result: PairResult, console: Console) -> None:
+def _print_result(result: PairResult, console: Console, out: Path) -> None:
     from rich.text import Text
 
     from tensorcopy.report.comparison import terminal
 
     if result.comparison is not None:
-        console.print(terminal.terminal(result.comparison, width=console.width), soft_wrap=not console.is_terminal)
+        listed = terminal.terminal(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
+        console.print(listed, soft_wrap=not console.is_terminal)
     for name, lines in result.failures.items():
         console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
 

@@ -24,5 +24,9 @@ def _init(options: argparse.Namespace, console: Console) -> int:
 
     project, written = write.new_project(Path.cwd(), options.name, options.title, options.suites)
     console.print(f"{project.title}: wrote {', '.join(written)}", soft_wrap=True, markup=False, highlight=False)
+    if write.is_below_repository(Path.cwd()):
+        console.print(
+            "GitHub reads workflows at the top of a repository only: docs/own-operation.md says how to move them there", soft_wrap=True
+        )
     console.print("Next: tensorcopy measure 2.5.1 2.15.0 --passes 3, then asv publish")
     return 0

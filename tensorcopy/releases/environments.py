@@ -205,14 +205,16 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
-def inspected(python: Path, own: Mapping[str, str] | None = None) -> Environment:
+def inspected(python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True) -> Environment:
     """Return the environment of any interpreter that has torch, with its report.
+
+    observes : whether the report has what the methods do, beside the "ledger"
 
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, own or {})
-    observe = "--observe-own" if project.declared() else "--observe"
-    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", observe, variables=environment.variables())
+    options = ["--observe-own" if project.declared() else "--observe"] if observes else []
+    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
     return replace(environment, report=report)
 
 

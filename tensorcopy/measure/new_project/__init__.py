@@ -1,1 +1,1 @@
-"""Write the files of a new project: its configuration, an example and a workflow."""
+"""Write the files of a new project: its configuration, an example and workflows."""

@@ -20,6 +20,8 @@ PLACES = {
     "README.md": "README.md",
     "gitignore": ".gitignore",
     "measure.yml": ".github/workflows/measure.yml",
+    "pull-request.yml": ".github/workflows/pull-request.yml",
+    "comment.yml": ".github/workflows/comment.yml",
 }  # of each file in FILES, where it is written
 
 
@@ -52,6 +54,11 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
     values = {"NAME": made.name, "TITLE": made.title, "VERSION": __version__}
     others = {place: _filled(name, **values) for name, place in PLACES.items()}
     return made, [*written, *_write(folder, others)]
+
+
+def is_below_repository(folder: Path) -> bool:
+    """Return whether a folder is in a repository, and not its top: GitHub does not read the workflows there."""
+    return not (folder / ".git").exists() and any((parent / ".git").exists() for parent in folder.parents)
 
 
 def _refuse_configured(folder: Path) -> None:

@@ -24,6 +24,8 @@ from tensorcopy.worker.devices import DEVICES
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"
 LARGEST = 4 * 2**20  # bytes of such a file
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:+()\[\] -]")  # of cases, as the schema has them
+LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS = 160, 80, 12  # as the schema has them
 LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
@@ -57,6 +59,17 @@ def section(artifact: Path, run: str, device: str) -> str:
         return markdown.cut(_section(document, run), SECTION)
     except _Refused as refused:
         return f"### ⚠️ The measurement on {device} cannot be shown\n\nThe file {FILE} {refused}.{_link(run)}\n"
+
+
+def admissible(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a comparison's document with names that the schema allows: those of a third party's parameters may have any character."""
+
+    def row(change: Mapping[str, Any]) -> dict[str, Any]:
+        name = " ".join(NOT_IN_NAMES.sub("_", change["case"])[:LONGEST_NAME].split())
+        parameters = {name: value[:LONGEST_WORD] for name, value in list(change["parameters"].items())[:MOST_PARAMETERS]}
+        return {**change, "case": name, "suite": change["suite"][:LONGEST_WORD], "parameters": parameters}
+
+    return {**comparison, "changes": [row(change) for change in comparison["changes"]]}
 
 
 def outdated(run: str, device: str) -> str:

@@ -37,9 +37,10 @@ WIDE = 120  # columns from which a row has its whole sentence
 Row = tuple[Case, Change]
 
 
-def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80) -> RenderableType:
+def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
     """Return the headline, the causes, the changed cases by suite, and the counts of the others.
 
+    how_to_list : the option or command that lists every case
     width : of the terminal; no row is longer than 80 columns in a narrower one than `WIDE`
     """
     shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
@@ -55,7 +56,7 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         lines = [f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat", *not_included(comparison.problems)]
         return Group(*parts, Text("\n".join(lines)))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
-    hint = ["--all lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
+    hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
     return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
 
 

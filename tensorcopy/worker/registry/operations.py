@@ -83,7 +83,7 @@ def declared() -> tuple[Operation, ...]:
     if VARIABLE in os.environ:
         return tuple(Operation(**_values(row)) for row in json.loads(os.environ[VARIABLE]))
     paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
-    operations = [*(_of_file(paths[0]) if paths else ()), *_of_packages()]
+    operations = [*(of_file(paths[0]) if paths else ()), *_of_packages()]
     names = [operation.name for operation in operations]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
@@ -104,7 +104,8 @@ def variables() -> dict[str, str]:
     return {VARIABLE: json.dumps([asdict(operation) for operation in declared()])} if declared() else {}
 
 
-def _of_file(path: Path) -> Iterator[Operation]:
+def of_file(path: Path) -> Iterator[Operation]:
+    """Yield the operations of a tensorcopy.toml. Raises TensorcopyError for an invalid one."""
     try:
         document = toml.load(path)
     except ValueError as error:

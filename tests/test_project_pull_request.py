@@ -1,0 +1,336 @@
+"""Two commits of a project, compared with the installed wheel: its operations, its suite and its package are what differs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tensorcopy.asv_plugin.configuration import paths as configuration_paths
+from tensorcopy.ci import projects, pull_request, revisions
+from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.ci.revisions import Revision, RevisionFolder
+from tensorcopy.cli import main, parser
+from tensorcopy.measure import plan
+from tensorcopy.releases import release_table
+from tensorcopy.report.comparison import pr_comment
+from tensorcopy.worker.registry import operations, project
+from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
+from tests.test_git import AUTHOR, commit_all
+from tests.test_git import run as git
+from tests.test_workflow_runs import assert_success, explained, pull_request_event, run_event, staged
+from tests.test_workflows import steps
+
+FILES = ROOT / "tensorcopy/measure/new_project/files"
+STEADY = """
+[[operation]]
+name = "halved"
+code = "operations.halved(x)"
+imports = ["operations"]
+"""
+HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
+SLOW = ("return x * torch.rsqrt", "for _ in range(20):\n        x.clone()\n    return x * torch.rsqrt")
+# with few passes, each of which imports torch four times
+PROGRAM = """
+import sys
+from tensorcopy import cli
+from tensorcopy.analysis import retest
+retest.PASSES, retest.CONFIRMATIONS = (3,), REPEATS
+sys.exit(cli.main(sys.argv[1:]))
+"""
+COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
+
+
+def sha(folder: Path, name: str = "HEAD") -> str:
+    return subprocess.run(["git", "rev-parse", name], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def edited(path: Path, before: str, after: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    """The project of `init` in a repository, the current folder, with one commit."""
+    for variable in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.delenv(operations.VARIABLE, raising=False)
+    (tmp_path / "lab").mkdir()
+    monkeypatch.chdir(tmp_path / "lab")
+    for cached in (operations.declared, project.declared_in):
+        cached.cache_clear()
+    git(Path(), "init", "-q", "-b", "main")
+    assert main(["init", "--title", "RMS norm"]) == 0
+    commit_all(Path(), "base")
+    yield tmp_path / "lab"
+    for cached in (operations.declared, project.declared_in):
+        cached.cache_clear()
+
+
+def places(folder: Path) -> tuple[Path, Path]:
+    """Return the folders in which the last two commits are measured."""
+    made = projects.places(
+        sha(folder, "HEAD~1"), sha(folder), folder / ".asv" / "pull-request" / "two", "measured", folder / ".asv" / "env"
+    )
+    return made[0].folder, made[1].folder
+
+
+def test_each_commit_has_its_files_and_shares_the_environments(folder):
+    """asv.conf.json is that of the current folder; each commit has results of its own."""
+    edited(folder / "operations.py", *SLOW)
+    (folder / "asv.conf.json").write_text("{")
+    commit_all(folder, "head")
+    git(folder, "checkout", "-q", "HEAD~1", "--", "asv.conf.json")
+    base, head = places(folder)
+    assert [(place / "operations.py").read_text().count("clone()") for place in (base, head)] == [0, 1]
+    for place in (base, head):
+        assert (place / ".asv" / "env").resolve() == folder / ".asv" / "env"
+        configuration = json.loads((place / "asv.conf.json").read_text())
+        assert configuration["results_dir"] == str(place / ".asv" / "measured")
+        assert configuration["env_dir"] == str(place / ".asv" / "env")
+    (base / "mark").touch()
+    assert places(folder) == (base, head)
+    assert (base / "mark").exists()  # it is not made again
+
+
+def test_each_repeat_measurement_has_results_of_its_own(folder, monkeypatch):
+    """Its samples must not join those that chose its cases; asv.conf.json names the folder of the measurement that is being taken."""
+    edited(folder / "operations.py", *SLOW)
+    commit_all(folder, "head")
+    stages = []
+
+    def take_pass(self, suites):
+        configuration = json.loads((self.folder / "asv.conf.json").read_text())
+        assert configuration["results_dir"] == str(self.place.results)
+        stages.append(self.place.results.name)
+        is_head = "clone()" in (self.folder / "operations.py").read_text()
+        passes = pass_times(1.3 if is_head else 1.0) * 2
+        measured_in_passes(self.place.results, NEW, {"rms_norm": passes[: self.pass_count + 1]}, machine=revisions.MACHINE)
+        return []
+
+    monkeypatch.setattr(RevisionFolder, "take_pass", take_pass)
+    measurement = plan.Measurement(NEW, "3.11", build="cuda")
+    pair = RevisionPair("code", *(Revision(name, sha(folder, name), measurement) for name in ("HEAD~1", "HEAD")))
+    request = PullRequest(pair.before.sha, pair.after.sha, passes=8)
+    result = pull_request.measure_and_judge(pair, request, configuration_paths(), lambda progress: None)
+    assert pull_request.exit_code([result]) == 1
+    assert list(dict.fromkeys(stages)) == ["measured", "confirmation-1", "confirmation-2"]
+
+
+@pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])
+def test_commits_that_need_other_packages_have_environments_of_their_own(folder, requires):
+    """A folder is the one of each commit; an invalid project is left to its measurement, which names the error."""
+    edited(folder / "tensorcopy.toml", "[project]\n", "[project]\nrequires = [" + requires + "]\n")
+    commit_all(folder, "head")
+    git(folder, "checkout", "-q", "HEAD~1", "--", "tensorcopy.toml")
+    for place in places(folder):
+        assert not (place / ".asv" / "env").exists()
+
+
+def test_a_project_below_the_top_takes_the_whole_repository(folder):
+    """Its suite and its package may lie beside it; a script keeps its mode and a link its target."""
+    below = folder / "over-torch"
+    below.mkdir()
+    (folder / "benchmarks").mkdir()
+    (folder / "benchmarks" / "__init__.py").touch()
+    (folder / "build.sh").write_text("#!/bin/sh\n")
+    (folder / "build.sh").chmod(0o755)
+    (folder / "link").symlink_to("build.sh")
+    (below / "tensorcopy.toml").write_text('[project]\nname = "a"\nrequires = [".."]\n[suites]\npath = "../benchmarks"\n')
+    (folder / "asv.conf.json").rename(below / "asv.conf.json")
+    commit_all(folder, "one")
+    (folder / "benchmarks" / "steps.py").touch()
+    commit_all(folder, "two")
+    os.chdir(below)
+    base, head = places(folder)
+    assert base == folder / ".asv" / "pull-request" / "two" / "base" / "over-torch"
+    declared = project.declared_in(head)
+    assert declared.suites == head.parent / "benchmarks"
+    assert declared.requirements() == ["--editable", str(head.parent)]
+    assert (head.parent / "benchmarks" / "steps.py").exists()
+    assert not (base.parent / "benchmarks" / "steps.py").exists()
+    assert os.access(head.parent / "build.sh", os.X_OK)
+    assert (head.parent / "link").readlink() == Path("build.sh")
+
+
+def error_of(capsys, *arguments: str) -> str:
+    """Return the one line of a comparison that is refused."""
+    assert main(["ci", "pull-request", "--base", "HEAD~1", *arguments]) == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tensorcopy: ")]
+    return line
+
+
+def test_a_commit_without_a_project_is_refused(folder, capsys):
+    git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
+    git(folder, *AUTHOR, "commit", "-qm", "without")
+    commit_all(folder, "with")
+    base = sha(folder, "HEAD~1")[:8]
+    assert error_of(capsys) == (
+        f"tensorcopy: base has no project: got no tensorcopy.toml in {base}; allowed: two commits of a project; "
+        "next: name a commit that has it: --base COMMIT"
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), [("./library", "./library"), ("einops==0.8.0", "einops==0.8.1")], ids=["folder", "versions"])
+def test_an_interpreter_has_no_two_versions_of_a_package(folder, before, after, capsys):
+    """It imports one of them for both commits, and every case would be unchanged."""
+    edited(folder / "tensorcopy.toml", "[project]\n", f'[project]\nrequires = ["{before}"]\n')
+    commit_all(folder, "base")
+    edited(folder / "tensorcopy.toml", f'"{before}"]\n', f'"{after}"]\n\n')
+    commit_all(folder, "head")
+    assert "cannot have the packages of two commits: got requires that differ" in error_of(capsys, "--interpreter", "same")
+
+
+def test_a_release_that_is_not_in_the_table_is_refused(folder, capsys):
+    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "head")
+    assert "have no torch in common here: got 0.1" in error_of(capsys, "--release", "0.1")
+
+
+def test_names_of_a_third_party_are_shown_as_the_schema_allows():
+    """Their parameters may have any character and any length."""
+    change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "suite": "s" * 90}
+    change["parameters"] = {f"p{number}": "v" * 90 for number in range(14)}
+    (row,) = pr_comment.admissible({"changes": [change]})["changes"]
+    assert row["case"].startswith("a.time_b shape=(3, 4) dtype=torch.float32 path=_a_b___ _xxx")
+    schema = json.loads(pr_comment.SCHEMA.read_text(encoding="utf-8"))["$defs"]["change"]["properties"]
+    assert re.search(schema["case"]["pattern"], row["case"])
+    assert len(row["case"]) <= schema["case"]["maxLength"]
+    assert len(row["parameters"]) <= schema["parameters"]["maxProperties"]
+    assert {len(row["suite"]), *map(len, row["parameters"].values())} == {80}
+
+
+def test_the_workflow_that_runs_a_pull_request_s_code_cannot_write():
+    """The one that comments checks nothing out; both call commands that exist."""
+    texts = {name: (FILES / name).read_text(encoding="utf-8") for name in ("pull-request.yml", "comment.yml")}
+    jobs = {name: next(iter(yaml.safe_load(text)["jobs"].values())) for name, text in texts.items()}
+    assert jobs["pull-request.yml"]["permissions"] == {"contents": "read"}
+    assert jobs["comment.yml"]["permissions"] == {"actions": "read", "pull-requests": "write"}
+    assert "checkout" not in texts["comment.yml"]
+    assert "token" not in texts["pull-request.yml"]
+    limit = next(step["timeout-minutes"] for step in jobs["pull-request.yml"]["steps"] if "timeout-minutes" in step)
+    assert limit + 10 <= jobs["pull-request.yml"]["timeout-minutes"]
+    commands = [arguments for name in texts for _, arguments in steps(FILES / name)]
+    assert [arguments[:2] for arguments in commands] == [["ci", "pull-request"], ["ci", "comment"]]
+    assert all(parser().parse_args(arguments).command for arguments in commands)
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory) -> Path:
+    """A Python with the wheel of tensorcopy, which also finds the torch of these tests."""
+    import torch
+
+    if torch.version.git_version not in {release.sha for release in release_table.load()}:
+        pytest.skip(f"torch {torch.__version__} is not in the table of releases")
+    place = tmp_path_factory.mktemp("installed")
+    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(place / "wheel"), str(ROOT)], check=True)
+    (wheel,) = (place / "wheel").glob("*.whl")
+    (place / "environments").mkdir()
+    environment = place / "environment"
+    subprocess.run(["uv", "venv", "--quiet", "--no-project", "--python", sys.executable, str(environment)], check=True)
+    interpreter = environment / "bin" / "python"
+    packages = f"tensorcopy[dashboard] @ {wheel.as_uri()}"
+    subprocess.run(["uv", "pip", "install", "--quiet", "--python", str(interpreter), packages], check=True)
+    (installed,) = (environment / "lib").glob("python*/site-packages")
+    (installed / "torch-of-the-tests.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
+    return interpreter
+
+
+def compared(python: Path, folder: Path, head: str, repeats: int) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """Compare a head with the branch main; return the exit code, the changes by operation and the comment."""
+    (folder / ".asv").mkdir(exist_ok=True)
+    (folder / ".asv" / "env").symlink_to(python.parents[2] / "environments")  # torch is compiled once for all tests
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    few = ["--interpreter", "same", "--passes", "3", "--bench", r"^own\.BySize.*, 1024\)"]
+    command = [str(python), "-c", PROGRAM.replace("REPEATS", str(repeats)), "ci", "pull-request", "--base", "main", "--head", head, *few]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    out = folder / "comparison"
+    assert (out / "comparison.json").exists(), done.stderr
+    assert not COPIES.search(done.stdout), done.stdout
+    assert "--all" not in done.stdout  # an option of compare
+    (pair,) = json.loads((out / "comparison.json").read_text())["pairs"]
+    assert pair["failures"] == [], done.stderr
+    changes = pair["comparison"]["changes"]
+    if all(row["reason"] == "too_few_passes" for row in changes):
+        pytest.skip("the machine was not quiet for minutes: no case can be compared")
+    return done.returncode, {row["parameters"]["method"]: row for row in changes}, pr_comment.section(out, "", "cpu")
+
+
+@pytest.mark.slow
+def test_an_operation_that_cannot_be_imported_is_a_failure_of_its_commit(folder):
+    """Not of the comparison, which would end without a result and a comment: an interpreter's torch is found without it."""
+    edited(folder / "operations.py", "import torch\n", "import nothing_of_the_kind\n")
+    commit_all(folder, "head")
+    request = PullRequest(sha(folder, "HEAD~1"), sha(folder), passes=1, interpreter="same")
+    (pair,) = pull_request.pairs(request, configuration_paths())
+    assert (pair.kind, pair.after.sha, pair.after.measurement.interpreter) == ("code", request.head, "same")
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
+    """By the wheel, in the torch of these tests; the project is what its commits have, not the files of the current folder."""
+    with (folder / "tensorcopy.toml").open("a") as declared, (folder / "operations.py").open("a") as code:
+        declared.write(STEADY)
+        code.write(HALVED)
+    commit_all(folder, "two operations")
+    git(folder, "checkout", "-q", "-b", "slow")
+    edited(folder / "operations.py", *SLOW)
+    commit_all(folder, "slow")
+    git(folder, "checkout", "-q", "main")
+    code, changes, comment = compared(python, folder, "slow", repeats=0)
+    assert (code, changes["rms_norm"]["verdict"]) == (1, "slower")
+    assert changes["rms_norm"]["ratio"] > 2  # about 3
+    assert (changes["halved"]["ratio"] or 1) < 1.5
+    assert re.match(r"### 🔴 [12] of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .* %", comment)
+    assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment
+    assert not COPIES.search(comment)
+
+
+@pytest.mark.slow
+def test_a_commit_that_changes_no_time_is_not_slower(folder, python):
+    """A docstring; the comment states the largest possible change."""
+    git(folder, "checkout", "-q", "-b", "same")
+    edited(folder / "operations.py", '"""The operations', '"""All operations')
+    commit_all(folder, "a docstring")
+    code, changes, comment = compared(python, folder, "same", repeats=2)
+    assert code == 0
+    assert changes["rms_norm"]["verdict"] in ("unchanged", "inconclusive")
+    assert "### ⚪ No significant change in 1 case" in comment
+
+
+@pytest.mark.slow
+def test_the_workflows_of_a_project_run(folder, python, tmp_path, tmp_path_factory):
+    """As written, with this wheel. The pull request that begins a project has nothing to be compared with, and its comment reports it."""
+    git(folder, "checkout", "-q", "--orphan", "change")
+    git(folder, "rm", "-rq", "--cached", ".")
+    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "empty")
+    git(folder, "branch", "-f", "main")
+    commit_all(folder, "the project")
+    (wheel,) = (python.parents[2] / "wheel").glob("*.whl")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (folder / ".github" / "workflows").iterdir()}
+    texts = {name: re.sub(r'"(tensorcopy\[.*\])==.*"', rf'"\1 @ {wheel.as_uri()}"', text) for name, text in texts.items()}
+    git(folder, "checkout", "-q", "main")
+    with staged(folder, tmp_path, tmp_path_factory.getbasetemp()) as stage:
+        head = sha(stage.work, "origin/change")
+        played = stage.player.play(texts["pull-request.yml"], pull_request_event(stage, head, "fork", action="opened"))
+        (job,) = played["compare"]
+        assert "tensorcopy: base has no project: got no tensorcopy.toml" in job.printed("ci pull-request"), explained([job])
+        assert [step.title for step in job.steps if step.outcome == "failure"] == [
+            step.title for step in job.steps if "ci pull-request" in step.title
+        ]
+        assert not any(job.forge.allows(job.token, scope, "write") for scope in ("contents", "pull-requests", "actions"))
+        played = stage.player.play(texts["comment.yml"], run_event(stage, "pull-request", job.conclusion, head, "fork"))
+        assert_success(played["comment"])
+        (comment,) = stage.forge.comments
+        assert comment["body"].startswith(pr_comment.MARKER)
+        assert "Nothing was measured on cpu" in comment["body"]
