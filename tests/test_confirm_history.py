@@ -303,6 +303,25 @@ def test_the_latest_line_counts(checkout, measuring):
     assert confirmations.latest(stored(checkout))[held.key].outcome is Outcome.FELL
 
 
+def test_the_history_in_the_terminal_is_without_a_step_that_fell(checkout, measuring, capsys):
+    """As on the site; a damaged line is named."""
+    measuring(1.3)
+    main(["confirm-history"])
+    (held,) = stored(checkout)
+    capsys.readouterr()
+    assert main(["history"]) == 0
+    assert "slower" in capsys.readouterr().out
+    confirmations.append(checkout / "results", [replace(held, outcome=Outcome.FELL, started="2099-01-01T00:00:00+00:00")])
+    assert main(["history"]) == 0
+    assert "slower" not in capsys.readouterr().out
+    with (checkout / "results" / "box" / "confirmations.jsonl").open("a") as lines:
+        lines.write("{\n")
+    assert main(["history", "--strict"]) == 2
+    shown = capsys.readouterr()
+    assert "slower" not in shown.out
+    assert "cannot be read" in shown.err
+
+
 def test_lines_merge_in_any_order():
     """Each is there once; a damaged line is not lost."""
     first, second, damaged = '{"started":"2026-01-01"}\n', '{"started":"2026-01-02"}\n', '{"started":\n'

@@ -205,24 +205,25 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 
 
 def _stored_history(options: argparse.Namespace, console: Console) -> int:
-    """Print the history of one case, or of several, in the results."""
+    """Print the history of one case, or of several, in the results: as on the site, without the steps that fell when measured again."""
     from rich.text import Text
 
-    from tensorcopy.analysis import series
+    from tensorcopy.analysis import confirmation, series
     from tensorcopy.report import case_history
     from tensorcopy.report.comparison import wording
-    from tensorcopy.results import load
+    from tensorcopy.results import confirmations, load
     from tensorcopy.results.reading.unread import concerning
 
-    results = load.load_results(RESULTS)
+    results, repeats = load.load_results(RESULTS), confirmations.load(RESULTS)
     print_warnings(results.warnings)
     problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
-    is_failure = incomplete(problems, options.strict)
+    is_failure = incomplete([*problems, *repeats.problems], options.strict)
     by_case = series.series_by_case(results.results, options.machine, options.python)
     selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
     if not selected:
         names = ", ".join(list(_matching(by_case, ""))[:6])
         raise TensorcopyError("no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy times")
+    selected = confirmation.without_rejected(selected, confirmations.latest(repeats.confirmations))
     is_one = len(selected) == 1
     table = case_history.case_table(*selected.values()) if is_one else case_history.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
