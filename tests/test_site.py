@@ -550,6 +550,13 @@ def test_copies_and_conversions_come_before_alternatives(shipped):
             assert following == order[0] or order.index(name) < order.index(following), address
 
 
+def test_neighbouring_releases_that_were_not_measured_have_one_label(shipped):
+    """A label for each would be written over the one before."""
+    chart = re.search("<svg.*?</svg>", shipped["history/xeon-2core/pages.HugePages/detach_clone-16777216-False.html"], re.DOTALL)[0]
+    assert chart.count('class="rule gap"') > 1
+    assert re.findall('<text class="rule[^>]*>(.*?)</text>', chart).count("not measured") == 1
+
+
 def test_a_history_links_to_its_siblings(shipped):
     """Those that differ in one respect, and the explorer in the same state; itself is marked."""
     page = shipped["history/xeon-2core/copies.BySize/detach_clone-131072.html"]

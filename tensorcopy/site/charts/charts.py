@@ -190,8 +190,9 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
 
 
 def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
-    """Return the changes of the machine, and the gaps."""
+    """Return the changes of the machine, and the gaps: of neighbouring gaps, the first has the label."""
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
     has_it = {release_of(result) for result in machine.results if counts.measured(result, case)}
-    return rules + [Rule(position, "not measured", "gap") for position, version in enumerate(versions) if version not in has_it]
+    gaps = [position for position, version in enumerate(versions) if version not in has_it]
+    return rules + [Rule(position, "" if position - 1 in gaps else "not measured", "gap") for position in gaps]

@@ -218,10 +218,12 @@ def _stretches(points: Sequence[T | None]) -> list[list[T]]:
 
 
 def _rule(plot: Plot, rule: Rule) -> str:
-    """Draw the line with its label to the right, or to the left near the right edge."""
+    """Draw the line with its label, if it has one, to the right, or to the left near the right edge."""
     x = plot.across(rule.x)
     left = x > plot.width * 0.7
     line = f'<path class="rule{_kind(rule.kind)}" d="M{_number(x)} {_number(plot.top)}V{_number(plot.bottom)}"/>'
+    if not rule.label:
+        return line
     kind = "rule end" if left else "rule"
     return f'{line}<text class="{kind}" x="{_number(x - 4 if left else x + 4)}" y="{_number(plot.top + 8)}">{escape(rule.label)}</text>'
 
