@@ -92,6 +92,13 @@ def interpreter(path: Path, command: str) -> Path:
     return path
 
 
+def test_a_folder_of_environments_that_is_a_broken_link_is_refused(tmp_path):
+    """It is not taken for a package index that cannot be reached."""
+    (tmp_path / "env").symlink_to(tmp_path / "gone")
+    with pytest.raises(TensorcopyError, match=r"env is a broken link: got \S+gone, which does not exist; .* next: remove \S+env"):
+        environments.build(tmp_path / "env", NEW, "3.11", "cuda")
+
+
 def test_an_interpreter_without_torch_is_refused(tmp_path):
     """Python finds no installed package with the option -S."""
     python = interpreter(tmp_path / "python", f'exec {sys.executable} -S "$@"')

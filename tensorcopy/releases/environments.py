@@ -180,7 +180,19 @@ def remove(path: Path) -> None:
     shutil.rmtree(path)
 
 
+def _refuse_broken_link(folder: Path) -> None:
+    """Raise TensorcopyError for a link whose target is gone: uv says only that it cannot create a folder there."""
+    if folder.is_symlink() and not folder.exists():
+        raise TensorcopyError(
+            f"{folder} is a broken link",
+            got=f"{folder.readlink()}, which does not exist",
+            allowed="a folder for environments, or a link to one",
+            next=f"remove {folder}, or make that folder",
+        )
+
+
 def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
+    _refuse_broken_link(path.parent)
     interpreter = uv.find_python(python)
     if interpreter is None:
         raise TensorcopyError(
