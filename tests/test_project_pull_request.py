@@ -26,7 +26,7 @@ from tensorcopy.worker.registry import operations, project
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
-from tests.test_workflow_runs import assert_success, explained, pull_request_event, run_event, staged
+from tests.test_workflow_runs import assert_success, explained, only, pull_request_event, replacing, run_event, staged
 from tests.test_workflows import steps
 
 FILES = ROOT / "tensorcopy/measure/new_project/files"
@@ -334,3 +334,24 @@ def test_the_workflows_of_a_project_run(folder, python, tmp_path, tmp_path_facto
         (comment,) = stage.forge.comments
         assert comment["body"].startswith(pr_comment.MARKER)
         assert "Nothing was measured on cpu" in comment["body"]
+
+
+@pytest.mark.slow
+def test_a_job_without_the_project_keeps_what_was_measured(folder, tmp_path, tmp_path_factory):
+    """measure.yml: the job that may write installs nothing. Results that are there already make no commit."""
+    text = (folder / ".github" / "workflows" / "measure.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    assert {name for name, job in jobs.items() if "write" in job["permissions"].get("contents", "")} == {"keep"}
+    assert not any("uv" in str(step) for step in jobs["keep"]["steps"])
+    measured_in_passes(tmp_path / "results", NEW, {"rms_norm": [1.0]}, machine="github")
+    with staged(folder, tmp_path, tmp_path_factory.getbasetemp()) as stage:
+        address = '"https://x-access-token:$GITHUB_TOKEN@github.com/$GITHUB_REPOSITORY"'
+        stage.forge.artifacts[1] = {"results": tmp_path / "results"}
+        commits = []
+        for _ in range(2):
+            played = stage.player.play(only("keep")(replacing(address, stage.origin)(text)), stage.event("schedule"))
+            assert_success(played["keep"])
+            git(stage.work, "pull", "-q", stage.origin, "main")
+            commits.append(stage.sha)
+        assert commits[0] == commits[1] != sha(folder)
+        assert (stage.work / "results" / "github" / "machine.json").exists()
