@@ -39,7 +39,7 @@ COMMANDS = {
 }
 RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
 FAST = ("setup", "a Python without torch", "virtualenv", "run --parallel", "find on neighbours")  # the others are slow tests
-# asv takes half a second to start: it is imported once, and each command runs in a process of its own
+# asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
 import contextlib, json, os, sys
 from pathlib import Path

@@ -347,7 +347,7 @@ def test_the_description_has_no_link_that_an_index_cannot_follow(wheel):
 
 @pytest.mark.slow
 def test_the_readmes_command_without_a_clone_gives_the_answer(wheel, tmp_path):
-    """From the wheel, in an environment of its own without torch."""
+    """From the wheel, in a separate environment without torch."""
     (command,) = re.findall(r"`(uvx --from .*?)`", (ROOT / "README.md").read_text(encoding="utf-8"))
     program, *arguments = command.replace(f"git+{UNKNOWN_SOURCE}", str(wheel)).split()
     assert (program, str(wheel) in arguments) == ("uvx", True)

@@ -86,7 +86,7 @@ def places(folder: Path) -> tuple[Path, Path]:
 
 
 def test_each_commit_has_its_files_and_shares_the_environments(folder):
-    """asv.conf.json is that of the current folder; each commit has results of its own."""
+    """asv.conf.json is that of the current folder; each commit has its own results."""
     edited(folder / "operations.py", *SLOW)
     (folder / "asv.conf.json").write_text("{")
     commit_all(folder, "head")

@@ -86,7 +86,7 @@ def _answer_pages(address: str, machine: Machine | None, answers: Answers, reque
 
 
 def _pages_note(machine: Machine | None, request: CopyRequest, numel: int, language: str) -> str:
-    """Return what huge pages save for a tensor of its own that is so large; "" where that was not measured."""
+    """Return what huge pages save for an independent copy that large; "" where that was not measured."""
     row = next(huge_pages.rows([machine.result]), None) if machine else None
     is_large = numel >= huge_pages.NUMEL and (request.to, request.own, request.device) == ("tensor", True, "cpu")
     if machine is None or row is None or row.huge is None or not is_large:
