@@ -11,8 +11,9 @@ import torch
 from tensorcopy.asv_plugin import environment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
-from tensorcopy.worker import devices, timers
+from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability, has_kernels
+from tensorcopy.worker.probes import timers
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 

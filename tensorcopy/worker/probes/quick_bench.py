@@ -17,11 +17,12 @@ from typing import Any
 
 import torch
 
-from tensorcopy.worker import control, devices, provenance, timers
+from tensorcopy.worker import control, devices, provenance
+from tensorcopy.worker.probes import timers
+from tensorcopy.worker.probes.timers import Timer
 from tensorcopy.worker.registry.method import code_on
 from tensorcopy.worker.registry.own import BASELINE, find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
-from tensorcopy.worker.timers import Timer
 
 ROUNDS = 9
 SAMPLE = 0.006  # seconds that a sample takes at least

@@ -10,8 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tensorcopy.worker import timers
-from tensorcopy.worker.probes import instruction_count
+from tensorcopy.worker.probes import instruction_count, timers
 from tensorcopy.worker.registry.own import find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 from tensorcopy.worker.tensors import make_tensor
