@@ -131,18 +131,35 @@ def test_a_python_without_a_wheel_has_no_result_file(checkout, measured):
     assert after["ledger"]["torch_sha"] == OLDEST.sha
 
 
-def test_this_interpreters_own_torch_can_be_measured(checkout, measured):
-    """Its SHA identifies the release; nothing is installed."""
+COUNT_IMPORTS = """
+import os, sys
+
+def count(event, arguments):
+    if event == "import" and arguments[0] == "torch" and "TORCH_IMPORTS" in os.environ:
+        with open(os.environ["TORCH_IMPORTS"], "a") as file:
+            file.write("x")
+
+sys.addaudithook(count)
+"""
+
+
+def test_this_interpreters_own_torch_can_be_measured(checkout, measured, tmp_path):
+    """Its SHA identifies the release; nothing is installed, and torch is imported once."""
     import torch
+
+    (checkout.root / "sitecustomize.py").write_text(COUNT_IMPORTS)
 
     release = environments.released_as({"torch_sha": torch.version.git_version, "torch": torch.__version__})
     registered = checkout.run("asv", "machine", "--yes", "--machine", "container")
     assert registered.returncode == 0, registered.stdout
-    done = checkout.run("asv", "run", f"{release.tag}^!", "-E", "interpreter:same", "--machine", "container", "--bench", "floors.Control")
+    command = ["run", f"{release.tag}^!", "-E", "interpreter:same", "--machine", "container", "--bench", "floors.Control"]
+    done = checkout.run("asv", *command, TORCH_IMPORTS=str(tmp_path / "imports"))
     assert done.returncode == 0, done.stdout
+    assert len((tmp_path / "imports").read_text()) == 1
     (path,) = (checkout.root / "results" / "container").glob(f"{release.sha[:8]}-*.json")
     assert json.loads(path.read_text())["ledger"]["torch"] == torch.__version__
     shutil.rmtree(path.parent)
+    (checkout.root / "sitecustomize.py").unlink()
     refused = checkout.run("asv", "run", "v1.9.0^!", "-E", "interpreter:same", "--machine", "container")
     assert refused.returncode == 2
     assert "torch 1.9.0 cannot be measured here" in refused.stdout

@@ -22,16 +22,21 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
 from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
+from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess
 from tensorcopy.results import emulated
 from tensorcopy.worker.registry import operations, project
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
 DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
-SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
-    """Base of both environments, with names in results like "py3.11-cuda"."""
+    """Base of both environments, with names in results like "py3.11-cuda".
+
+    A pass is a process for asv's list of suites, and one that forks for each case; both share one import of torch with the probe.
+    """
+
+    _torch: TorchProcess | None = None
 
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
@@ -63,12 +68,32 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def run(self, args: list[str], **kwargs: Any) -> Any:
         assert self._interpreter is not None  # `commands.arguments` refuses --parallel, which would install in another process
         log.debug(f"Running '{' '.join(args)}' in {self.name}")
-        return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": self._variables(kwargs.get("env"))})
+        variables = self._variables(kwargs.get("env"))
+        if self._torch is not None and self._torch.can_run(variables):
+            script, job, *arguments = args
+            if job == "discover" and self._torch.run([script], [job, *arguments], variables, Path(kwargs["cwd"])).status == 0:
+                return ""
+            if job == "run_server":
+                process, self._torch = self._torch, None
+                return process.become([script], [job, *arguments], variables)
+        return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": variables})
+
+    def _run_probe(self, python: Path, module: str, *arguments: str, variables: dict[str, str]) -> dict[str, Any]:
+        """Run a probe in the process that also has the next jobs of asv."""
+        if self._torch is not None:
+            self._torch.close()
+        self._torch = TorchProcess.started(python, {**_without_search_paths(variables), **self._search_path(python)})
+        run = self._torch.run_probe if self._torch else interpreters.run_probe
+        return run(python, module, *arguments, variables=variables)
+
+    def _search_path(self, python: Path) -> dict[str, str]:
+        """Return the variables with the folders to import packages from, beside those that are installed."""
+        return {}
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         """Return the environment variables of a process in this environment.
 
-        Search paths are removed: they would mix asv's packages with the release's.
+        The caller's search paths are removed: they would mix asv's packages with the release's.
         """
         variables = {
             **environments.steady(),
@@ -79,7 +104,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
             JOURNAL: str(self._journal),
             COMMIT: journal_mark(self._commit or "-"),
         }
-        return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
+        return {**_without_search_paths(variables), **self._search_path(self._interpreter or Path(sys.executable))}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         """Measure in this environment.
@@ -149,7 +174,7 @@ class ReleaseEnvironment(_MeasuringEnvironment):
                 python = self._another_python(release)
             if not environments.is_complete(environments.path_of(self._directory, release, python, build)):
                 log.info(f"Installing torch {release.version} on Python {python}")
-            self._use(release, environments.build(self._directory, release, python, build), conf)
+            self._use(release, environments.build(self._directory, release, python, build, self._run_probe), conf)
 
     def _another_python(self, release: Release) -> str:
         """Return a Python of this run that has a wheel: asv must import the suites."""
@@ -178,9 +203,10 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     tool_name = "interpreter"
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
+        self._folder = Path(conf.env_dir)
         with exit_on_error():
             executable = _named_python(conf, python)
-            self._installed = environments.inspected(executable)
+            self._installed = environments.inspected(executable, run_probe=self._run_probe)
             provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
         provenance["asv_runner"] = environments.runner()  # from `runner_folder`
@@ -209,10 +235,9 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         with exit_on_error():
             self._use(self._release, self._installed, conf)
 
-    def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
-        """Add this checkout and asv_runner to Python's search path, instead of installing them."""
-        path = interpreters.search_path([package_folder(Path(self._env_dir)), runner_folder(Path(self._env_dir))], self._installed.python)
-        return {**super()._variables(from_asv), **dict.fromkeys(SEARCH_PATHS, path)}
+    def _search_path(self, python: Path) -> dict[str, str]:
+        """Return this checkout and asv_runner, which are not installed there."""
+        return dict.fromkeys(SEARCH_PATHS, interpreters.search_path([package_folder(self._folder), runner_folder(self._folder)], python))
 
 
 def _read_suites_of_project(conf: Any) -> None:
@@ -233,6 +258,10 @@ def _named_python(conf: Any, python: str) -> Path:
             next="-E interpreter:same",
         )
     return interpreters.executable(python)
+
+
+def _without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
 
 def _is_used(python: str, arguments: Sequence[str]) -> bool:

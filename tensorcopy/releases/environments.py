@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +33,8 @@ STEADY = {
     "GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}",
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
+
+RunProbe = Callable[..., dict[str, Any]]  # with the arguments of `interpreters.run_probe`, which is used where there is none
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def is_complete(path: Path) -> bool:
     return (path / COMPLETE).exists()
 
 
-def build(directory: Path, release: Release, python: str, build: str) -> Environment:
+def build(directory: Path, release: Release, python: str, build: str, run_probe: RunProbe | None = None) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
     It is installed under `directory` unless it exists. Where it has lost a file, it is built anew if the variable `REBUILD` is set. Raises
@@ -132,7 +134,7 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
             _install(path, release, python, requirements)
             complete.write_text(text, encoding="utf-8")
         try:
-            environment = _opened(path)
+            environment = _opened(path, run_probe)
             break
         except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
             if installs:
@@ -143,11 +145,11 @@ def build(directory: Path, release: Release, python: str, build: str) -> Environ
     return environment
 
 
-def _opened(path: Path) -> Environment:
+def _opened(path: Path, run_probe: RunProbe | None) -> Environment:
     """Return the environment in a folder, with its report."""
     # written on every call, so that the environment works after the checkout was moved
     (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(path.parent)}\n", encoding="utf-8")
-    return inspected(uv.interpreter(path), bytecode_in(path))
+    return inspected(uv.interpreter(path), bytecode_in(path), run_probe=run_probe)
 
 
 def _incomplete(path: Path, error: CannotRun | FileNotFoundError) -> TensorcopyError:
@@ -217,7 +219,9 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
-def inspected(python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True) -> Environment:
+def inspected(
+    python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True, run_probe: RunProbe | None = None
+) -> Environment:
     """Return the environment of any interpreter that has torch, with its report.
 
     observes : whether the report has what the methods do, beside the "ledger"
@@ -226,7 +230,8 @@ def inspected(python: Path, own: Mapping[str, str] | None = None, *, observes: b
     """
     environment = Environment(python, {}, own or {})
     options = ["--observe-own" if project.declared() else "--observe"] if observes else []
-    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
+    run = run_probe or interpreters.run_probe
+    report = run(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
     return replace(environment, report=report)
 
 

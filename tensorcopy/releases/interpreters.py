@@ -65,15 +65,23 @@ def run_probe(
         ) as process,
     ):
         assert process.stdout is not None
-        result = _last_document(process.stdout, report_progress)
+        result = last_document(process.stdout, report_progress)
         process.wait()
         errors.seek(0)
         stderr = errors.read().strip()
-    if "error" in result:
-        raise TensorcopyError.of_document(result["error"])
-    if process.returncode != 0 or not result:
-        raise _failure(command, stderr)
-    return result
+    return result_of(result, process.returncode, stderr, command)
+
+
+def result_of(document: dict[str, Any], status: int, errors: str, command: Sequence[str]) -> dict[str, Any]:
+    """Return the result of a probe from its last document.
+
+    Raises the TensorcopyError that it holds, and CannotRun where the probe ended without a result.
+    """
+    if "error" in document:
+        raise TensorcopyError.of_document(document["error"])
+    if status != 0 or not document:
+        raise _failure(command, errors)
+    return document
 
 
 def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
@@ -89,7 +97,7 @@ def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
     )
 
 
-def _last_document(lines: Iterable[str], report_progress: ReportProgress) -> dict[str, Any]:
+def last_document(lines: Iterable[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Return the last line as JSON, reporting the progress lines before it.
 
     Empty where the last line is not a JSON object: an own operation may print, too.
