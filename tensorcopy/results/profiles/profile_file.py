@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from math import isfinite
@@ -48,12 +48,6 @@ class Node:
         """Its instructions with those of its callees."""
         return self.own + sum(callee.inclusive for callee in self.callees)
 
-    def walk(self, above: frozenset[Function] = frozenset()) -> Iterator[tuple[Node, frozenset[Function]]]:
-        """Yield this node and all below it, each with the functions above it."""
-        yield self, above
-        for callee in self.callees:
-            yield from callee.walk(above | {self.function})
-
 
 @dataclass(frozen=True)
 class FunctionCost:
@@ -79,7 +73,7 @@ class Profile:
     instructions: float
     roots: tuple[Node, ...]
 
-    @property
+    @cached_property
     def smallest(self) -> float:
         """The exclusive instructions of its cheapest function: one that it leaves out has fewer."""
         return min((cost.own for cost in self.functions.values()), default=0.0)
@@ -87,13 +81,24 @@ class Profile:
     @cached_property
     def functions(self) -> dict[Function, FunctionCost]:
         """The cost of each function; within itself, a function's inclusive instructions count once."""
-        costs: dict[Function, FunctionCost] = {}
+        costs: dict[Function, list[float]] = {}
+        above: set[Function] = set()
+
+        def visit(node: Node) -> None:
+            cost = costs.setdefault(node.function, [0.0, 0.0, 0.0])
+            is_outermost = node.function not in above
+            cost[0] += node.own
+            cost[1] += node.inclusive if is_outermost else 0.0
+            cost[2] += node.calls
+            above.add(node.function)
+            for callee in node.callees:
+                visit(callee)
+            if is_outermost:
+                above.remove(node.function)
+
         for root in self.roots:
-            for node, above in root.walk():
-                cost = costs.get(node.function, FunctionCost(0.0, 0.0, 0.0))
-                inclusive = cost.inclusive + (0.0 if node.function in above else node.inclusive)
-                costs[node.function] = FunctionCost(cost.own + node.own, inclusive, cost.calls + node.calls)
-        return costs
+            visit(root)
+        return {function: FunctionCost(*cost) for function, cost in costs.items()}
 
 
 @dataclass(frozen=True)

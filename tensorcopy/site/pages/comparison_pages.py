@@ -21,7 +21,7 @@ from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import counted_changes, sections
-from tensorcopy.site.model.cases.counted_changes import CauseLink
+from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange, Key
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -107,18 +107,23 @@ def _comparison_page(content: Content, address: str, comparison: Comparison, ser
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "csv": csv_address,
-        "cause": partial(_cause, machine, comparison),
+        "cause": partial(_cause, _causes(machine, comparison), comparison),
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, _csv(comparison))
 
 
-def _cause(machine: Machine, comparison: Comparison, case: Case) -> CauseLink | None:
-    """Return the link to the functions behind a case's change; None where nothing changed, or the results are no neighbours."""
-    before, after, change = comparison.before, comparison.after, comparison.changes[case]
+def _causes(machine: Machine, comparison: Comparison) -> dict[Key, CountedChange]:
+    """Return the counted changes between the two results; none where they are no neighbours."""
+    paths = (comparison.before.path, comparison.after.path)
+    return {key: cause for key, cause in machine.causes.items() if (cause.before.path, cause.after.path) == paths}
+
+
+def _cause(causes: dict[Key, CountedChange], comparison: Comparison, case: Case) -> CauseLink | None:
+    """Return the link to the functions behind a case's change; None where nothing changed, or none were counted."""
+    change = comparison.changes[case]
     changed = change.verdict in CHANGED or (change.count is not None and change.count.changed)
-    counted = any((cause.before.path, cause.after.path) == (before.path, after.path) for cause in machine.causes.values())
-    return counted_changes.link_of(machine.causes, after, case) if changed and counted else None
+    return counted_changes.link_of(causes, comparison.after, case) if changed else None
 
 
 def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:

@@ -76,7 +76,7 @@ def link_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> Ca
         return None
     method, numel, *_ = name.split()
     grad = name.endswith(" grad")
-    of_method = [listed for path, listed in changes if path == result.path and listed.split()[0] == method]
+    of_method = [listed for path, listed in changes if listed.startswith(f"{method} ") and path == result.path]
     if not of_method:
         return None
 
