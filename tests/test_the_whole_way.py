@@ -134,12 +134,14 @@ def test_a_python_without_a_wheel_has_no_result_file(checkout, measured):
 COUNT_IMPORTS = """
 import os, sys
 
-def count(event, arguments):
-    if event == "import" and arguments[0] == "torch" and "TORCH_IMPORTS" in os.environ:
-        with open(os.environ["TORCH_IMPORTS"], "a") as file:
-            file.write("x")
+class Count:
+    @staticmethod
+    def find_spec(name, path, target=None):
+        if name == "torch" and "TORCH_IMPORTS" in os.environ:
+            with open(os.environ["TORCH_IMPORTS"], "a") as file:
+                file.write("x")
 
-sys.addaudithook(count)
+sys.meta_path.insert(0, Count)
 """
 
 

@@ -108,7 +108,7 @@ def _confirmed(change: Change) -> str:
     if not change.confirmed:
         return ""
     held, repeats = change.confirmed
-    return f", {'' if change.verdict in CHANGED else 'not '}confirmed ({held} of {repeats} repeats)"
+    return f", {'' if change.verdict in CHANGED else 'not '}confirmed ({held} of {repeats} repeat{'s' if repeats > 1 else ''})"
 
 
 def _range(low: float, high: float) -> str:
