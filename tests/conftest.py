@@ -57,6 +57,7 @@ def _no_power_failure() -> Generator[None, None, None]:
 
 
 GOLDEN = ROOT / "tests" / "golden"
+POLL = 0.01  # seconds within which a server of a test ends; half a second by default
 DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
 
 

@@ -24,7 +24,7 @@ from tensorcopy.measure.profiles import builds
 from tensorcopy.releases import environments, interpreters, release_table, uv, wheel_index
 from tensorcopy.report.why import bisection_text
 from tensorcopy.results.profiles import profile_file
-from tests.conftest import ROOT
+from tests.conftest import POLL, ROOT
 from tests.test_workflow_runs import wheel
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
@@ -191,7 +191,7 @@ def nightlies(tmp_path):
     (tmp_path / "torch" / "index.html").write_text(links)
     handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(tmp_path)))
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()

@@ -28,10 +28,11 @@ WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 @pytest.fixture(scope="module")
 def content(shipped_results):
-    """Return the content of the shipped results, with their confirmations but no comparisons, which take long."""
+    """Return the content of the shipped results, with their confirmations but no comparisons and functions, which take long."""
     stored = confirmations.load(ROOT / "results")
     content = render.content(shipped_results.results, confirmations=confirmations.latest(stored.confirmations))
     content.__dict__["comparisons"] = ComparisonTable(())
+    content.machine.__dict__["causes"] = {}
     return content
 
 

@@ -15,7 +15,7 @@ from github.Requester import Requester
 from tensorcopy.cli import main
 from tensorcopy.report.comparison import pr_comment
 from tensorcopy.results import load
-from tests.conftest import NEW, ROOT, measured_in_passes
+from tests.conftest import NEW, POLL, ROOT, measured_in_passes
 from tests.test_pr_comment import artifact, document, pair_result
 
 HEAD, MOVED = "f" * 40, "e" * 40
@@ -91,7 +91,7 @@ def forge(tmp_path, monkeypatch):
     person = {"id": 1, "issue": 7, "user": {"login": "person", "type": "User"}, "body": f"{pr_comment.MARKER} me", "url": "/comments/1"}
     pulls = [{"number": number, "head": {"label": "fork:change", "sha": sha}} for number, sha in ((6, MOVED), (7, HEAD))]
     server.state = {"pulls": pulls, "comments": [person], "started": []}
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     event = {"head_repository": {"owner": {"login": "fork"}}, "head_branch": "change", "head_sha": HEAD, "html_url": "https://x/runs/1"}
     (tmp_path / "event.json").write_text(json.dumps({"workflow_run": event}))
     for name, value in {

@@ -10,6 +10,7 @@ from http.server import ThreadingHTTPServer
 import pytest
 
 from tensorcopy.site import render, server
+from tests.conftest import POLL
 
 OLD_COMPARISON = "compare/box/py3.11-cuda/2.3.1..2.9.1.html"
 
@@ -22,7 +23,7 @@ def site(tmp_path):
     render.write((), None, {}, folder)
     shutil.copy(folder / server.MISSING, tmp_path)
     with server.bound(tmp_path, 0) as bound:
-        threading.Thread(target=bound.serve_forever, daemon=True).start()
+        threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
         yield bound
         bound.shutdown()
 

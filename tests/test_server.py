@@ -10,6 +10,7 @@ import time
 import pytest
 
 from tensorcopy.site import server
+from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
 HOST = b"Host: 127.0.0.1:%d\r\n"
@@ -29,7 +30,7 @@ def site(tmp_path_factory):
     (parent / "secret").write_text("secret")
     (folder / "out").symlink_to(parent)
     with server.bound(folder, 0) as bound:
-        threading.Thread(target=bound.serve_forever, daemon=True).start()
+        threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
         yield bound
         bound.shutdown()
 

@@ -62,7 +62,7 @@ class ColdFirstCall(cases.Suite):
 
 @pytest.mark.timed
 def test_asv_agrees_with_torchs_timer(checkout):
-    """For one suite at two sizes and one with a dtype, since a case takes a second; `tensorcopy verify` without --bench compares every case."""
+    """For a suite at two sizes and one of float16, since a case takes a second; `tensorcopy verify` without --bench compares every case."""
     with checkout.edited({"benchmarks/cases.py": (r"^NUMELS = .*$", "NUMELS = [2**4, 2**20]")}):
         completed = checkout.run("tensorcopy", "verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
     assert completed.returncode == 0, completed.stdout + completed.stderr

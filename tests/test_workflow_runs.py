@@ -20,7 +20,7 @@ import yaml
 
 from tensorcopy.report.comparison import pr_comment
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, copied, measured_in_passes
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, POLL, ROOT, copied, measured_in_passes
 from tests.workflow_runs import machine as machines
 from tests.workflow_runs import package_index
 from tests.workflow_runs.forge import Forge, serving
@@ -475,7 +475,7 @@ def nightlies(tmp_path) -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Index)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/", asked
     server.shutdown()
     server.server_close()

@@ -52,7 +52,8 @@ def confirmed(comparison: Comparison, remeasure: Remeasure) -> Comparison:
         return comparison
     latest = dict(comparison.changes)
     held, tried = dict.fromkeys(expected, 0), dict.fromkeys(expected, 0)
-    noise = {case: comparison.noise[case] for case in expected if case in comparison.noise}
+    of_all = comparison.noise
+    noise = {case: of_all[case] for case in expected if case in of_all}
     for number in range(1, CONFIRMATIONS + 1):
         open_cases = [case for case in expected if held[case] == number - 1]  # a case that failed once is not measured again
         tried.update(dict.fromkeys(open_cases, number))

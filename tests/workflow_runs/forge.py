@@ -19,6 +19,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.conftest import POLL
+
 REPOSITORY = "o/r"
 BOT = {"login": "github-actions[bot]", "type": "Bot"}
 ORDER = ("none", "read", "write")
@@ -89,7 +91,7 @@ def serving(folder: Path, *, private: bool = False) -> Iterator[Forge]:
     subprocess.run(["git", "-C", str(bare), "config", "http.receivepack", "true"], check=True)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"forge": forge}))
     forge.address = f"http://127.0.0.1:{server.server_address[1]}"
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     try:
         yield forge
     finally:

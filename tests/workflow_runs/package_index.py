@@ -14,6 +14,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+from tests.conftest import POLL
 from tests.workflow_runs.forge import REPOSITORY, Handler
 
 AUDIENCE, TOKEN = "index", "token-of-the-index"
@@ -74,7 +75,7 @@ def serving(folder: Path, environment: str) -> Iterator[PackageIndex]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"index": index}))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     index.address = f"https://127.0.0.1:{server.server_address[1]}/upload/"
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(POLL,), daemon=True).start()
     try:
         yield index
     finally:
