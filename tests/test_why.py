@@ -255,6 +255,27 @@ def test_a_caller_in_between_stands_beside_what_it_calls():
     assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
+@pytest.mark.parametrize(
+    ("copied", "calls", "lines"),
+    [
+        (20, 1, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_", "malloc"]]),
+        (30, 1, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_"], ["malloc"]]),
+        (20, 2, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_"], ["malloc"]]),
+    ],
+    ids=["passes it on", "differs too", "calls more often"],
+)
+def test_a_function_that_passes_a_difference_on_stands_before_its_callee(copied, calls, lines):
+    """In one line of the tree; what differs itself, or is called more often, has a line of its own."""
+    before = profile(Node(DETACH, 10, 1, (Node(COPY, 20, 1, (Node(MALLOC, 40, 1),)),)))
+    after = profile(Node(DETACH, 10, 1, (Node(COPY, copied, 1, (Node(MALLOC, 60, calls),)),)))
+    branches, shown = site_causes._branches(call_pairs.paired(before.roots, after.roots), 1, 1), []
+    while branches:
+        (branch,) = branches
+        shown.append([*branch.names])
+        branches = branch.callees
+    assert shown == lines
+
+
 def with_case(document, name="detach 1 float32 contiguous", instructions=1.0, tree=(0, 0, 1, 1)):
     """Return a document of profiles with one case."""
     return {**document, "cases": {name: {"instructions": instructions, "tree": tree}}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorcopy.analysis.profiles import call_pairs
 from tensorcopy.analysis.profiles.call_pairs import NodePair
@@ -42,10 +42,12 @@ class BarRow:
 class Branch:
     """A function of the two-sided tree, with those that it calls.
 
+    names : of the function; before it, those of the callers that differ only by what it differs
+    before, after, change, calls : of the first of them
     is_open : whether the branch is open at first
     """
 
-    name: str
+    names: tuple[str, ...]
     before: str
     after: str
     change: str
@@ -68,7 +70,8 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
     result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
-    scale = max((abs(pair.difference) for pair in _pairs(change.difference)), default=0.0)
+    pairs = call_pairs.paired(change.difference.before.roots, change.difference.after.roots)
+    scale = max((abs(pair.difference) for pair in pairs), default=0.0)
     values = {
         "cause": result,
         "circumstances_text": difference_text.case_text(result.name),
@@ -78,7 +81,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "named": difference_text.named_text(change.difference),
         "time": difference_text.time_text(result.time),
         "rows": list(_rows(change.difference)),
-        "branches": _branches(_pairs(change.difference), SMALLEST * change.difference.before.instructions, OPEN * scale),
+        "branches": _branches(pairs, SMALLEST * change.difference.before.instructions, OPEN * scale),
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
@@ -88,10 +91,6 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     yield Page(change.address, "why.html", title, values)
     if script:
         yield File(script, reproduction.script(result))
-
-
-def _pairs(functions: Difference) -> tuple[NodePair, ...]:
-    return call_pairs.paired(functions.before.roots, functions.after.roots)
 
 
 def _rows(functions: Difference) -> Iterator[BarRow]:
@@ -124,5 +123,16 @@ def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tupl
         before, after = ((side.inclusive if side else 0.0) for side in (pair.before, pair.after))
         calls = [difference_text.number(side.calls if side else 0.0) for side in (pair.before, pair.after)]
         numbers = difference_text.number(before), difference_text.number(after), difference_text.signed(after - before)
-        branches.append(Branch(pair.function[1], *numbers, " → ".join(dict.fromkeys(calls)), abs(pair.difference) >= opened, callees))
+        branch = Branch((pair.function[1],), *numbers, " → ".join(dict.fromkeys(calls)), abs(pair.difference) >= opened, callees)
+        branches.append(_in_one_line(branch))
     return tuple(branches)
+
+
+def _in_one_line(branch: Branch) -> Branch:
+    """Return a branch with its only callee in one line, if that has the whole difference and is called as often."""
+    if len(branch.callees) != 1:
+        return branch
+    (callee,) = branch.callees
+    if (callee.change, callee.calls) != (branch.change, branch.calls):
+        return branch
+    return replace(branch, names=branch.names + callee.names, callees=callee.callees)
