@@ -19,7 +19,7 @@ from statistics import median
 import numpy as np
 
 from tensorcopy.analysis.step_detection import candidates, significance
-from tensorcopy.analysis.step_detection.candidates import Points, levels_between
+from tensorcopy.analysis.step_detection.candidates import Points, levels_between, median_of
 from tensorcopy.analysis.step_detection.significance import Noise
 
 MIN_CHANGE = 0.01  # relative; with 2 % the same series are quiet, and a step of 2 % is missed half the time
@@ -88,7 +88,7 @@ def _steps(points: Points, measured: Sequence[int], cuts: Sequence[int], p: Sequ
     """
     n = len(points.y)
     parts = levels_between(cuts, n)
-    level = [float(np.median(points.y[part])) for part in parts]
+    level = [median_of(points.y[part]) for part in parts]
     single = [part.stop - part.start == 1 and not points.own[part].any() for part in parts]
     result = []
     for i, cut in enumerate(cuts):
