@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import pytest
 from filelock import FileLock
+from jinja2.bccache import Bucket, BytecodeCache
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import MARGIN
@@ -29,6 +31,7 @@ from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations, load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.site import render
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu
@@ -57,6 +60,30 @@ def _no_power_failure() -> Generator[None, None, None]:
 
 
 GOLDEN = ROOT / "tests" / "golden"
+
+
+class CompiledTemplates(BytecodeCache):
+    """The compiled templates of this process, which writes many sites; compiling them takes longer than writing a small one."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_are_compiled_once() -> Generator[None, None, None]:
+    """Each template once in a test process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=CompiledTemplates()))
+        yield
+
+
 POLL = 0.01  # seconds within which a server of a test ends; half a second by default
 DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
 
@@ -223,7 +250,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     No test changes it. Beside it, "seconds" has the processor time of the writing process.
     """
     from tensorcopy.asv_plugin import publisher as explorer_publisher
-    from tensorcopy.site import publisher, render
+    from tensorcopy.site import publisher
 
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root  # a folder of all processes
