@@ -349,7 +349,7 @@ def test_a_damaged_profile_is_named_in_one_line(tmp_path, damage, message):
         path.write_bytes(damage)
     else:
         document = json.loads(lzma.decompress(source.read_bytes()))
-        path.write_bytes(lzma.compress(json.dumps(damage(document)).encode()))
+        path.write_bytes(lzma.compress(json.dumps(damage(document)).encode(), preset=0))
     moved = replace(pair.after, path=path.with_name(pair.after.path.name))
     with pytest.raises(TensorcopyError, match=message) as error:
         profile_file.profiles_of(moved)
