@@ -79,12 +79,9 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.fixture(scope="module")
-def without_extras(tmp_path_factory) -> dict[str, dict[str, Any]]:
-    """Exit code and output of each command, with torch and the packages that `pip install tensorcopy` installs and no others."""
-    commands = [*READERS, *map(list, OTHERS)]
+def run_without_extras(commands: list[list[str]], values: Path) -> dict[str, dict[str, Any]]:
+    """Return exit code and output of each command, with torch and the packages that `pip install tensorcopy` installs and no others."""
     absent = {*cli.DASHBOARD, "matplotlib"} - {"filelock", "jinja2", "markupsafe"}  # torch installs these
-    values = tmp_path_factory.mktemp("values") / "values.json"
     values.write_text("[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]")
     arguments = json.dumps([sorted(absent), commands]).replace("VALUES", str(values))
     done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, arguments], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -92,19 +89,29 @@ def without_extras(tmp_path_factory) -> dict[str, dict[str, Any]]:
     return dict(zip(map(" ".join, commands), map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    return run_without_extras(READERS, tmp_path_factory.mktemp("readers") / "values.json")
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    return run_without_extras([*map(list, OTHERS)], tmp_path_factory.mktemp("others") / "values.json")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [" ".join(command) for command in READERS])
-def test_the_readers_own_commands_need_no_extra(without_extras, command):
-    done = without_extras[command]
+def test_the_readers_own_commands_need_no_extra(readers, command):
+    done = readers[command]
     assert done["code"] == 0, done["err"]
     assert done["out"]
     assert not done["locked"]
 
 
 @pytest.mark.parametrize(("command", "extra"), [(" ".join(command), extra) for command, extra in OTHERS.items()])
-def test_any_other_command_names_the_extra_it_needs(without_extras, command, extra):
+def test_any_other_command_names_the_extra_it_needs(others, command, extra):
     """The error is one line, with exit code 2, before the command does anything."""
-    done = without_extras[command]
+    done = others[command]
     assert done["code"] == 2, done["err"]
     assert done["err"].startswith("tensorcopy: ")
     assert f"tensorcopy[{extra}]" in done["err"].splitlines()[-1]

@@ -23,6 +23,7 @@ from tensorcopy.report.i18n import LANGUAGES, texts
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, navigation, publisher, render
+from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import OPTIONAL, compact
 from tests.conftest import NEW, OLD, ROOT, measured
@@ -33,6 +34,7 @@ SHOWN = {
 }
 
 
+EXPLAINED = (("1.12.1", "3.9"), ("1.13.1", "3.9"))  # the two neighbours whose functions have pages here
 SIZES = ("1", "1024", "16384", "131072")  # each size has pages from one template; the last one is that of dtypes and layouts
 ALL_SIZES = ("copies.BySize", "conversions.BySize", "pages.HugePages")
 
@@ -60,7 +62,10 @@ def shipped(shipped_results) -> dict[str, str]:
     )
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
     card = json.loads((ROOT / accuracy_report.FILE).read_text())
-    return dict(render.files(render.content(results, card, publisher.documentation(ROOT))))
+    content = render.content(results, card, publisher.documentation(ROOT))
+    explained = [result for result in results if (version(result), result.python) in EXPLAINED]
+    content.machine.__dict__["causes"] = counted_changes.of_series([sorted(explained, key=version)])
+    return dict(render.files(content))
 
 
 class Tags(HTMLParser):
