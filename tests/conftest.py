@@ -140,7 +140,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 # files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
     # with tests that need the machine alone
-    *("test_curves", "test_methods", "test_emulated_cuda", "test_profiles_under_valgrind", "test_pull_request", "test_true_numbers"),
+    *("test_curves", "test_methods", "test_emulated_cuda", "test_project_pull_request"),
+    *("test_profiles_under_valgrind", "test_pull_request", "test_true_numbers"),
     *("test_scale", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
     *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_offline", "test_no_traceback", "test_site"),
     "test_measure",
