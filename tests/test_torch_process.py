@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tensorcopy.asv_plugin import environment
 from tensorcopy.errors import CannotRun
 from tensorcopy.releases.torch_process import TorchProcess
 from tests.conftest import ROOT
@@ -77,6 +80,39 @@ def test_without_torch_there_is_no_process(variables, tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.11: no such file')\n")
     assert TorchProcess.started(Path(sys.executable), variables) is None
     assert TorchProcess.started(tmp_path / "no-python", variables) is None
+
+
+def asv_environment(process: TorchProcess) -> Any:
+    """Return an environment of asv with a process that has imported torch."""
+    measuring = environment._MeasuringEnvironment.__new__(environment._MeasuringEnvironment)
+    measuring._torch = process
+    return measuring
+
+
+def test_asv_lists_the_suites_and_measures_in_the_process(process, variables, tmp_path):
+    """What fails is run again in a process of its own, which reports it."""
+    (tmp_path / "ends.py").write_text("import sys\nprint(sys.argv[1])\nsys.exit(sys.argv[1] == 'run_server')\n")
+    measuring = asv_environment(process)
+    assert measuring._shared([str(tmp_path / "ends.py"), "discover", "suites"], variables, tmp_path) == "discover\n"
+    server = measuring._shared([str(tmp_path / "ends.py"), "run_server", "suites"], variables, tmp_path)
+    assert (server.stdout.read(), server.wait()) == (b"run_server\n", 1)
+    assert measuring._shared([str(tmp_path / "ends.py"), "run_server", "suites"], variables, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "job"), [*product(("other variables", "ended"), ("discover", "run_server", "run")), ("failing", "discover")]
+)
+def test_another_job_has_a_process_of_its_own(process, variables, tmp_path, job, state):
+    """Also where the process has ended; it is not left behind."""
+    (tmp_path / "fails.py").write_text("raise SystemExit(1)\n")
+    measuring = asv_environment(process)
+    if state == "ended":
+        process._process.kill()
+        process._process.wait()
+    changed = {**variables, "OMP_NUM_THREADS": "7"} if state == "other variables" else variables
+    assert measuring._shared([str(tmp_path / "fails.py"), job], changed, tmp_path) is None
+    assert measuring._torch is None
+    assert process._process.poll() is not None
 
 
 def test_an_interrupted_job_is_ended_with_its_process(process, variables, tmp_path, monkeypatch):

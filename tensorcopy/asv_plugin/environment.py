@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
@@ -22,7 +23,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
 from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess
+from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.results import emulated
 from tensorcopy.worker.registry import operations, project
 
@@ -31,12 +32,9 @@ DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must
 
 
 class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
-    """Base of both environments, with names in results like "py3.11-cuda".
+    """Base of both environments, with names in results like "py3.11-cuda"."""
 
-    A pass is a process for asv's list of suites, and one that forks for each case; both share one import of torch with the probe.
-    """
-
-    _torch: TorchProcess | None = None
+    _torch: TorchProcess | None = None  # for the probe, asv's list of suites and asv's fork server
 
     def __init__(self, conf: Any, python: str, build: str, tagged_env_vars: Any) -> None:
         self._python, self._requirements = python, {"build": build}
@@ -69,20 +67,31 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         assert self._interpreter is not None  # `commands.arguments` refuses --parallel, which would install in another process
         log.debug(f"Running '{' '.join(args)}' in {self.name}")
         variables = self._variables(kwargs.get("env"))
-        if self._torch is not None and self._torch.can_run(variables):
-            script, job, *arguments = args
-            if job == "discover" and self._torch.run([script], [job, *arguments], variables, Path(kwargs["cwd"])).status == 0:
-                return ""
-            if job == "run_server":
-                process, self._torch = self._torch, None
+        shared = self._shared(args, variables, kwargs.get("cwd") or Path.cwd())
+        return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": variables}) if shared is None else shared
+
+    def _shared(self, args: Sequence[str], variables: Mapping[str, str], folder: str | Path) -> Any:
+        """Run a job of asv in the process that has imported torch; None where the job needs a process of its own."""
+        process, self._torch = self._torch, None
+        if process is None:
+            return None
+        script, job, *arguments = args
+        with suppress(OSError):  # the process has ended
+            if job == "run_server" and process.can_run(variables):
                 return process.become([script], [job, *arguments], variables)
-        return util.check_output([str(self._interpreter), *args], **{**kwargs, "env": variables})
+            if job == "discover" and process.can_run(variables):
+                finished = process.run([script], [job, *arguments], variables, Path(folder))
+                if finished.status == 0:
+                    self._torch = process
+                    return finished.output
+        process.close()
+        return None
 
     def _run_probe(self, python: Path, module: str, *arguments: str, variables: dict[str, str]) -> dict[str, Any]:
         """Run a probe in the process that also has the next jobs of asv."""
         if self._torch is not None:
             self._torch.close()
-        self._torch = TorchProcess.started(python, {**_without_search_paths(variables), **self._search_path(python)})
+        self._torch = TorchProcess.started(python, {**without_search_paths(variables), **self._search_path(python)})
         run = self._torch.run_probe if self._torch else interpreters.run_probe
         return run(python, module, *arguments, variables=variables)
 
@@ -104,7 +113,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
             JOURNAL: str(self._journal),
             COMMIT: journal_mark(self._commit or "-"),
         }
-        return {**_without_search_paths(variables), **self._search_path(self._interpreter or Path(sys.executable))}
+        return {**without_search_paths(variables), **self._search_path(self._interpreter or Path(sys.executable))}
 
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         """Measure in this environment.
@@ -258,10 +267,6 @@ def _named_python(conf: Any, python: str) -> Path:
             next="-E interpreter:same",
         )
     return interpreters.executable(python)
-
-
-def _without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
 
 def _is_used(python: str, arguments: Sequence[str]) -> bool:

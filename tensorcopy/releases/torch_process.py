@@ -63,10 +63,13 @@ class TorchProcess:
             process = TorchProcess(python, variables)
         except OSError:
             return None
-        if not process._answer():
-            process.close()
-            return None
-        return process
+        is_ready = False
+        try:
+            is_ready = bool(process._answer())
+        finally:
+            if not is_ready:
+                process.close()
+        return process if is_ready else None
 
     def can_run(self, variables: Mapping[str, str]) -> bool:
         """Return whether a job may have these environment variables: libraries have read theirs when torch was imported."""
@@ -74,7 +77,7 @@ class TorchProcess:
         return all(variables.get(name) == self._variables.get(name) for name in names if not name.startswith(IN_A_JOB))
 
     def run(self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path) -> Finished:
-        """Run a job, and wait for it.
+        """Run a job, and wait for it. Raises OSError where the process has ended.
 
         program : a script, or "-m" and a module
         """
@@ -95,13 +98,13 @@ class TorchProcess:
         """Run a probe as `interpreters.run_probe` does."""
         program = ["-m", probe_program.__name__]
         own = {name: value for name, value in self._variables.items() if name in SEARCH_PATHS}
-        others = {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
-        finished = self.run(program, [module, *arguments], {**others, **operations.variables(), **own}, interpreters.CHECKOUT)
+        all_variables = {**without_search_paths(variables), **operations.variables(), **own}
+        finished = self.run(program, [module, *arguments], all_variables, interpreters.CHECKOUT)
         document = interpreters.last_document(finished.output.splitlines())
         return interpreters.result_of(document, finished.status, finished.errors.strip(), [str(python), *program, module])
 
     def become(self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Let the process itself run a last program, and return it."""
+        """Let the process itself run a last program, and return it. Raises OSError where it has ended."""
         self._write(program, arguments, variables, Path.cwd(), [])
         assert self._process.stdin is not None
         self._process.stdin.close()
@@ -109,13 +112,17 @@ class TorchProcess:
 
     def close(self) -> None:
         """End the process, and its jobs."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with suppress(BrokenPipeError):  # what was not yet written
                 stream.close()
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:  # else the number may be another's by now
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _write(
         self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path, files: Sequence[Path]
@@ -129,7 +136,7 @@ class TorchProcess:
     def _answer(self) -> dict[str, Any]:
         """Return the next answer of the process; {} where it has ended. Torch may print other lines while it is imported."""
         assert self._process.stdout is not None
-        limit = Timer(LONGEST, self._process.kill)
+        limit = Timer(LONGEST, self._kill)
         limit.start()
         try:
             for line in self._process.stdout:
@@ -139,3 +146,8 @@ class TorchProcess:
         finally:
             limit.cancel()
         return {}
+
+
+def without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return environment variables without those that add packages of another Python."""
+    return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
