@@ -237,7 +237,7 @@ def _nodes(rows: list[float], functions: tuple[Function, ...]) -> tuple[Node, ..
 def _fits(rows: list[float], functions: int) -> bool:
     """Return whether rows form a tree: each is at most one level below the row before, and names a function.
 
-    A release has half a million rows, so that none of this is a loop in Python.
+    A release has some 180,000 rows, too many for a loop in Python.
     """
     if len(rows) % 4 or not all(map(isfinite, rows)):
         return False
@@ -258,14 +258,14 @@ def _validator() -> Any:
 def _check(document: Any) -> None:
     """Raise ValueError for a document that violates the schema. fastjsonschema's exception is one.
 
-    It takes a second for the numbers of a release's trees, so that they are checked here.
+    The numbers in the trees are checked without it: it takes a second for those of one release.
     """
     trees = _trees(document)
     without = {name: {**document["cases"][name], "tree": []} for name in trees}
     _validator()({**document, "cases": {**document["cases"], **without}} if trees else document)
     for name, tree in trees.items():
         if not (set(map(type, tree)) <= {int, float} and min(tree, default=0) >= 0):
-            raise ValueError(f"the tree of {name} has values that are no numbers from 0 on")
+            raise ValueError(f"the tree of {name} has a value that is not a number from 0 on")
 
 
 def _trees(document: Any) -> dict[str, list[Any]]:
