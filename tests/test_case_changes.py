@@ -73,6 +73,7 @@ def in_headline(page: str) -> set[tuple[str, str]]:
     listed = re.search(r'<ul class="changes">(.*?)</ul>', page, re.DOTALL)
     items = texts_of("li", listed[1]) if listed else re.findall(r"torch .*", lead)
     assert ("No change detected" in lead) is not bool(items)
+    assert all(len(re.findall(r"[\d.]+ %", item)) == 1 for item in items)  # a second size would be another value of the same change
     return {(re.search(r"torch ([\d.]+\d)", item)[1], signed(item)) for item in items}
 
 

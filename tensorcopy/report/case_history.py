@@ -55,25 +55,27 @@ def case_table(case_series: CaseSeries) -> RenderableType:
 
 def _summary(case_series: CaseSeries) -> str:
     """Return a line for each change."""
-    lines = [
-        f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}" for step in case_series.steps
-    ]
+    unit, releases = case_series.unit, case_series.releases
+    lines = [f"torch {releases[step.index]}: {step_text(step, releases, unit)}{_beside(step, unit)}" for step in case_series.steps]
     return "\n".join(lines) if lines else NO_CHANGE
 
 
 def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> str:
-    """Return a change of level in words: "slower by 12.1 % (+11.4 % from the release before)".
+    """Return a change of level in words: "slower by 12.1 %".
 
-    The first size is level against level, the second that release against the one before. A change that a later release takes back has
-    an end: "slower by 24.2 %, until 1.13.1". A change of a count is "5.2 % more instructions".
+    A change that a later release takes back has an end: "slower by 24.2 %, until 1.13.1". A change of a count is "5.2 % more instructions".
     """
     if unit != SECONDS:
         return f"{100 * abs(step.ratio - 1):.1f} % {'more' if step.ratio > 1 else 'fewer'} {unit}"
     direction = "slower" if step.ratio > 1 else "faster"
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
-    differs = not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
-    beside = f" ({signed_percent(step.change)} from the release before)" if differs else ""
-    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{until}{beside}{', based on a single release' if step.alone else ''}"
+    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{until}{', based on a single release' if step.alone else ''}"
+
+
+def _beside(step: Step, unit: str) -> str:
+    """Return how the first release of a new level compares with the one before it, where that differs from the step between the levels."""
+    differs = unit == SECONDS and not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
+    return f" ({signed_percent(step.change)} from the release before)" if differs else ""
 
 
 def change_text(change: ReleaseChange) -> str:
