@@ -28,6 +28,7 @@ HEIGHT_BELOW = 190  # of a plot below another one
 WIDE = 960  # of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
+VISIBLE = 1.002  # the greatest value of a band over its least; that of a count is thinner than its line
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
@@ -49,7 +50,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
         lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
-        if any(point and point[1] < point[2] for point in band):
+        if any(point and point[2] > VISIBLE * point[1] for point in band):
             bands.append(Band(band, colour))
     if shows_baseline(machine, case):
         points = _baseline(machine, case, versions)
