@@ -93,6 +93,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "scaled": _scaled(machine.history[case]),
         "shows_baseline": charts.shows_baseline(machine, case),
         "baseline": baseline.timing_of(machine.result, case) if baseline.times_memcpy(machine.result, case) is not None else None,
+        "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
         "csv": csv_address,
     }

@@ -62,11 +62,16 @@ def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChan
 class CauseLink:
     """A link to the functions behind a change.
 
-    text : "why", with what the page's case has in another way: "why (numel=1)"
+    of : what the page's case has in another way than the linking one: "numel=1, without grad"
     """
 
     address: str
-    text: str
+    of: str
+
+    @property
+    def text(self) -> str:
+        """The text of the link: "why (numel=1, without grad)"."""
+        return f"why ({self.of})" if self.of else "why"
 
 
 def link_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> CauseLink | None:
@@ -85,11 +90,11 @@ def link_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> Ca
         return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
 
     nearest = min(of_method, key=distance)
-    return CauseLink(changes[result.path, nearest].address, _link_text(name, nearest))
+    return CauseLink(changes[result.path, nearest].address, _other(name, nearest))
 
 
-def _link_text(name: str, listed: str) -> str:
-    """Return the text of a link from a case to the page about another, or the same."""
+def _other(name: str, listed: str) -> str:
+    """Return what a page's case has in another way than the case with a link to it."""
     _, numel, *kind = name.split()
     _, listed_numel, *listed_kind = listed.split()
     differences = [f"numel={listed_numel}"] if numel != listed_numel else []
@@ -97,7 +102,7 @@ def _link_text(name: str, listed: str) -> str:
         differences.append(", ".join(listed_kind[:2]))
     if kind[2:] != listed_kind[2:]:
         differences.append("requires grad" if listed_kind[2:] else "without grad")
-    return f"why ({', '.join(differences)})" if differences else "why"
+    return ", ".join(differences)
 
 
 def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:
