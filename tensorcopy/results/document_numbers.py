@@ -153,7 +153,7 @@ def _without_page_faults(
     if not any(faults):
         return by_pass
     reasons = page_faults.reasons([FaultedPass(median(part.quiet or part.samples), fault) for part, fault in zip(by_pass, faults)])
-    return tuple(replace(part, excluded=part.excluded or reason) for part, reason in zip(by_pass, reasons))
+    return tuple(replace(part, excluded=reason) if reason and not part.excluded else part for part, reason in zip(by_pass, reasons))
 
 
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file

@@ -56,9 +56,9 @@ class PassSamples:
     quiet: tuple[float, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        quiet = self.samples
-        if len(self.control) == len(quiet) and any(reading > self.limit for reading in self.control):
-            quiet = tuple([sample for sample, reading in self.pairs if reading <= self.limit])
+        quiet, control, limit = self.samples, self.control, self.limit
+        if control and len(control) == len(quiet) and max(control) > limit:
+            quiet = tuple([sample for sample, reading in zip(quiet, control) if reading <= limit])
         object.__setattr__(self, "quiet", quiet)
 
     @property

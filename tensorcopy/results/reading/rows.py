@@ -89,8 +89,7 @@ def _is_axis(axis: object) -> bool:
 
 def _is_cell(value: object, name: str) -> bool:
     """Return whether a value is a number; asv writes NaN for a skipped case, and infinity for an interval of too few samples."""
-    is_special = isinstance(value, float) and (isnan(value) or (name.startswith("stats_ci") and abs(value) == inf))
-    return is_special or is_number(value)
+    return is_number(value) or (isinstance(value, float) and (isnan(value) or (name.startswith("stats_ci") and abs(value) == inf)))
 
 
 def _samples_fault(row: Document, counted: Sequence[Document], *, is_recorded: bool) -> str:
