@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
@@ -129,63 +129,29 @@ PROVENANCE = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of test processes: one for each core, at most four.
+    """Return the number of test processes: one for each core, at most four; one alone for tests that measure times.
 
-    Slow tests wait a third of their time, for installations, quiet cores and a browser: they get a process more than cores, at most three.
+    Slow tests wait a part of their time, for installations, quiet cores and a browser: they get a process more than cores, at most four.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(4, cores) if "not slow" in config.option.markexpr else min(3, cores + 1)
+    if config.option.markexpr == "timed":
+        return 1
+    return min(4, cores) if "not slow" in config.option.markexpr else min(4, cores + 1)
 
 
-# files that take longest, fast and slow ones: they start first, so that no process is left alone with one of them at the end
+# files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    # with tests that need the machine alone
-    *("test_curves", "test_methods", "test_emulated_cuda", "test_project_pull_request"),
-    *("test_profiles_under_valgrind", "test_pull_request", "test_true_numbers"),
-    *("test_scale", "test_planted_mistakes", "test_workflow_runs", "test_page_in_a_browser", "test_writers", "test_disk"),
-    *("test_the_whole_way", "test_emulated_cuda_commands", "test_devices_emulated", "test_offline", "test_no_traceback", "test_site"),
-    "test_measure",
+    *("test_workflow_runs", "test_the_whole_way", "test_page_in_a_browser", "test_true_numbers", "test_pull_request"),
+    *("test_profiles_under_valgrind", "test_emulated_cuda_commands", "test_devices_emulated", "test_project", "test_package"),
+    *("test_project_pull_request", "test_bisect", "test_offline", "test_writers", "test_operations", "test_disk"),
+    *("test_no_traceback", "test_site", "test_measure"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the longest files first, and of each file those that need the machine alone.
-
-    Later, such a test would wait for a long one of another file, and its process would do nothing.
-    """
+    """Put the tests of the longest files first."""
     rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), item.get_closest_marker("timed") is None))
-
-
-_timed_tests: list[TextIO] = []  # of this process: a file that is locked until the last of several timed tests in a row has run
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Run a test that measures times while no other process runs a slow test.
-
-    Other tests wait until the timed ones that have begun are over: taking turns, each process would wait for the other at every test.
-    """
-    if not item.get_closest_marker("slow"):
-        return (yield)
-    import fcntl
-
-    folder = item.config.rootpath / ".pytest_cache"
-    folder.mkdir(exist_ok=True)
-    is_timed, goes_on = (each is not None and each.get_closest_marker("timed") is not None for each in (item, nextitem))
-    if is_timed and not _timed_tests:
-        _timed_tests.append((folder / "timed").open("w"))
-        fcntl.flock(_timed_tests[0], fcntl.LOCK_SH)
-    elif not is_timed:
-        with (folder / "timed").open("w") as timed:
-            fcntl.flock(timed, fcntl.LOCK_EX)
-    try:
-        with (folder / "running").open("w") as running:
-            fcntl.flock(running, fcntl.LOCK_EX if is_timed else fcntl.LOCK_SH)
-            return (yield)
-    finally:
-        if is_timed and not goes_on:
-            _timed_tests.pop().close()
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
 def require(condition: object, what: str) -> None:

@@ -181,7 +181,6 @@ def test_a_missing_matplotlib_is_an_error_before_measuring():
 
 
 @pytest.mark.timed
-@pytest.mark.slow
 def test_the_articles_sizes_take_seconds_and_agree_with_torchs_timer(tmp_path):
     """15 s on two quiet cores; medians within 5 % of blocked_autorange's."""
     started = time.monotonic()

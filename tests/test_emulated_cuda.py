@@ -43,7 +43,6 @@ def test_gcc_builds_the_runtime_without_cuda(emulated_cuda):
     assert all(library.stat().st_size < 200_000 for library in emulated_cuda.libraries)
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.parametrize("case", THROUGHPUT)
 def test_throughput_waits_once_for_a_loop(gpu, rows, case):
@@ -53,7 +52,6 @@ def test_throughput_waits_once_for_a_loop(gpu, rows, case):
         assert rows[case]["events"] >= OPERATION * 1e-6
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.parametrize(("latency", "throughput"), list(zip(LATENCY, THROUGHPUT)), ids=LATENCY)
 def test_latency_waits_for_each_copy(rows, latency, throughput):
@@ -61,7 +59,6 @@ def test_latency_waits_for_each_copy(rows, latency, throughput):
     guards.is_latency(rows[latency], rows[throughput])
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.parametrize("case", CONVERSION)
 def test_a_conversion_has_its_copies(gpu, rows, case):
@@ -69,7 +66,6 @@ def test_a_conversion_has_its_copies(gpu, rows, case):
     guards.is_conversion(case, rows[case], gpu.is_emulated)
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.parametrize("case", BASELINES)
 def test_a_baseline_is_one_copy(gpu, rows, case):
@@ -79,14 +75,14 @@ def test_a_baseline_is_one_copy(gpu, rows, case):
         guards.is_waited_for(rows[case])
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("case", MEMORY)
 def test_memory_is_counted_to_the_byte(rows, case):
     """Whatever was allocated and freed before; a method that numpy refuses is counted up to there."""
     assert guards.value(rows[case]) == MEMORY[case]
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 def test_memory_is_that_of_the_tensors_device(gpu, rows):
     """Not of the current one."""
     if not gpu.is_emulated:
@@ -94,7 +90,7 @@ def test_memory_is_that_of_the_tensors_device(gpu, rows):
     guards.is_peak(rows[OTHER_DEVICE])
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 def test_a_tensor_that_the_device_cannot_hold_is_skipped_by_name(gpu, rows):
     """2^28 elements are a gibibyte; the other cases are measured."""
     if not gpu.is_emulated:
@@ -102,7 +98,7 @@ def test_a_tensor_that_the_device_cannot_hold_is_skipped_by_name(gpu, rows):
     guards.is_skipped_for_memory(rows[LARGEST])
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 def test_every_statement_of_the_article_holds_on_the_device(gpu):
     """The provenance names the device."""
     probe = gpu.run("-m", "tensorcopy.worker.run_probe", "tensorcopy.worker.provenance", "--observe", CUDA_OPERATION_US=1)

@@ -97,12 +97,12 @@ def check_mutations(prop: Callable[[mutations.Choose], None], tries: int, *, by_
     check()
 
 
-def runs(fast: int, slow: int, by_hand: int) -> pytest.MarkDecorator:
-    """Return the numbers of tries: beside the other fast tests, in a minute of CI, and by hand."""
+def runs(fast: int, weekly: int, by_hand: int) -> pytest.MarkDecorator:
+    """Return the numbers of tries: beside the other fast tests, every week, and by hand."""
     return pytest.mark.parametrize(
         "tries",
-        [fast, pytest.param(slow, marks=pytest.mark.slow), pytest.param(by_hand, marks=pytest.mark.fuzz)],
-        ids=["fast", "slow", "by-hand"],
+        [fast, pytest.param(weekly, marks=pytest.mark.weekly), pytest.param(by_hand, marks=pytest.mark.fuzz)],
+        ids=["fast", "weekly", "by-hand"],
     )
 
 
@@ -122,7 +122,7 @@ def check_compare(choose: mutations.Choose, undamaged: tuple[int, str, str], cap
         assert mutations.named(path, done) in errors, done
 
 
-@runs(fast=40, slow=400, by_hand=1600)
+@runs(fast=40, weekly=400, by_hand=1600)
 def test_loading_never_raises(tries, in_copy, check_property):
     """A problem is an error in one line."""
 
@@ -135,7 +135,7 @@ def test_loading_never_raises(tries, in_copy, check_property):
     check_property(prop, tries, LOAD)
 
 
-@runs(fast=20, slow=200, by_hand=1600)
+@runs(fast=20, weekly=200, by_hand=1600)
 def test_a_comparison_that_differs_names_the_damaged_file(tries, in_copy, check_property, capsys):
     """On stderr; or the damage is another value that could have been measured."""
     with in_copy():
@@ -150,7 +150,7 @@ def test_a_comparison_that_differs_names_the_damaged_file(tries, in_copy, check_
     check_property(prop, tries, COMPARE)
 
 
-@runs(fast=2, slow=25, by_hand=400)
+@runs(fast=2, weekly=25, by_hand=400)
 def test_every_page_is_written(tries, in_copy, check_property):
     """Of the results that could be read."""
 
@@ -162,7 +162,7 @@ def test_every_page_is_written(tries, in_copy, check_property):
     check_property(prop, tries, PAGES)
 
 
-@runs(fast=10, slow=100, by_hand=320)
+@runs(fast=10, weekly=100, by_hand=320)
 def test_merging_takes_all_or_nothing(tries, in_copy, check_property):
     """A merge either writes valid results, or names a file and writes nothing."""
 

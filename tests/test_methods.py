@@ -82,7 +82,6 @@ def test_the_tables_are_read_only():
 
 
 @pytest.mark.timed
-@pytest.mark.slow
 def test_a_call_through_the_registry_costs_at_most_60_ns():
     """Compared with the bare expression, for a tensor whose methods do nothing.
 

@@ -373,9 +373,9 @@ def folder(tmp_path):
 
 
 def install(python: str, age: str) -> Any:
-    """The oldest on the oldest Python and the newest on the Python of the tests are slow tests; all others are the weekly matrix."""
+    """The oldest on the oldest Python and the newest on the Python of the tests are slow tests; all others are run weekly."""
     in_ci = (python, age) in ((PYTHONS[0], "oldest"), ("3.11", "newest"))
-    return pytest.param(python, age, marks=pytest.mark.slow if in_ci else pytest.mark.matrix, id=f"{age} on {python}")
+    return pytest.param(python, age, marks=pytest.mark.slow if in_ci else pytest.mark.weekly, id=f"{age} on {python}")
 
 
 @pytest.mark.parametrize(("python", "age"), [install(python, age) for python in PYTHONS for age in ("oldest", "newest")])
@@ -385,7 +385,7 @@ def test_the_wheel_works_beside_a_torch(wheel, folder, request, python, age):
     releases = [release for release in release_table.load() if release.kind == "release" and release.runs_on(python)]
     release = releases[0 if age == "oldest" else -1]
     variables = {**os.environ, "PYTHONPATH": ""}
-    if request.node.get_closest_marker("matrix"):
+    if request.node.get_closest_marker("weekly"):
         variables["UV_CACHE_DIR"] = str(folder / "cache")  # removed too: six releases of torch do not fit on a runner's disk
 
     def run(*command: str) -> str:

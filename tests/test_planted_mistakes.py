@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.emulated_cuda import Request, guards
 from tests.emulated_cuda.guards import LARGEST, NUMEL, SWITCHES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 CASES, ALLOCATIONS = "benchmarks/cases.py", "tensorcopy/worker/probes/allocations.py"
 THROUGHPUT, LATENCY = (f"copies.{suite}.time_copy('detach_clone', {NUMEL}, 'cuda')" for suite in ("Throughput", "Latency"))

@@ -283,7 +283,7 @@ def assert_harmless(text):
 
 @pytest.mark.parametrize(
     "part",
-    [pytest.param(slice(0, None, 37), id="some"), pytest.param(slice(None), id="all", marks=pytest.mark.slow)],
+    [pytest.param(slice(0, None, 37), id="some"), pytest.param(slice(None), id="all", marks=pytest.mark.weekly)],
 )
 def test_no_value_of_an_artifact_breaks_the_comment(comparison, tmp_path, tried, part):
     """Each number, text and container at each place of a file."""

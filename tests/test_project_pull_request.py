@@ -275,7 +275,6 @@ def test_an_operation_that_cannot_be_imported_is_a_failure_of_its_commit(folder)
     assert (pair.kind, pair.after.sha, pair.after.measurement.interpreter) == ("code", request.head, "same")
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     """By the wheel, in the torch of these tests; the project is what its commits have, not the files of the current folder."""

@@ -128,7 +128,6 @@ def without_figures(comment: str) -> str:
     return re.sub(r"\d+(\.\d+)?( ([nµm]?s|%|×)|×)|\d\.\d\d", "N", comment)
 
 
-@pytest.mark.slow
 @pytest.mark.timed
 def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
     """No time has a wrong name, although the registry has a new order and method."""

@@ -12,7 +12,7 @@ from tensorcopy.site import render
 from tests import scale
 from tests.conftest import measured
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 TIMES = {
     (method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "detach_clone", "tensor")) for numel in (16, 1024)

@@ -10,100 +10,20 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from tensorcopy.measure import crosscheck, run_passes
-from tensorcopy.releases import environments, release_table
+from tensorcopy.measure import run_passes
+from tensorcopy.releases import release_table
 from tensorcopy.results import load
 from tensorcopy.worker import devices
-from tensorcopy.worker.probes import instruction_count, timer_crosscheck
+from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import valgrind
-from tests.conftest import ROOT, measured_in_passes, require
+from tests.conftest import measured_in_passes, require
 
 pytestmark = pytest.mark.slow
 
 OLDEST, NEWEST = release_table.load()[0], release_table.load()[-1]
-
-WRONG = '''
-"""Suites with common mistakes in timing."""
-
-import torch
-
-from benchmarks import cases
-from tensorcopy.worker.registry.methods import COPIES
-
-
-class SetUpPerCall:
-    params = [["detach_clone"], [1]]
-    param_names = ["method", "numel"]
-    warmup_time = 0
-
-    def setup(self, method, numel):
-        self.x = torch.ones(numel)
-
-    def time_copy(self, method, numel):
-        COPIES[method](self.x)
-
-
-class ColdFirstCall(cases.Suite):
-    params = [["clone_detach", "detach_clone"], [1]]
-    param_names = ["method", "numel"]
-    started = False
-
-    def time_copy(self, method, numel):
-        if not self.started:  # lazy initialization is in the first sample only
-            cases._spent[0] += 0.001
-            self.started = True
-        self.time(cases.case(COPIES[method], numel), method, numel)
-'''
-
-
-@pytest.mark.timed
-def test_asv_agrees_with_torchs_timer(checkout):
-    """For a suite at two sizes and one of float16, since a case takes a second; `tensorcopy verify` without --bench compares every case."""
-    with checkout.edited({"benchmarks/cases.py": (r"^NUMELS = .*$", "NUMELS = [2**4, 2**20]")}):
-        completed = checkout.run("tensorcopy", "verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
-    assert completed.returncode == 0, completed.stdout + completed.stderr
-    assert f"asv and its reference agree with torch {NEWEST.version}" in completed.stdout
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("mistake", ["SetUpPerCall", "ColdFirstCall"])
-def test_a_wrong_timer_disagrees(tmp_path, mistake):
-    """The comparison detects mistakes in timing."""
-    root = tmp_path / "wrongly"
-    root.mkdir()
-    (root / "__init__.py").write_text("")
-    (root / "wrong.py").write_text(WRONG)
-    environment = environments.Environment(Path(sys.executable), {})
-    agreement = crosscheck.run(crosscheck.Probe(environment, suites=mistake, root=root), lambda share, elapsed, case: None)
-    assert not agreement.holds
-    assert min(ratio.ratio for ratio in agreement.ratios) > 1.1
-
-
-@pytest.mark.timed
-@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "not waiting"])
-def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
-    """The device takes 100 µs per call; without waiting, only queueing is measured."""
-    sys.path.insert(0, str(ROOT))
-    from benchmarks import cases
-
-    ready = [0.0]
-
-    def function():
-        ready[0] = max(ready[0], time.perf_counter()) + 100e-6
-
-    def wait():
-        while time.perf_counter() < ready[0]:
-            pass
-
-    monkeypatch.setattr(cases.devices, "waiter", lambda device: wait if waits else float)
-    sample = cases.Loop("function()", lambda: {"function": function})
-    wait()
-    ratio = sample() / timer_crosscheck.by_timer("function()", {"function": function}, wait)
-    assert (abs(ratio - 1) < crosscheck.CASE_TOLERANCE) is waits
 
 
 def samples_of(path):

@@ -8,6 +8,7 @@ import lzma
 import os
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -476,3 +477,21 @@ def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
     script = reproduction.script(renamed(causes[PAIRS[0]], cpu="Xeon\nexit()\rexit()"))
     assert "exit()" in script
     assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)
+
+
+@pytest.mark.timed
+def test_a_reproduction_shows_a_real_change_in_a_folder_of_its_own(tmp_path):
+    """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
+    pair = select.pair("2.5.1", "2.15.0", ROOT / "results")
+    explained = cause.of_pair(pair, "detach")
+    (tmp_path / reproduction.FILE).write_text(reproduction.script(explained), encoding="utf-8")
+    times = []
+    for result in (pair.before, pair.after):
+        command = reproduction.command(result).split()
+        command[command.index("--python") + 1] = str(uv.find_python(result.python))
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert result.sha in done.stdout
+        times.append(float(re.search(r"median ([\d.]+) ns", done.stdout)[1]))
+    assert explained.difference.ratio < 0.9
+    assert times[1] < 0.95 * times[0]

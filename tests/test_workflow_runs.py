@@ -580,7 +580,7 @@ def test_a_fault_of_publishing_is_detected(stage, index, tmp_path, job, fault, m
     assert index.files == {}
 
 
-# ci.yml and matrix.yml
+# ci.yml and weekly.yml
 
 
 def in_tests_environment(stage: Stage) -> Stage:
@@ -602,7 +602,7 @@ def test_the_tests_of_ci_run(whole, tmp_path, tmp_path_factory):
     """Linters and types; pytest collects, and does not run itself again."""
     with staged(whole, tmp_path, tmp_path_factory.getbasetemp()) as stage:
         stage = in_tests_environment(stage)
-        for name, event in (("ci.yml", "pull_request"), ("matrix.yml", "schedule")):
+        for name, event in (("ci.yml", "pull_request"), ("weekly.yml", "schedule")):
             for job in all_jobs(stage.play(name, stage.event(event), without_newcomer)):
                 assert job.conclusion == "success", explained([job])
 

@@ -123,7 +123,7 @@ def check_writers(processes: ForkServerContext, tried: Callable[[str, int], None
 @pytest.mark.slow
 def test_the_stored_passes_are_the_union_of_all_writers(processes, tried):
     """Whichever comes first, through whichever path, and whichever is killed."""
-    check_writers(processes, tried, 20, 12)
+    check_writers(processes, tried, 8, 12)
 
 
 @pytest.mark.fuzz
