@@ -102,3 +102,13 @@ def _of_number(number: int, name: str) -> DiskError | None:
     allowed, next_step = REMEDIES[number]
     verb = "accessed" if number in (errno.EACCES, errno.EPERM) else "written"
     return DiskError(f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=next_step)
+
+
+def exception_line(output: str) -> str:
+    """Return the first line of the exception in which a process's error output ends; the last line where there is no traceback.
+
+    An error of CUDA has further lines, with advice that is the same for every error.
+    """
+    lines = output.strip().splitlines()
+    begin = max((number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), default=len(lines))
+    return next((line for line in lines[begin + 1 :] if line and not line[0].isspace()), lines[-1] if lines else "")

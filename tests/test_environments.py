@@ -113,6 +113,17 @@ def test_an_interpreter_that_cannot_import_torch_is_refused(tmp_path):
         environments.inspected(python)
 
 
+def test_an_error_of_cuda_is_named_by_its_first_line(tmp_path):
+    """Not by the advice below it, which is the same for every error."""
+    (tmp_path / "lost.py").write_text(
+        "class AcceleratorError(RuntimeError):\n    pass\n\nraise AcceleratorError('CUDA error: unspecified launch failure\\n"
+        "CUDA kernel errors might be reported at some other call.\\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\\n')\n"
+    )
+    python = interpreter(tmp_path / "python", f"exec {sys.executable} {tmp_path / 'lost.py'}")
+    with pytest.raises(TensorcopyError, match=r"got .*AcceleratorError: CUDA error: unspecified launch failure; allowed"):
+        environments.inspected(python)
+
+
 @pytest.mark.slow
 def test_an_error_in_a_probe_arrives_with_its_four_parts():
     """As JSON: the caller raises the same error as the probe."""

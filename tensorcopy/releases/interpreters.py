@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import CannotRun, TensorcopyError, of_text
+from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.releases import child_process
 from tensorcopy.worker import run_probe as probe_program
 from tensorcopy.worker.registry import operations
@@ -91,7 +91,7 @@ def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
         return disk
     return CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
-        got=stderr.splitlines()[-1] if stderr else "no output",
+        got=exception_line(stderr) or "no output",
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
         next=f"{' '.join(command[:4])} shows the full error",
     )

@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
 from tensorcopy.worker.registry.methods import METHODS, NAMES
 from tensorcopy.worker.tensors import make_tensor
@@ -202,7 +203,7 @@ def _in_a_process(function: Callable[[], list[Any]]) -> list[Any]:
     document = json.loads(text)
     if "traceback" in document:
         print(document["traceback"], file=sys.stderr)
-        raise RuntimeError(document["traceback"].strip().splitlines()[-1])
+        raise RuntimeError(exception_line(document["traceback"]))
     return list(document["result"])
 
 
