@@ -118,7 +118,7 @@ def _judge(site: Site, machine: Machine, processes: int) -> None:
     listed = site.content.comparisons.of_machine(machine.name)
     size = max(1, -(-len(listed) // (PIECES * processes)))
     tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
-    for judged in run(site, tasks, processes, meanwhile=lambda: machine.history):
+    for judged in run(site, tasks, processes, meanwhile=lambda: (machine.history, machine.causes)):  # that several modules of pages need
         site.content.comparisons.keep(judged)
 
 

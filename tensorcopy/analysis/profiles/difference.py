@@ -7,9 +7,9 @@ Functions are named, the largest difference first, until the named ones make fou
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.profiles import kernels
@@ -157,7 +157,7 @@ def is_changed(before: float, after: float) -> bool:
 
 def between(numel: int, before: Profile, after: Profile) -> Difference:
     """Return the difference of a case of `numel` elements."""
-    groups = {**_groups(before.roots), **_groups(after.roots)}
+    groups = {**groups_of(before), **groups_of(after)}
     functions = [_change(function, group, before, after) for function, group in groups.items()]
     changed = [change for change in functions if change.difference or change.status != "changed"]
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
@@ -193,13 +193,9 @@ def cost_by_group(profile: Profile) -> dict[str, float]:
     return dict(sorted(costs.items(), key=lambda item: -item[1]))
 
 
-def groups_of(profile: Profile) -> dict[Function, str]:
-    """Return the group of each function of a profile."""
-    return _groups(profile.roots)
-
-
-def _groups(roots: Iterable[Node]) -> dict[Function, str]:
-    """Return the group of each function; of several, the one in which it spends most."""
+@lru_cache(maxsize=64)  # the newest release is compared with every other one
+def groups_of(profile: Profile) -> Mapping[Function, str]:
+    """Return the group of each function of a profile; of several, the one in which it spends most."""
     spent: dict[Function, dict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     def visit(node: Node, caller: str) -> None:
@@ -208,6 +204,6 @@ def _groups(roots: Iterable[Node]) -> dict[Function, str]:
         for callee in node.callees:
             visit(callee, group)
 
-    for root in roots:
+    for root in profile.roots:
         visit(root, OTHER)
     return {function: max(by_group, key=lambda group: by_group[group]) for function, by_group in spent.items()}

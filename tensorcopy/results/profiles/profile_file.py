@@ -62,7 +62,7 @@ class FunctionCost:
     calls: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # what is computed from one is kept for it
 class Profile:
     """The functions of one case.
 
@@ -101,7 +101,7 @@ class Profile:
         return {function: FunctionCost(*cost) for function, cost in costs.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Profiles:
     """The profiles of a release on one machine and Python.
 
@@ -124,8 +124,13 @@ class Profiles:
 
     def of(self, name: str) -> Profile | None:
         """Return the profile of a case by its name; None where it is not profiled."""
-        row = self.cases.get(name)
-        return Profile(row["instructions"], _nodes(row["tree"], self.functions)) if row else None
+        return _profile(self, name)
+
+
+@lru_cache(maxsize=64)  # the newest release is compared with every other one
+def _profile(profiles: Profiles, name: str) -> Profile | None:
+    row = profiles.cases.get(name)
+    return Profile(row["instructions"], _nodes(row["tree"], profiles.functions)) if row else None
 
 
 def name_of(case: Case) -> str:
