@@ -21,7 +21,7 @@ from tensorcopy.site.charts.plot_items import Band, Line, Rule, Whisker
 WIDTH, HEIGHT = 480, 250
 LEFT, RIGHT, TOP = 52, 10, 10
 CHARACTER = 6.2  # width of a letter at font size 11
-FLAG_CHARACTER, FLAG_ROW = 8.5, 13  # of a change's label: on a phone its font is larger (see the stylesheet)
+FLAG_CHARACTER, FLAG_ROW = 10.5, 15  # of a change's label on a phone, whose font is larger (see the stylesheet), in the widest usual font
 SLANTED_GAP = 11  # between slanted names, their font size
 ARROW = 3  # height and half the width of the arrow of an interval that ends outside
 SHAPES = (
