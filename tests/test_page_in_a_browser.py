@@ -139,7 +139,7 @@ QUESTIONS = {
     "since when is x.detach().numpy().copy() faster": (
         [".grid tr:has-text('x.detach().numpy()') td >> nth=3"],
         "main",
-        r"torch 2\.10\.0: faster by [\d.]+ %",
+        r"torch 2\.10\.0: faster by [\d.]+\s%",
     ),
     "can I trust it": (["main >> text=Accuracy report"], "main", r"of [\d,]+"),
     "how do I run it on my GPU": (["label:has-text('cuda') >> nth=0"], ".devices", r"git clone .*uv run tensorcopy dashboard"),
