@@ -62,7 +62,7 @@ def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChan
 class CauseLink:
     """A link to the functions behind a change.
 
-    of : what the page's case has in another way than the linking one: "numel=1, without grad"
+    of : how the page's case differs from the one with the link: "numel=1, without grad"
     """
 
     address: str
@@ -94,7 +94,7 @@ def link_of(changes: dict[Key, CountedChange], result: Result, case: Case) -> Ca
 
 
 def _other(name: str, listed: str) -> str:
-    """Return what a page's case has in another way than the case with a link to it."""
+    """Return how a page's case differs from the case with a link to it."""
     _, numel, *kind = name.split()
     _, listed_numel, *listed_kind = listed.split()
     differences = [f"numel={listed_numel}"] if numel != listed_numel else []
