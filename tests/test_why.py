@@ -42,6 +42,7 @@ PAIRS = [  # whose functions were counted on both sides
     ("detach_clone", "2.13.0", "2.15.0"),
 ]
 LARGEST = 60_000  # bytes of a profile's file
+ROUNDS = 3  # of the two runs of a reproduction
 
 ROOT_FUNCTION, COPY, MALLOC = ("libpython", "_PyEval_EvalFrameDefault"), ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
 DETACH = ("libtorch_cpu", "at::native::detach")
@@ -485,13 +486,14 @@ def test_a_reproduction_shows_a_real_change_in_a_folder_of_its_own(tmp_path):
     pair = select.pair("2.5.1", "2.15.0", ROOT / "results")
     explained = cause.of_pair(pair, "detach")
     (tmp_path / reproduction.FILE).write_text(reproduction.script(explained), encoding="utf-8")
-    times = []
-    for result in (pair.before, pair.after):
+    times: dict[str, list[float]] = {result.sha: [] for result in (pair.before, pair.after)}
+    for result in ROUNDS * [pair.before, pair.after]:  # in turn: other work on the machine slows a single run by half and more
         command = reproduction.command(result).split()
         command[command.index("--python") + 1] = str(uv.find_python(result.python))
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert result.sha in done.stdout
-        times.append(float(re.search(r"median ([\d.]+) ns", done.stdout)[1]))
+        times[result.sha].append(float(re.search(r"minimum ([\d.]+) ns", done.stdout)[1]))
     assert explained.difference.ratio < 0.9
-    assert times[1] < 0.95 * times[0]
+    before, after = times.values()
+    assert min(after) < 0.95 * min(before), times
