@@ -37,7 +37,7 @@ code = "operations.halved(x)"
 imports = ["operations"]
 """
 HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
-SLOW = ("return x * torch.rsqrt", "for _ in range(20):\n        x.clone()\n    return x * torch.rsqrt")
+SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    return x * torch.rsqrt")
 # with few passes, each of which imports torch four times
 PROGRAM = """
 import sys
@@ -288,7 +288,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     git(folder, "checkout", "-q", "main")
     code, changes, comment = compared(python, folder, "slow", repeats=0, passes=4)
     assert (code, changes["rms_norm"]["verdict"]) == (1, "slower")
-    assert changes["rms_norm"]["ratio"] > 2  # about 3
+    assert changes["rms_norm"]["ratio"] > 4  # about 10: on a disturbed machine an interval of few passes excludes no smaller change
     assert (changes["halved"]["ratio"] or 1) < 1.5
     assert re.match(r"### 🔴 [12] of 2 cases slower.*; largest slowdown: own\.BySize rms\\_norm numel=1024, by .* %", comment)
     assert f"base {sha(folder, 'main')[:8]} → head {sha(folder, 'slow')[:8]} · torch " in comment

@@ -136,7 +136,7 @@ def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
         (
             METHODS,
             '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
-            '    make_method("detach_clone", "x.detach().clone().clone().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
+            f'    make_method("detach_clone", "x.detach(){10 * ".clone()"}", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
             '    make_method("detach_twice", "x.detach().detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
             '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
         ),
@@ -149,8 +149,8 @@ def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
         "detach_clone": "slower"
     }
     assert changes["detach_clone"]["confirmed"] == [1, 1]
-    assert changes["detach_clone"]["ratio"] > 1.6  # it is 2 on a quiet machine
-    assert (changes["clone_detach"]["ratio"] or 1) < 1.3
+    assert changes["detach_clone"]["ratio"] > 3  # about 6: on a disturbed machine an interval of few passes excludes no smaller change
+    assert (changes["clone_detach"]["ratio"] or 1) < 2
     assert changes["detach_twice"]["reason"] == "no_samples_before"
     assert re.search(
         r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*, confirmed \(1 of 1 repeat\)\n",
