@@ -70,8 +70,9 @@ def _why(comparison: Comparison, rows: Rows) -> str:
     changed = [each.ratio for each in counted if each.changed]
     if not changed:
         return f"None of the {len(counted)} counted ones runs {percent(exact_counts.LEAST)} more or fewer instructions."
-    extent = signed(min(changed)) if signed(min(changed)) == signed(max(changed)) else f"{signed(min(changed))} to {signed(max(changed))}"
     more = "more" if min(changed) > 1 else "fewer" if max(changed) < 1 else "more or fewer"
+    first, last = sorted((min(changed), max(changed)), reverse=more == "fewer")  # the smallest change first
+    extent = signed(first) if signed(first) == signed(last) else f"{signed(first)} to {signed(last)}"
     counts = f"Of the {len(counted)} counted ones, {len(changed)} {'run' if len(changed) > 1 else 'runs'} {more}"
     methods = dict.fromkeys(case["method"] for case, _ in rows)
     differences = list(_differences(comparison, list(methods)))
