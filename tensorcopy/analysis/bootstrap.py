@@ -18,7 +18,7 @@ MOST_PASSES = 40  # drawn for a side, as many as a release has by default: in un
 TIMES_AS_MANY = 3  # draw at most this many times as many passes for one side as for the other: the few decide the shape
 FEW_DRAWS = 2_000  # of which all are kept
 TAIL = 0.04  # of many draws, those are kept that are as large as this share of few: a p is computed with them only if it is half as small
-MOST_KEPT = 200_000  # random numbers of a plan that are kept for other plans, 0.8 MB: as many draws of six passes a side as a p needs
+MOST_KEPT = 250_000  # random numbers of a plan that are kept for other plans, 1 MB: as many draws of eight passes a side as a p needs
 STEP = 0.1  # between log ratios of two sides' errors that are drawn: the total is exact, so half a step moves an interval by < 1 %
 MOST_STEPS = 30  # a side that varies twenty times less adds nothing
 
@@ -122,7 +122,8 @@ def _sides(plan: Plan, draws: int) -> tuple[Numbers, Numbers]:
     few, many = plan.passes
     pool = np.array(plan.pool, dtype=np.float32)
     both_signs = np.concatenate([pool, -pool])
-    indices, students_factors = (_drawn if draws * (few + many) <= MOST_KEPT else _draw)(len(both_signs), few + many, plan.degrees, draws)
+    draw = _few_draws if draws <= FEW_DRAWS else _many_draws if draws * (few + many) <= MOST_KEPT else _draw
+    indices, students_factors = draw(len(both_signs), few + many, plan.degrees, draws)
     drawn = both_signs.take(indices)
     drawn *= students_factors
     first, second = (np.float32(scale) for scale in plan.scales)
@@ -137,7 +138,9 @@ def _draw(values: int, passes: int, degrees: int, draws: int) -> tuple[Numbers, 
     return np.ascontiguousarray(indices.T), factors
 
 
-_drawn = lru_cache(maxsize=64)(_draw)  # plans differ more in their pools than in these numbers
+# plans differ more in their pools than in these numbers
+_few_draws = lru_cache(maxsize=64)(_draw)
+_many_draws = lru_cache(maxsize=16)(_draw)
 
 
 def _may_reach(least: float, first: Numbers, second: Numbers) -> Numbers:
