@@ -158,7 +158,11 @@ def is_changed(before: float, after: float) -> bool:
 def between(numel: int, before: Profile, after: Profile) -> Difference:
     """Return the difference of a case of `numel` elements."""
     groups = {**groups_of(before), **groups_of(after)}
-    functions = [_change(function, group, before, after) for function, group in groups.items()]
+    functions = [
+        _change(function, group, before, after)
+        for function, group in groups.items()
+        if before.functions.get(function) != after.functions.get(function)
+    ]
     changed = [change for change in functions if change.difference or change.status != "changed"]
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
     return Difference(numel, before, after, tuple(changed), _fewest(changed, after.instructions - before.instructions))

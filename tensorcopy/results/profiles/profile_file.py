@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from math import isfinite
-from operator import le
+from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -84,17 +84,17 @@ class Profile:
         costs: dict[Function, list[float]] = {}
         above: set[Function] = set()
 
-        def visit(node: Node) -> None:
+        def visit(node: Node) -> float:
             cost = costs.setdefault(node.function, [0.0, 0.0, 0.0])
             is_outermost = node.function not in above
             cost[0] += node.own
-            cost[1] += node.inclusive if is_outermost else 0.0
             cost[2] += node.calls
             above.add(node.function)
-            for callee in node.callees:
-                visit(callee)
+            inclusive = node.own + sum(map(visit, node.callees))
             if is_outermost:
                 above.remove(node.function)
+                cost[1] += inclusive
+            return inclusive
 
         for root in self.roots:
             visit(root)
@@ -240,17 +240,21 @@ def _nodes(rows: list[float], functions: tuple[Function, ...]) -> tuple[Node, ..
 
 
 def _fits(rows: list[float], functions: int) -> bool:
-    """Return whether rows form a tree: each is at most one level below the row before, and names a function.
+    """Return whether rows of numbers form a tree: each is at most one level below the row before, and names a function.
 
     A release has some 180,000 rows, too many for a loop in Python.
     """
-    if len(rows) % 4 or not all(map(isfinite, rows)):
+    if len(rows) % 4 or not isfinite(sum(rows)):
         return False
     depths, numbers = rows[0::4], rows[1::4]
-    whole = all(map(float.is_integer, map(float, [*depths, *numbers])))
-    if not whole or max(depths, default=0) > DEEPEST or max(numbers, default=-1) >= functions:
+    if not (_are_whole(depths) and _are_whole(numbers)) or max(depths, default=0) > DEEPEST or max(numbers, default=-1) >= functions:
         return False
-    return all(map(le, depths, map((1).__add__, map(int, [-1, *depths]))))
+    return max(map(sub, depths, [-1, *depths]), default=1) <= 1
+
+
+def _are_whole(values: list[float]) -> bool:
+    """Return whether no number has a fraction; those of our files are integers."""
+    return set(map(type, values)) <= {int} or all(map(float.is_integer, map(float, values)))
 
 
 @cache
