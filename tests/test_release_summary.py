@@ -35,6 +35,8 @@ def test_the_sentences_count_the_cases_of_the_comparison(comparison):
         assert f"{sum(change.verdict is verdict for change in rows)} became {verdict.value} (" in what
     counted = [change.count for change in rows if change.count]
     assert why.startswith(f"Of the {len(counted)} counted ones, {sum(count.changed for count in counted)} run ")
+    for extent in re.findall(r"\(−(\d+) % to −(\d+) %", f"{what} {why}"):
+        assert int(extent[0]) <= int(extent[1])  # the smallest change first
     clear = [change for change in rows if change.reason is Reason.CHANGED and abs(change.ratio - 1) >= release_summary.CONCERNS]
     assert whom.startswith(f"The clock alone shows 5 % or more in {len(clear)} of ")
 
@@ -69,6 +71,16 @@ def test_what_a_call_spends_adds_up(shipped_results):
         assert each.empty_call < each.profile.instructions / 10
         assert profile_file.path_of(each.result.path).exists()
     assert {each.result.python for each in releases if each.release == "1.13.1"} == {"3.11"}
+
+
+def test_one_profile_tells_that_there_are_profiles(monkeypatch, shipped_results):
+    """The navigation of every page asks for it; reading those of all releases takes seconds."""
+    reads = []
+    profiles_of = profile_file.profiles_of
+    monkeypatch.setattr(profile_file, "profiles_of", lambda result: reads.append(result) or profiles_of(result))
+    assert spent.is_profiled(shipped_results.results, "detach_clone 1 float32 contiguous")
+    assert len(reads) == 1
+    assert not spent.is_profiled(shipped_results.results[:0], "detach_clone 1 float32 contiguous")
 
 
 def test_the_address_of_the_nanoseconds_stays():

@@ -43,12 +43,22 @@ def over_releases(results: Iterable[Result], name: str) -> list[Spent]:
 
     Releases without a profile, or with a damaged one, are left out.
     """
+    return list(_spent(_profiled(results), name))
+
+
+def is_profiled(results: Iterable[Result], name: str) -> bool:
+    """Return whether `over_releases` has any release. It reads a single profile where the first one has the case."""
+    return any(True for _ in _spent(_profiled(results), name))
+
+
+def _profiled(results: Iterable[Result]) -> list[Result]:
+    """Return the results beside which there is a file of profiles, in order of releases."""
     order = {row.sha: index for index, row in enumerate(release_table.load())}
     by_sha: dict[str, Result] = {}
     for result in sorted(results, key=lambda result: release_table.minor(result.python)):
         if result.sha in order and profile_file.path_of(result.path).exists():
             by_sha[result.sha] = result
-    return list(_spent(sorted(by_sha.values(), key=lambda result: order[result.sha]), name))
+    return sorted(by_sha.values(), key=lambda result: order[result.sha])
 
 
 def _spent(results: Sequence[Result], name: str) -> Iterator[Spent]:

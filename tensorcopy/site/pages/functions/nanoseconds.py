@@ -70,7 +70,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 def address(content: Content) -> str:
     """Return the page's address; "" where no functions were counted."""
-    return addresses.NANOSECONDS if any(spent.over_releases(machine.results, CASE) for machine in content.machines) else ""
+    return addresses.NANOSECONDS if any(spent.is_profiled(machine.results, CASE) for machine in content.machines) else ""
 
 
 def _values(content: Content, machine: Machine, releases: Sequence[Spent]) -> dict[str, object]:
