@@ -29,7 +29,7 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
-from tensorcopy.site.output.processes import Shared, Task, available, run
+from tensorcopy.site.output.processes import Shared, Task, available, little_garbage, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.translate import LANGUAGES, translator
@@ -50,7 +50,7 @@ OF_PROJECTS = (
     "machines",
     "project",
 )
-LONGEST = ("case_histories", "comparison_pages", "sizes")  # modules whose pages take longest
+LONGEST = ("case_histories", "functions", "comparison_pages", "sizes")  # modules whose pages take longest
 PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
@@ -62,6 +62,7 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACEMENT = "\ufffd"
 
 
+@little_garbage()
 def write(
     results: Sequence[Result],
     card: Mapping[str, Any] | None,
