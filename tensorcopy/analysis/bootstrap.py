@@ -18,7 +18,7 @@ MOST_PASSES = 40  # drawn for a side, as many as a release has by default: in un
 TIMES_AS_MANY = 3  # draw at most this many times as many passes for one side as for the other: the few decide the shape
 FEW_DRAWS = 2_000  # of which all are kept
 TAIL = 0.04  # of many draws, those are kept that are as large as this share of few: a p is computed with them only if it is half as small
-MOST_KEPT = 250_000  # random numbers of a plan that are kept for other plans, 1 MB: as many draws of eight passes a side as a p needs
+MOST_KEPT = 250_000  # random numbers of a plan that are kept for other plans, 0.5 MB: as many draws of eight passes a side as a p needs
 STEP = 0.1  # between log ratios of two sides' errors that are drawn: the total is exact, so half a step moves an interval by < 1 %
 MOST_STEPS = 30  # a side that varies twenty times less adds nothing
 
@@ -135,7 +135,7 @@ def _draw(values: int, passes: int, degrees: int, draws: int) -> tuple[Numbers, 
     random = np.random.default_rng(20)  # a fixed seed, so that the same samples get the same verdict
     indices = random.integers(0, values, (draws, passes), dtype=np.int32)
     factors = np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)
-    return np.ascontiguousarray(indices.T), factors
+    return np.ascontiguousarray(indices.T, dtype=np.uint16 if values <= 2**16 else np.int32), factors  # kept: half as many bytes
 
 
 # plans differ more in their pools than in these numbers
