@@ -1,4 +1,4 @@
-"""The order in which pages list cases: copies, conversions, primitives, alternatives, several threads, then all others. Pure."""
+"""The order in which pages list cases: copies, conversions, primitives, alternatives, threads, then all others. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorcopy.site.model.machine import Machine
 
 THREADS = "threads"  # a module of suites: its copies are not counted among the copies, which use one thread
 FIRST = ("copies", "conversions", "primitives", "alternatives", "own", THREADS)
-NAMES = {"own": "Own operations", THREADS: "Several threads", "": "Others"}
+NAMES = {"own": "Own operations", "": "Others"}
 
 
 def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
