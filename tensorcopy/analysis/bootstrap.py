@@ -135,7 +135,8 @@ def _draw(values: int, passes: int, degrees: int, draws: int) -> tuple[Numbers, 
     random = np.random.default_rng(20)  # a fixed seed, so that the same samples get the same verdict
     indices = random.integers(0, values, (draws, passes), dtype=np.int32)
     factors = np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)
-    return np.ascontiguousarray(indices.T, dtype=np.uint16 if values <= 2**16 else np.int32), factors  # kept: half as many bytes
+    smallest = np.uint16 if values <= 2**16 else np.int32  # cached draws then take half the memory
+    return np.ascontiguousarray(indices.T, dtype=smallest), factors
 
 
 # plans differ more in their pools than in these numbers

@@ -29,7 +29,7 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
-from tensorcopy.site.output.processes import Shared, Task, available, little_garbage, run
+from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.translate import LANGUAGES, translator
@@ -62,7 +62,7 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACEMENT = "\ufffd"
 
 
-@little_garbage()
+@rare_collection()
 def write(
     results: Sequence[Result],
     card: Mapping[str, Any] | None,

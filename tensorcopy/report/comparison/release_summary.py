@@ -57,9 +57,14 @@ def _direction(sizes: list[float], verdict: Verdict) -> str:
     """Return the cases of one direction: "97 became slower, by +3 % to +21 % (median +9 %)"."""
     if not sizes:
         return ""
-    near, far = sorted((min(sizes), max(sizes)), reverse=verdict is Verdict.FASTER)
-    extent = signed(far) if signed(near) == signed(far) else f"{signed(near)} to {signed(far)}, median {signed(median(sizes))}"
-    return f"{len(sizes)} became {verdict.value} ({extent})"
+    extremes = _extremes(sizes, falling=verdict is Verdict.FASTER)
+    middle = f", median {signed(median(sizes))}" if len(extremes) > 1 else ""
+    return f"{len(sizes)} became {verdict.value} ({' to '.join(extremes)}{middle})"
+
+
+def _extremes(ratios: Sequence[float], *, falling: bool) -> tuple[str, ...]:
+    """Return the smallest and the largest change, once if they look the same; of falling ratios, the smallest change is the highest."""
+    return tuple(dict.fromkeys(map(signed, sorted((min(ratios), max(ratios)), reverse=falling))))
 
 
 def _why(comparison: Comparison, rows: Rows) -> str:
@@ -71,8 +76,7 @@ def _why(comparison: Comparison, rows: Rows) -> str:
     if not changed:
         return f"None of the {len(counted)} counted ones runs {percent(exact_counts.LEAST)} more or fewer instructions."
     more = "more" if min(changed) > 1 else "fewer" if max(changed) < 1 else "more or fewer"
-    first, last = sorted((min(changed), max(changed)), reverse=more == "fewer")  # the smallest change first
-    extent = signed(first) if signed(first) == signed(last) else f"{signed(first)} to {signed(last)}"
+    extent = " to ".join(_extremes(changed, falling=more == "fewer"))
     counts = f"Of the {len(counted)} counted ones, {len(changed)} {'run' if len(changed) > 1 else 'runs'} {more}"
     methods = dict.fromkeys(case["method"] for case, _ in rows)
     differences = list(_differences(comparison, list(methods)))

@@ -8,8 +8,7 @@ from tensorcopy.results.load import Case
 from tensorcopy.site.model.explorer import place_of
 from tensorcopy.site.model.machine import Machine
 
-THREADS = "threads"  # a module of suites: its copies are not counted among the copies, which use one thread
-FIRST = ("copies", "conversions", "primitives", "alternatives", "own", THREADS)
+FIRST = ("copies", "conversions", "primitives", "alternatives", "own", "threads")  # modules of suites, whose cases are a section
 NAMES = {"own": "Own operations", "": "Others"}
 
 
@@ -18,7 +17,6 @@ def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
     groups: dict[str, list[Case]] = {group: [] for group in (*FIRST, "")}
     for case in cases:
         place, module = place_of(machine, case), case.suite.partition(".")[0]
-        others = module if case.suite_name == case.suite else ""  # the module of a third-party suite
-        group = place.group if place and place.group in FIRST else others
-        groups.setdefault(THREADS if module == THREADS else group, []).append(case)
+        by_method = place.group if place and place.group in FIRST else ""  # of a count
+        groups.setdefault(module if module in FIRST or case.suite_name == case.suite else by_method, []).append(case)
     return {NAMES.get(group, group.capitalize()): members for group, members in groups.items() if members}

@@ -48,7 +48,7 @@ def over_releases(results: Iterable[Result], name: str) -> list[Spent]:
 
 def is_profiled(results: Iterable[Result], name: str) -> bool:
     """Return whether `over_releases` has any release. It reads a single profile where the first one has the case."""
-    return any(True for _ in _spent(_profiled(results), name))
+    return next(_spent(_profiled(results), name), None) is not None
 
 
 def _profiled(results: Iterable[Result]) -> list[Result]:
