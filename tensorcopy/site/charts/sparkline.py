@@ -11,12 +11,11 @@ from math import log
 
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.units import quantity
+from tensorcopy.site.charts.svg_plot import Place, outline, stretches
 from tensorcopy.site.filters import NARROW_SPACE
 
 STRIDE, HEIGHT, MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 LEAST_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
-
-Point = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def _svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -
     return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{lines}</svg>'
 
 
-def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:
+def _points(series: CaseSeries, releases: Sequence[str]) -> list[Place | None]:
     """Return each value's position, on a logarithmic axis around the values; None for a gap."""
     places = {release: STRIDE * index for index, release in enumerate(releases)}
     logs = [None if value is None else log(value) for value in series.values]
@@ -75,19 +74,6 @@ def _points(series: CaseSeries, releases: Sequence[str]) -> list[Point | None]:
     ]
 
 
-def _path(points: Sequence[Point | None]) -> str:
-    """Join points by relative lines, with a gap at each None; a point between two gaps is a dash."""
-    parts: list[str] = []
-    for number, point in enumerate(points):
-        before = points[number - 1] if number else None
-        after = points[number + 1] if number + 1 < len(points) else None
-        if point is not None:
-            parts.append(_line(before, point) if before else f"M{point[0]} {point[1]}")
-            parts += [] if before or after else ["h1"]
-    return "".join(parts)
-
-
-def _line(start: Point, end: Point) -> str:
-    """Return the shortest command that draws a line from one point to the next."""
-    across, down = end[0] - start[0], end[1] - start[1]
-    return f"l{across}{'' if down < 0 else ' '}{down}" if down else f"h{across}"
+def _path(points: Sequence[Place | None]) -> str:
+    """Join points, with a gap at each None; a point between two gaps is a dash."""
+    return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))

@@ -31,9 +31,10 @@ SHAPES = (
     "M0-3.6l3.6 6.4h-7.2z",
     "M-3.2-3.2l6.4 6.4m-6.4 0l6.4-6.4",
 )  # relative to their first point
-CIRCLE = 0  # of SHAPES; in a plot it is a point with round ends, which takes a sixth of the text
+ENDS = ("dots", "squares")  # of a point that draws the first of SHAPES; such a point takes a fifth of the text
 FIRST_POINT = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)")
 T = TypeVar("T")
+Place = tuple[int, int]  # coordinates
 SLANT = radians(-55)  # of names
 
 
@@ -129,10 +130,10 @@ def _names(plot: Plot) -> str:
 def _line(plot: Plot, line: Line) -> str:
     """Draw a line; of equal values in a row only the first and the last."""
     path = ""
-    for stretch in _stretches(line.points):
+    for stretch in stretches(line.points):
         ends = zip([None, *stretch], stretch, [*stretch[1:], None])
         points = [point for before, point, after in ends if not before or not after or not before.y == point.y == after.y]
-        path += "M" + " ".join("{:.0f} {:.0f}".format(*plot.at(point.x, point.y)) for point in points)
+        path += outline([_place(plot, point.x, point.y) for point in points])
     return f'<path class="line s{line.colour}{_kind(line.kind)}" d="{path}"/>' if path else ""
 
 
@@ -140,27 +141,30 @@ def _marks(plot: Plot, line: Line) -> str:
     """Draw the marks of a line: those with a text or a link one by one, others as one path."""
     if line.shape < 0:
         return ""
-    plain, marks = "", []
+    plain, marks = [], []
     for point in line.points:
         if point is not None:
-            shape = _shape(line.shape, *plot.at(point.x, point.y))
+            place = _place(plot, point.x, point.y)
             if point.tip or point.href:
-                marks.append(_linked(f'<path d="{shape}"/>', point.tip, point.href))
+                marks.append(_linked(f'<path d="{_shapes(line.shape, [place])}"/>', point.tip, point.href))
             else:
-                plain += shape
-    marks += [f'<path d="{plain}"/>'] if plain else []
-    kind = " dots" if line.shape % len(SHAPES) == CIRCLE else ""
-    return f'<g class="mark s{line.colour}{kind}{_kind(line.kind)}">{"".join(marks)}</g>' if marks else ""
+                plain.append(place)
+    marks += [f'<path d="{_shapes(line.shape, plain)}"/>'] if plain else []
+    if not marks:
+        return ""
+    ends = dict(enumerate(ENDS)).get(line.shape % len(SHAPES), "")
+    return f'<g class="mark s{line.colour}{_kind(ends)}{_kind(line.kind)}">{"".join(marks)}</g>'
 
 
-def _shape(number: int, x: float, y: float) -> str:
-    """Return the path of a mark at a point."""
-    if number % len(SHAPES) == CIRCLE:
-        return f"M{round(x)} {round(y)}h0"
+def _shapes(number: int, places: Sequence[Place]) -> str:
+    """Return the path of a mark at each place."""
+    if number % len(SHAPES) < len(ENDS):
+        starts = [f"M{places[0][0]} {places[0][1]}", *(f"m{_step(*pair)}" for pair in zip(places, places[1:]))]
+        return "".join(f"{start}h0" for start in starts)
     shape = SHAPES[number % len(SHAPES)]
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
-    return f"M{_number(round(x) + right)} {_number(round(y) + down)}{shape[first.end() if first else 0 :]}"
+    return "".join(f"M{_number(x + right)} {_number(y + down)}{shape[first.end() if first else 0 :]}" for x, y in places)
 
 
 def _linked(element: str, tip: str, href: str) -> str:
@@ -174,7 +178,7 @@ def _linked(element: str, tip: str, href: str) -> str:
 def _band(plot: Plot, band: Band) -> str:
     """Draw each stretch without a gap as an outline, and a single position as a bar."""
     path = []
-    for stretch in _stretches(band.points):
+    for stretch in stretches(band.points):
         if len(stretch) == 1:
             x, low, high = stretch[0]
             (left, bottom), (_, top) = plot.at(x, low), plot.at(x, high)
@@ -182,7 +186,7 @@ def _band(plot: Plot, band: Band) -> str:
         else:
             upper = [plot.at(x, high) for x, _, high in stretch]
             lower = [plot.at(x, low) for x, low, _ in reversed(stretch)]
-            path.append("M" + " ".join(f"{x:.0f} {y:.0f}" for x, y in upper + lower) + "z")
+            path.append(outline([(round(x), round(y)) for x, y in upper + lower]) + "z")
     return f'<path class="band s{band.colour}" d="{"".join(path)}"/>'
 
 
@@ -204,17 +208,6 @@ def _whisker(plot: Plot, whisker: Whisker) -> str:
         if outside:
             path += f"M{_number(x - ARROW)} {_number(edge + direction)}L{_number(x)} {_number(edge)}l{ARROW} {direction}"
     return path
-
-
-def _stretches(points: Sequence[T | None]) -> list[list[T]]:
-    """Divide points at the gaps."""
-    stretches: list[list[T]] = [[]]
-    for point in points:
-        if point is None:
-            stretches.append([])
-        else:
-            stretches[-1].append(point)
-    return [stretch for stretch in stretches if stretch]
 
 
 def _rule(plot: Plot, rule: Rule) -> str:
@@ -245,6 +238,35 @@ def _flag_span(plot: Plot, flag: Rule) -> tuple[float, float]:
     width = len(flag.label) * FLAG_CHARACTER
     left = min(plot.across(flag.x), plot.width - width)
     return left, left + width
+
+
+def stretches(points: Sequence[T | None]) -> list[list[T]]:
+    """Divide points at the gaps."""
+    stretches: list[list[T]] = [[]]
+    for point in points:
+        if point is None:
+            stretches.append([])
+        else:
+            stretches[-1].append(point)
+    return [stretch for stretch in stretches if stretch]
+
+
+def outline(points: Sequence[Place]) -> str:
+    """Return a path through points, each relative to the one before, which takes less text."""
+    lines = [f"h{end[0] - start[0]}" if start[1] == end[1] else f"l{_step(start, end)}" for start, end in zip(points, points[1:])]
+    return "".join([f"M{points[0][0]} {points[0][1]}", *lines])
+
+
+def _step(start: Place, end: Place) -> str:
+    """Return the way from one point to another; a minus sign needs no space before it."""
+    across, down = end[0] - start[0], end[1] - start[1]
+    return f"{across}{'' if down < 0 else ' '}{down}"
+
+
+def _place(plot: Plot, x: float, y: float) -> Place:
+    """Return the coordinates of a value in whole numbers."""
+    across, down = plot.at(x, y)
+    return round(across), round(down)
 
 
 def _kind(kind: str) -> str:
