@@ -9,11 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -81,6 +81,19 @@ def _templates_are_compiled_once() -> Generator[None, None, None]:
     """Each template once in a test process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "Environment", partial(render.Environment, bytecode_cache=CompiledTemplates()))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_results_stay_loaded() -> Generator[None, None, None]:
+    """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
+    usual, shipped = load._load_cached, lru_cache(load._load)
+
+    def loaded(directory: Path, state: Hashable) -> Results:
+        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "_load_cached", loaded)
         yield
 
 

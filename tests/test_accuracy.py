@@ -98,6 +98,7 @@ def test_the_promised_share_of_steps_is_found(name, noise, share):
     assert score.false <= 0.02 * score.series
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", simulated.NOISES)
 def test_no_noise_shows_more_than_one_false_step_in_fifty_series(noise):
     """With and without known spreads; heavy tails between releases show 1 in 20 where a single release may be a step."""

@@ -110,7 +110,7 @@ documents_of_one_history = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)  # other programs may use the processor
+@settings(deadline=None, max_examples=80)  # other programs may use the processor
 @given(documents_of_one_history, documents_of_one_history, documents_of_one_history)
 def test_merging_is_associative_commutative_and_idempotent(first, second, third):
     """The order of merging does not change the file."""
@@ -362,7 +362,7 @@ def write_source(folder, passes_of_machines):
         (folder / machine / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(written))
 
 
-@settings(deadline=None, max_examples=20)  # each writes and merges folders
+@settings(deadline=None, max_examples=10)  # each writes and merges folders
 @given(identified_sources, identified_sources, identified_sources)
 def test_the_order_of_merging_does_not_change_the_machines(first, second, third):
     """Nor do steps, nor repetition. Each pass is in one file, and a folder has one identity."""

@@ -12,6 +12,7 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.measure.profiles import take
 from tensorcopy.releases import environments
 from tensorcopy.report.why import difference_text
+from tensorcopy.results import load
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import valgrind
@@ -21,7 +22,9 @@ from tests.conftest import require
 pytestmark = pytest.mark.slow
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
-COUNTED = r"^instructions\.BySize\.track_instructions\('detach_clone', 1, False\)"
+WITH_GRAD = "^(clone_detach|detach_clone) 16 float32 contiguous"
+INSTRUCTIONS = "instructions.BySize.track_instructions"
+COUNTED = rf"^{INSTRUCTIONS}\('(clone_detach|detach_clone)', 16"  # two methods: valgrind takes seconds for each
 PLANTED = [  # an operation, and one with a planted extra call
     {"name": "detached_once", "code": "x.detach()"},
     {"name": "detached_twice", "code": "x.detach().detach()"},
@@ -29,20 +32,20 @@ PLANTED = [  # an operation, and one with a planted extra call
 
 
 @pytest.fixture(scope="module")
-def measured(checkout) -> profile_file.Profiles:
-    """The profile that `measure` takes where it counts instructions."""
+def counted(checkout) -> Path:
+    """The result file of a pass that counts instructions, and takes a profile."""
     require(not valgrind.missing(), valgrind.missing())
-    variables = {operations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: CASES}
+    variables = {operations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
     options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
     done = checkout.run("tensorcopy", "measure", *options, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 release profiled" in done.stdout
-    (path,) = (checkout.root / "results" / "counted").glob(f"*{profile_file.ENDING}")
-    return profile_file.read(path)
+    (path,) = (checkout.root / "results" / "counted").glob("*-py*.json")
+    return path
 
 
 @pytest.fixture(scope="module")
-def profiles(measured, tmp_path_factory) -> list[profile_file.Profiles]:
+def profiles(counted, tmp_path_factory) -> list[profile_file.Profiles]:
     """Two profiles of the installed torch, taken one after the other."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
@@ -51,7 +54,8 @@ def profiles(measured, tmp_path_factory) -> list[profile_file.Profiles]:
         path = tmp_path_factory.mktemp("profiles") / f"second{profile_file.ENDING}"
         profile_file.write(path, take.profiled(environment, CASES))
     operations.declared.cache_clear()
-    return [measured, profile_file.read(path)]
+    (first,) = counted.parent.glob(f"*{profile_file.ENDING}")
+    return [profile_file.read(first), profile_file.read(path)]
 
 
 @pytest.mark.parametrize("case", ["detached_once", "detach_clone"])
@@ -81,3 +85,11 @@ def test_an_empty_call_costs_less_than_any_method(profiles):
     first, second = (counted.empty_call for counted in profiles)
     assert first == pytest.approx(second, rel=0.01)
     assert 20 < first < profiles[0].instructions("detached_once 1 float32 contiguous") / 2
+
+
+def test_instruction_counts_show_the_cost_of_autograd(counted):
+    """Clone before detach runs autograd, too. That counts repeat is tested above."""
+    (result,) = [result for result in load.load_results(counted.parents[1]).results if result.machine == counted.parent.name]
+    counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
+    assert len(counts) == 4
+    assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]
