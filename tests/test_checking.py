@@ -85,7 +85,10 @@ def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):
     assert f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: every documented behaviour holds\n" in output
 
 
-@pytest.mark.parametrize("device", [device for device in devices.ACCELERATORS if device not in devices.available()])
+MISSING = [device for device in devices.ACCELERATORS if device not in devices.available()]
+
+
+@pytest.mark.parametrize("device", [pytest.param(name, marks=pytest.mark.slow if name == "cuda" else []) for name in MISSING])
 def test_a_missing_device_is_an_error_in_one_line(device, capsys, request):
     """Whether the worker runs in another process, as for cuda, or in this one."""
     if device != "cuda":
