@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "results" / "xeon-2core"
 BETWEEN_MACHINES = 0.2  # standard deviation of the logarithm of a machine's speed
 BETWEEN_SAMPLES = 0.01  # the same of a sample
+PAUSE = 30  # times as long as reading the memory took, so that it takes no time from what is measured
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,12 @@ class _Watch(threading.Thread):
         self.pid, self.most = pid, 0
 
     def run(self) -> None:
-        """Read until the process has ended."""
+        """Read until the process has ended, and wait longest where the kernel takes long to answer."""
+        begin = time.perf_counter()
         while memory := sum(_proportional(pid) for pid in _tree(self.pid)):
             self.most = max(self.most, memory)
-            time.sleep(0.2)
+            time.sleep(max(0.2, PAUSE * (time.perf_counter() - begin)))
+            begin = time.perf_counter()
 
 
 def _tree(pid: int) -> list[int]:

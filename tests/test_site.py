@@ -338,7 +338,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
         re.sub("<.*?>", "", name): [int(number) for number in re.findall(r"<td>(\d+)</td>", cells)]
         for name, cells in re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", tally)
     }
-    assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "Threads", "Others", "all"]
+    assert list(counts) == ["Copies", "Conversions", "Primitives", "Alternatives", "Threads", "Huge pages", "all"]
     copies_and_conversions = sum(counts["Copies"]) + sum(counts["Conversions"])
     assert f"f {copies_and_conversions} copies and conversions" in page
     assert counts["all"] == [
@@ -559,9 +559,9 @@ def test_counts_have_a_page_of_their_own(shipped):
 
 def test_copies_and_conversions_come_before_alternatives(shipped):
     """In every list of cases."""
-    order = ["Copies", "Conversions", "Primitives", "Alternatives", "Threads", "Others"]
+    order = ["Copies", "Conversions", "Primitives", "Alternatives", "Threads", "Huge pages", "Others"]
     for address in ("history/index.html", "history/counts.html", "compare/xeon-2core/py3.11-cuda/2.8.0..2.14.1.html"):
-        names = re.findall(r'<tr class="section".*?>([A-Z][a-z]+)</th>', shipped[address])
+        names = re.findall(r'<tr class="section".*?>([A-Z][a-z ]+)</th>', shipped[address])
         assert names[:4] == order[:4], address
         for name, following in zip(names, names[1:]):
             assert following == order[0] or order.index(name) < order.index(following), address

@@ -119,8 +119,13 @@ def _judge(site: Site, machine: Machine, processes: int) -> None:
     listed = site.content.comparisons.of_machine(machine.name)
     size = max(1, -(-len(listed) // (PIECES * processes)))
     tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
-    for judged in run(site, tasks, processes, meanwhile=lambda: (machine.history, machine.causes)):  # that several modules of pages need
+    for judged in run(site, tasks, processes, meanwhile=lambda: _fit(machine)):
         site.content.comparisons.keep(judged)
+
+
+def _fit(machine: Machine) -> None:
+    """Compute what several modules of pages need, so that their processes share it."""
+    _ = machine.history, machine.case_changes, machine.causes
 
 
 def _judged(site: Site, listed: Sequence[str]) -> dict[str, Comparison]:

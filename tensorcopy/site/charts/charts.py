@@ -125,7 +125,7 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     whiskers: list[Whisker] = []
     starts: list[Rule] = []
     for name, cases in sections.items():
-        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name)}")] if cases else []
+        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name.replace(' ', '-'))}")] if cases else []
         for case in cases:
             change = comparison.changes[case]
             low, high = change.interval or (1.0, 1.0)

@@ -37,15 +37,19 @@ class LinkTable:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the explorer of each machine and its data."""
-    machines = [[machine.name, addresses.of_explorer(machine.name).removesuffix("index.html")] for machine in content.machines]
-    for machine in content.machines:
-        timed = [case for case in machine.cases if counts.unit_of(case) == counts.SECONDS]
-        counted = [case for case in machine.cases if counts.unit_of(case) != counts.SECONDS]
-        yield _page(content, machine, counted)
-        for name, cases in ((TIMES, timed), (COUNTS, counted)):
-            data = {**explorer.chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
-            yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({explorer.json_text(data)});\n")
+    """Yield nothing: every explorer belongs to a machine."""
+    yield from ()
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield the explorer of a machine and its data."""
+    machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
+    timed = [case for case in machine.cases if counts.unit_of(case) == counts.SECONDS]
+    counted = [case for case in machine.cases if counts.unit_of(case) != counts.SECONDS]
+    yield _page(content, machine, counted)
+    for name, cases in ((TIMES, timed), (COUNTS, counted)):
+        data = {**explorer.chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
+        yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({explorer.json_text(data)});\n")
 
 
 def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:

@@ -1,4 +1,4 @@
-"""The order in which pages list cases: copies, conversions, primitives, alternatives, threads, then all others. Pure."""
+"""The order in which pages list cases: copies, conversions, primitives, alternatives, threads, huge pages, then all others. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tensorcopy.results.load import Case
 from tensorcopy.site.model.explorer import place_of
 from tensorcopy.site.model.machine import Machine
 
-FIRST = ("copies", "conversions", "primitives", "alternatives", "own", "threads")  # modules of suites, whose cases are a section
-NAMES = {"own": "Own operations", "": "Others"}
+FIRST = ("copies", "conversions", "primitives", "alternatives", "own", "threads", "pages")  # modules of suites, whose cases are a section
+NAMES = {"own": "Own operations", "pages": "Huge pages", "": "Others"}
 
 
 def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
