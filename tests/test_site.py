@@ -600,6 +600,18 @@ def test_two_releases_can_be_chosen_without_scripts(shipped):
     assert "hidden" in re.search("<form.*?>", page)[0]  # the script shows it
 
 
+def test_the_pages_of_a_machine_need_no_history_of_another(monkeypatch):
+    """The time that publishing takes would grow with the square of the number of machines."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    times = {(method, numel): 1e-6 for method in ("a", "a_numpy") for numel in (16, 1024)}
+    content = render.content([measured(release, times, machine=f"box{number}") for number in range(3) for release in (OLD, NEW)])
+    first, *others = content.machines
+    modules = [module for module in map(render._module, render.PAGE_MODULES) if hasattr(module, "machine_pages")]
+    addresses_of = [page.address for module in modules for page in module.machine_pages(content, first)]
+    assert len(addresses_of) > 10
+    assert [other.name for other in others if {"history", "case_changes"} & other.__dict__.keys()] == []
+
+
 def test_no_page_grows_with_the_number_of_machines(monkeypatch):
     """The indices of histories and comparisons have a line, a choice and a link for each other machine."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))

@@ -144,23 +144,31 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
     return replace(extended, steps=_steps(newer.case, values, spreads, extended.results))
 
 
-def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
-    """Return the history of each case over results in order of release.
+def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:
+    """Return the cases of `joined`, in its order: without their histories, which take long.
 
     The newest result's cases come first, timed ones before counted ones.
     """
+    return tuple(dict.fromkeys(case for axis in axes for case in _cases(axis)))
+
+
+def _cases(results: Sequence[Result]) -> list[Case]:
+    timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
+    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
+    return [*(case for case in timed if not case.suite.startswith(comparisons.WITHOUT_TORCH)), *counted]
+
+
+def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
+    """Return the history of each case over results in order of release."""
     return dict(_over(tuple(results)))
 
 
 @lru_cache(maxsize=8)  # series: a machine has a few, and each is asked for alone and joined with others
 def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     newest = results[-1]
-    timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
-    counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
     releases = tuple(map(comparisons.version, results))
-    cases = [case for case in timed if not case.suite.startswith(comparisons.WITHOUT_TORCH)]
-    return {case: _case_series(case, on, releases, results) for case in (*cases, *counted)}
+    return {case: _case_series(case, on, releases, results) for case in _cases(results)}
 
 
 def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:

@@ -76,16 +76,35 @@ class Machine:
             rows.update({name: row for name, row in result.methods.items() if name not in rows})
         return rows
 
+    @property
+    def _axes(self) -> list[tuple[Result, ...]]:
+        """The results of each Python that are joined."""
+        return [series.results for series in self.series if series.newest.build == self.series[0].newest.build]
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Every case that torch can change, in any result; those of the newest come first.
+
+        They are known without the histories, which take long: the pages of a machine link to the cases of others.
+        """
+        return tuple(case for case in case_series.cases(self._axes) if not case.suite.startswith(comparisons.ARTICLE_GRID))
+
+    @cached_property
+    def _known(self) -> frozenset[Case]:
+        return frozenset(self.cases)
+
+    def has(self, case: Case) -> bool:
+        """Return whether a case has a history."""
+        return case in self._known
+
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
         """Each case over the releases, the Pythons joined, without rejected steps.
 
         The article's grid, which few releases have, is on the article's page.
         """
-        build = self.series[0].newest.build
-        joined = case_series.joined([series.results for series in self.series if series.newest.build == build])
-        listed = {case: series for case, series in joined.items() if not case.suite.startswith(comparisons.ARTICLE_GRID)}
-        return confirmation.without_rejected(listed, self.confirmations)
+        joined = case_series.joined(self._axes)
+        return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
@@ -95,7 +114,7 @@ class Machine:
     @property
     def counts_instructions(self) -> bool:
         """Whether instructions were counted on this machine."""
-        return any(case.suite.startswith(counts.INSTRUCTIONS) for case in self.history)
+        return any(case.suite.startswith(counts.INSTRUCTIONS) for case in self.cases)
 
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
@@ -116,20 +135,20 @@ class Machine:
     def timed_by_count(self) -> dict[Case, Case]:
         """The timed case on whose page a counted case is shown; of several, one by size or with grad."""
         timed: dict[Case, Case] = {}
-        for case in sorted(self.history, key=lambda case: not any(suite in case.suite for suite in SHOW_COUNTS)):
+        for case in sorted(self.cases, key=lambda case: not any(suite in case.suite for suite in SHOW_COUNTS)):
             counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
-            if counted in self.history and counted is not None:
+            if counted is not None and self.has(counted):
                 timed.setdefault(counted, case)
         return timed
 
     def count_of(self, case: Case) -> Case | None:
         """Return the counted case that is shown on the page of a timed one; None without one."""
         counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
-        return counted if counted in self.history else None
+        return counted if counted is not None and self.has(counted) else None
 
     def case_address(self, case: Case) -> str:
         """Return the address of a case's history; a count may be on the page of a time."""
-        if case not in self.history:
+        if not self.has(case):
             return addresses.ARTICLE if case.suite.startswith(comparisons.ARTICLE_GRID) else addresses.HISTORIES
         timed = self.timed_by_count.get(case)
         return f"{addresses.of_case(self.name, timed)}#{counts.INSTRUCTIONS_UNIT}" if timed else addresses.of_case(self.name, case)
@@ -161,11 +180,6 @@ class Machine:
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
-
-    @property
-    def cases(self) -> list[Case]:
-        """Every case that torch can change, in any result; those of the newest come first."""
-        return list(self.history)
 
     def answer(self) -> list[tuple[str, str]]:
         """Return the codes of the best copy and conversion on the CPU, and their ranks."""

@@ -78,7 +78,7 @@ class Places:
 
 def other_machines(machines: Sequence[Machine], machine: Machine, case: Case) -> list[Sibling]:
     """Return the same case on other machines, and the list of all when there are more of them."""
-    others = [other for other in machines if other is not machine and case in other.history]
+    others = [other for other in machines if other is not machine and other.has(case)]
     row = [Sibling(other.name, other.case_address(case), code=False, current=False) for other in others[:OTHER_MACHINES]]
     more = [Sibling("all machines", addresses.HISTORIES, code=False, current=False)] if len(others) > OTHER_MACHINES else []
     return [Sibling(machine.name, machine.case_address(case), code=False, current=True), *row, *more] if row else []
