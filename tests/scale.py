@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "results" / "xeon-2core"
 BETWEEN_MACHINES = 0.2  # standard deviation of the logarithm of a machine's speed
 BETWEEN_SAMPLES = 0.01  # the same of a sample
-PAUSE = 30  # times as long as reading the memory took, so that it takes no time from what is measured
+PAUSE = 30  # times as long as reading the memory took, so that reading takes hardly any time from what is measured
 
 
 @dataclass(frozen=True)

@@ -276,11 +276,8 @@ def test_the_explorer_is_accessible(opened, width, scheme, rules):
     page = opened("#group=copies&numel=1024&base=2.5.1&with=2.15.0", width, scheme)
     if width == 360:
         page.locator(".hc-settings summary").click()
-    violations = (
-        Axe()
-        .run(page, options={"preload": False, "resultTypes": ["violations"], **({"runOnly": rules} if rules else {})})
-        .response["violations"]
-    )
+    options = {"preload": False, "resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    violations = Axe().run(page, options=options).response["violations"]
     assert [f"{row['id']}: {row['nodes'][0]['html'][:120]}" for row in violations if row["impact"] in ("serious", "critical")] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.locator(".hc-pill, .hc-flag, .hc-choice select, .hc-mini").evaluate_all(

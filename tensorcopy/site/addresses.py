@@ -141,6 +141,11 @@ def relative(source: str, target: str) -> str:
     return "../" * (len(source_folders) - shared) + "/".join(target.split("/")[shared:])
 
 
+def of_section(name: str) -> str:
+    """Return the anchor of a section of cases, such as "Huge-pages"."""
+    return slug(name.replace(" ", "-"))
+
+
 def slug(text: str) -> str:
     """Return a text as one safe part of an address."""
     safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:MAX_SLUG]

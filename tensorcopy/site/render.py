@@ -228,6 +228,7 @@ def _templates(content: Content) -> Environment:
         three_digits=filters.three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
+        section_anchor=addresses.of_section,
         method=lambda parameters: dict(parameters).get("method", ""),
         device=lambda parameters: dict(parameters).get("device", "cpu"),
     )

@@ -12,7 +12,7 @@ from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.report.units import count, duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case
-from tensorcopy.site.addresses import slug
+from tensorcopy.site.addresses import of_section
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
 from tensorcopy.site.charts.svg_plot import HEIGHT, Plot
@@ -125,7 +125,7 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     whiskers: list[Whisker] = []
     starts: list[Rule] = []
     for name, cases in sections.items():
-        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{slug(name.replace(' ', '-'))}")] if cases else []
+        starts += [Rule(len(whiskers) - 0.5, name, "section", href=f"#{of_section(name)}")] if cases else []
         for case in cases:
             change = comparison.changes[case]
             low, high = change.interval or (1.0, 1.0)

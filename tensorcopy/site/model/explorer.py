@@ -121,7 +121,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
     Times are in nanoseconds, others are counts. Values start at the release with the index that stands before them. Each case has values as
     measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis.
     """
-    all_series = [series for series in machine.series if series.newest.build == machine.series[0].newest.build]
+    all_series = machine.joined_series
     versions = release_versions(all_series)
     position = {version: index for index, version in enumerate(versions)}
     dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}

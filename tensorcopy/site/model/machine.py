@@ -77,9 +77,13 @@ class Machine:
         return rows
 
     @property
+    def joined_series(self) -> list[Series]:
+        """The series of the newest build, one for each Python: their histories are joined."""
+        return [series for series in self.series if series.newest.build == self.series[0].newest.build]
+
+    @property
     def _axes(self) -> list[tuple[Result, ...]]:
-        """The results of each Python that are joined."""
-        return [series.results for series in self.series if series.newest.build == self.series[0].newest.build]
+        return [series.results for series in self.joined_series]
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -119,8 +123,7 @@ class Machine:
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         """The changes of each case, as every page shows them."""
-        build = self.series[0].newest.build
-        by_python = [series.series_by_case for series in self.series if series.newest.build == build]
+        by_python = [series.series_by_case for series in self.joined_series]
         return {
             case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
             for case, joined in self.history.items()
