@@ -139,6 +139,23 @@ def test_a_page_is_the_same_without_optional_end_tags(shipped, parsed):
             assert shipped[address].count(f"</{name}>") == [tag for tag, _ in page.tags].count(name), address
 
 
+@pytest.mark.parametrize(
+    ("html", "short"),
+    [
+        ('<a class="more" href="../x.html#a=1">', '<a class=more href="../x.html#a=1">'),
+        ('<a href="../x.html" hreflang="en">', "<a href=../x.html hreflang=en>"),
+        ('<td class="">', '<td class="">'),
+        ('<p title="two words">', '<p title="two words">'),
+        ('<path class="dot" d="M1"/>', '<path class=dot d="M1"/>'),  # not d=M1/
+        ('<pre>a="b" &lt;c&gt;</pre>', '<pre>a="b" &lt;c&gt;</pre>'),
+        ('<script>{"a":"x=\\"y\\" "}</script>', '<script>{"a":"x=\\"y\\" "}</script>'),
+    ],
+)
+def test_quotes_are_left_out_where_a_value_needs_none(html, short):
+    assert compact(html) == short
+    assert Tags(short).tags == Tags(html).tags
+
+
 def test_every_page_loads_from_its_own_site_only(parsed):
     """A strict policy forbids other hosts and inline styles and scripts, and the pages have none."""
     for address, page in parsed.items():
