@@ -156,6 +156,17 @@ def test_quotes_are_left_out_where_a_value_needs_none(html, short):
     assert Tags(short).tags == Tags(html).tags
 
 
+def test_the_commands_of_a_change_s_page_run_the_script_that_it_links(shipped):
+    """Under the name that a browser saves it with."""
+    scripts = [address for address in shipped if address.startswith("why/") and address.endswith(".py")]
+    assert scripts
+    for script in map(PurePosixPath, scripts):
+        page = shipped[str(script.with_suffix(".html"))]
+        assert f'href="{script.name}"' in page
+        commands = re.findall(r"^(?:#   |<pre[^>]*>)?(uv run --python .*)$", page + shipped[str(script)], re.MULTILINE)
+        assert [command.split()[-1] for command in commands] == [script.name] * 4
+
+
 def test_every_page_loads_from_its_own_site_only(parsed):
     """A strict policy forbids other hosts and inline styles and scripts, and the pages have none."""
     for address, page in parsed.items():

@@ -431,6 +431,19 @@ def test_a_reproduction_is_a_short_script(causes, pair):
 
 
 @pytest.mark.parametrize(
+    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", reproduction.FILE)]
+)
+def test_the_commands_of_a_reproduction_name_its_file(causes, file, shown):
+    """As a shell reads it; a comment has one line."""
+    changed = causes[PAIRS[0]]
+    script = reproduction.script(changed, file)
+    ast.parse(script)
+    for result in (changed.before, changed.after):
+        assert reproduction.command(result, file).endswith(f" {shown}")
+        assert f"\n#   {reproduction.command(result, file)}\n" in script
+
+
+@pytest.mark.parametrize(
     ("name", "expression"),
     [
         ("clone 16 float32 contiguous", "torch.ones(16)"),

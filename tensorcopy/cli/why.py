@@ -96,7 +96,7 @@ def _repro(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.why import reproduction
 
     cause, code = _cause(options)
-    script = reproduction.script(cause)
+    script = reproduction.script(cause, str(options.output or reproduction.FILE))
     _write(script, options.output, "its first lines have the two commands that run it", console)
     return code
 

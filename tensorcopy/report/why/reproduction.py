@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import textwrap
 from collections.abc import Mapping
 from functools import cache
@@ -31,8 +32,10 @@ ALWAYS = ("import platform", "import warnings", "from statistics import median")
 USED = {"copy": "import copy", "np": "import numpy as np"}  # of the names that a method's code may use besides torch
 
 
-def script(cause: Cause) -> str:
+def script(cause: Cause, file: str = FILE) -> str:
     """Return the script: one file with inline metadata (PEP 723), which `uv run` starts with either release.
+
+    file : its path, for the commands in its first lines
 
     Raises TensorcopyError where no script is possible.
     """
@@ -44,8 +47,8 @@ def script(cause: Cause) -> str:
     return TEMPLATE.read_text(encoding="utf-8").format(
         python=cause.before.python,
         numpy=cause.before.provenance["numpy"],
-        before=command(cause.before),
-        after=command(cause.after),
+        before=command(cause.before, file),
+        after=command(cause.after, file),
         seen="\n".join(f"#   {line}" for line in seen(cause)),
         imports=_imports(used),
         code=cause.code,
@@ -103,9 +106,10 @@ def _codes() -> dict[str, str]:
     return result
 
 
-def command(result: Result) -> str:
+def command(result: Result, file: str = FILE) -> str:
     """Return the command that runs the script with a release."""
-    return f"uv run --python {result.python} --with torch=={_torch(result)} {FILE}"
+    path = shlex.quote(file) if file.isprintable() else FILE  # the script's comment is one line
+    return f"uv run --python {result.python} --with torch=={_torch(result)} {path}"
 
 
 def _torch(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from tensorcopy.analysis.profiles import call_pairs
 from tensorcopy.analysis.profiles.call_pairs import NodePair
@@ -70,6 +71,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     time = content.comparisons[comparison_address].changes.get(case) if comparison_address and case else None
     result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
+    file_name = PurePosixPath(script).name
     pairs = call_pairs.paired(change.difference.before.roots, change.difference.after.roots)
     scale = max((abs(pair.difference) for pair in pairs), default=0.0)
     values = {
@@ -85,12 +87,12 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
-        "commands": [reproduction.command(side) for side in (change.before, change.after)] if script else [],
+        "commands": [reproduction.command(side, file_name) for side in (change.before, change.after)] if script else [],
     }
     title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
     yield Page(change.address, "why.html", title, values)
     if script:
-        yield File(script, reproduction.script(result))
+        yield File(script, reproduction.script(result, file_name))
 
 
 def _rows(functions: Difference) -> Iterator[BarRow]:
