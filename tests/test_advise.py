@@ -112,9 +112,9 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
     ("to", "independent", "requires_grad", "keep_graph"),
     [
         ("tensor", True, True, False),
-        ("tensor", True, True, True),
-        ("tensor", False, True, False),
-        ("numpy", True, False, False),
+        pytest.param("tensor", True, True, True, marks=pytest.mark.slow),
+        pytest.param("tensor", False, True, False, marks=pytest.mark.slow),
+        pytest.param("numpy", True, False, False, marks=pytest.mark.slow),
         ("numpy", False, True, False),
     ],
 )

@@ -23,7 +23,7 @@ def plans(passes: tuple[int, int]) -> list[Plan]:
 
 
 @pytest.mark.parametrize("passes", PASSES)
-@pytest.mark.parametrize("draws", [FEW_DRAWS + 500, 13_750])
+@pytest.mark.parametrize("draws", [FEW_DRAWS + 500, pytest.param(13_750, marks=pytest.mark.slow)])
 def test_a_small_p_is_that_of_all_draws(passes, draws):
     """For every shift whose p is computed again: those that few draws give a p below `CLOSER`."""
     tested = 0

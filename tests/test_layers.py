@@ -136,6 +136,7 @@ def test_the_worker_runs_without_asv():
     assert not {"asv", "rich", "fastjsonschema"} & imported_at_runtime(*modules_of("worker"))
 
 
+@pytest.mark.slow
 def test_everything_else_runs_without_torch():
     """Results are read, compared and shown where torch is not installed."""
     folders = [folder for folder in FOLDERS if folder != "worker"]

@@ -90,6 +90,7 @@ def test_the_table_of_methods_lists_their_code():
         tensorcopy.COPIES["new"] = None
 
 
+@pytest.mark.slow
 def test_advise_is_quiet_unless_it_is_given_something_that_shows_progress(worker_here, capsys):
     """One line, written over and ended."""
     tensorcopy.advise(numel=16)
@@ -105,6 +106,7 @@ def test_advise_is_quiet_unless_it_is_given_something_that_shows_progress(worker
     assert re.fullmatch(rf"100%  finished {{{WIDTH - 8}}}\n", lines[-1])
 
 
+@pytest.mark.slow
 def test_plot_reports_progress(worker_here):
     """From its first step to its last."""
     pytest.importorskip("matplotlib")

@@ -19,8 +19,6 @@ from tensorcopy.worker.probes.functions import valgrind
 from tensorcopy.worker.registry import operations
 from tests.conftest import require
 
-pytestmark = pytest.mark.slow
-
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
 WITH_GRAD = "^(clone_detach|detach_clone) 16 float32 contiguous"
 INSTRUCTIONS = "instructions.BySize.track_instructions"
@@ -45,8 +43,15 @@ def counted(checkout) -> Path:
 
 
 @pytest.fixture(scope="module")
-def profiles(counted, tmp_path_factory) -> list[profile_file.Profiles]:
-    """Two profiles of the installed torch, taken one after the other."""
+def profile(counted) -> profile_file.Profiles:
+    """The profile of that pass."""
+    (path,) = counted.parent.glob(f"*{profile_file.ENDING}")
+    return profile_file.read(path)
+
+
+@pytest.fixture(scope="module")
+def second_profile(tmp_path_factory) -> profile_file.Profiles:
+    """Another profile of the installed torch, taken alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
         operations.declared.cache_clear()
@@ -54,14 +59,14 @@ def profiles(counted, tmp_path_factory) -> list[profile_file.Profiles]:
         path = tmp_path_factory.mktemp("profiles") / f"second{profile_file.ENDING}"
         profile_file.write(path, take.profiled(environment, CASES))
     operations.declared.cache_clear()
-    (first,) = counted.parent.glob(f"*{profile_file.ENDING}")
-    return [profile_file.read(first), profile_file.read(path)]
+    return profile_file.read(path)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("case", ["detached_once", "detach_clone"])
-def test_the_same_release_has_the_same_functions(profiles, case):
+def test_the_same_release_has_the_same_functions(profile, second_profile, case):
     """No function differs by more than 1 % of the call, and none above 0.5 % of it appears or disappears."""
-    first, second = (counted.of(f"{case} 1 float32 contiguous") for counted in profiles)
+    first, second = (counted.of(f"{case} 1 float32 contiguous") for counted in (profile, second_profile))
     functions = difference.between(1, first, second)
     assert functions.functions == () or abs(functions.functions[0].difference) <= 0.01 * first.instructions
     one_sided = [change for change in functions.functions if not (change.before.own and change.after.own)]
@@ -69,9 +74,10 @@ def test_the_same_release_has_the_same_functions(profiles, case):
     assert not functions.changed
 
 
-def test_a_planted_extra_call_is_named(profiles):
+@pytest.mark.slow
+def test_a_planted_extra_call_is_named(profile):
     """Detaching twice is as many instructions more as detaching once, and `detach` is called twice."""
-    once, twice = (profiles[0].of(f"{name} 1 float32 contiguous") for name in ("detached_once", "detached_twice"))
+    once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("detached_once", "detached_twice"))
     functions = difference.between(1, once, twice)
     assert functions.share_named >= difference.NAMED
     calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in functions.calls_changed}
@@ -80,13 +86,18 @@ def test_a_planted_extra_call_is_named(profiles):
     assert "2× instead of 1×" in difference_text.sentence(functions)
 
 
-def test_an_empty_call_costs_less_than_any_method(profiles):
-    """It is counted in the same way, and repeats."""
-    first, second = (counted.empty_call for counted in profiles)
-    assert first == pytest.approx(second, rel=0.01)
-    assert 20 < first < profiles[0].instructions("detached_once 1 float32 contiguous") / 2
+@pytest.mark.slow
+def test_an_empty_call_costs_less_than_any_method(profile):
+    """It is counted in the same way."""
+    assert 20 < profile.empty_call < profile.instructions("detached_once 1 float32 contiguous") / 2
 
 
+@pytest.mark.weekly
+def test_the_count_of_an_empty_call_repeats(profile, second_profile):
+    assert profile.empty_call == pytest.approx(second_profile.empty_call, rel=0.01)
+
+
+@pytest.mark.slow
 def test_instruction_counts_show_the_cost_of_autograd(counted):
     """Clone before detach runs autograd, too. That counts repeat is tested above."""
     (result,) = [result for result in load.load_results(counted.parents[1]).results if result.machine == counted.parent.name]

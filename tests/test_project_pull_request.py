@@ -295,7 +295,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     assert not COPIES.search(comment)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly  # test_pull_request.py has a slow test of the same
 def test_a_commit_that_changes_no_time_is_not_slower(folder, python):
     """A docstring; the comment states the largest possible change."""
     git(folder, "checkout", "-q", "-b", "same")
