@@ -52,7 +52,7 @@ def text_of(html: str) -> str:
 
 
 def elements(tag: str, html: str) -> list[str]:
-    """Return what follows each start tag, up to the next one: pages leave out optional end tags."""
+    """Return what follows each start tag, up to the next one: published pages leave out optional end tags, and quotes."""
     return re.split(rf"<{tag}\b[^>]*>", html)[1:]
 
 
@@ -69,8 +69,8 @@ def signed(words: str) -> str:
 
 def in_headline(page: str) -> set[tuple[str, str]]:
     """Return release and size of each change in the headline or the list below it."""
-    lead = text_of(re.search(r'<p class="lead">(.*?)</p>', page, re.DOTALL)[1])
-    listed = re.search(r'<ul class="changes">(.*?)</ul>', page, re.DOTALL)
+    lead = text_of(re.search(r'<p class="?lead"?>(.*?)</p>', page, re.DOTALL)[1])
+    listed = re.search(r'<ul class="?changes"?>(.*?)</ul>', page, re.DOTALL)
     items = texts_of("li", listed[1]) if listed else re.findall(r"torch .*", lead)
     assert ("No change detected" in lead) is not bool(items)
     assert all(len(re.findall(r"[\d.]+ %", item)) == 1 for item in items)  # a second size would be another value of the same change
@@ -79,7 +79,7 @@ def in_headline(page: str) -> set[tuple[str, str]]:
 
 def in_chart(svg: str) -> list[str]:
     """Return the size in each flag."""
-    flags = re.search(r'<g class="flags">(.*?)</g>', svg)
+    flags = re.search(r'<g class="?flags"?>(.*?)</g>', svg)
     return sorted(text.split(" (")[0] for text in map(text_of, re.findall(r"<text.*?</text>", flags[1]))) if flags else []
 
 
