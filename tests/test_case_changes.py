@@ -52,7 +52,7 @@ def text_of(html: str) -> str:
 
 
 def elements(tag: str, html: str) -> list[str]:
-    """Return what follows each start tag, up to the next one: published pages leave out optional end tags, and quotes."""
+    """Return what follows each start tag, up to the next one: published pages leave out optional end tags."""
     return re.split(rf"<{tag}\b[^>]*>", html)[1:]
 
 
