@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from asv.config import Config
-from asv.machine import Machine
+from asv.machine import Machine, MachineCollection
 
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.results.writing import lock
@@ -62,12 +62,36 @@ def test_the_list_of_machines_keeps_what_another_checkout_adds(machine_file, mon
     assert sorted(json.loads(machine_file.read_text())) == ["box", "other", "version"]
 
 
+def test_an_emptied_list_of_machines_is_filled(machine_file):
+    """A killed asv leaves it so."""
+    machine_file.write_text("")
+    configuration.register_machine("box")
+    assert sorted(json.loads(machine_file.read_text())) == ["box", "version"]
+
+
+def test_asv_never_empties_its_list_of_machines(machine_file, monkeypatch):
+    """Of asv itself, a run that is killed at its start would leave an empty list."""
+    monkeypatch.setattr(Machine, "save", Machine.save)
+    monkeypatch.setattr(MachineCollection, "save", MachineCollection.save)
+    configuration.register_machine("other")
+    configuration.register_machine("box")
+    configuration.write_machines_as_a_whole()
+    before = machine_file.stat()
+    machine = Machine.load(machine_name="box")
+    assert (machine_file.stat().st_ino, machine_file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    Machine.load(machine_name="box", ram="lots")
+    after = json.loads(machine_file.read_text())
+    assert machine_file.stat().st_ino != before.st_ino
+    assert (after["box"], after["other"]["machine"]) == ({**vars(machine), "ram": "lots"}, "other")
+
+
 def test_asv_describes_the_machine_as_the_one_writer_of_the_results(tmp_path, monkeypatch, capsys):
     """It does so before it measures, in the results themselves. What its list does not have stays."""
     path = tmp_path / "box" / "machine.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"machine": "box", "cpu": "Box 9000", "ram": "8", "version": 1}))
     monkeypatch.setattr(Machine, "save", Machine.save)
+    monkeypatch.setattr(MachineCollection, "save", MachineCollection.save)
     configuration.write_machines_as_a_whole()
     monkeypatch.setattr(lock, "NOTICE", 0.05)
     with ThreadPoolExecutor(1) as pool, lock.one_writer(tmp_path, "merge"):

@@ -72,9 +72,10 @@ def write_configuration(folder: Path, results: Path, environments: Path | None =
 
 
 def write_machines_as_a_whole() -> None:
-    """Let this process of asv replace machine.json as a whole, only where it changes, and as the one writer of the results.
+    """Let this process of asv replace machine.json and its list of machines as a whole, and only where they change.
 
-    asv empties the file before it writes it, at the start of every run. What asv's list leaves open, as after `asv machine --yes`, stays.
+    asv empties both before it writes them, at the start of every run: one that is killed would leave an empty file. machine.json is written
+    as the one writer of the results, and what asv's list leaves open, as after `asv machine --yes`, stays in it.
     """
 
     def save(machine: Any, results_dir: str) -> None:
@@ -84,7 +85,11 @@ def write_machines_as_a_whole() -> None:
             described = {field: value for field, value in vars(machine).items() if value}
             files.write_readable(path, {**known, **described, "version": machine.api_version})
 
-    Machine.save = save
+    def save_listed(name: str, description: dict[str, Any], _path: str | None = None) -> None:
+        with exit_on_error():
+            _list_machine(Path(_path or MachineCollection.get_machine_file_path()), name, description)
+
+    Machine.save, MachineCollection.save = save, save_listed
 
 
 def register_machine(name: str) -> None:
@@ -94,14 +99,21 @@ def register_machine(name: str) -> None:
     """
     path = Path(MachineCollection.get_machine_file_path())
     if name not in _listed_machines(path):
-        with FileLock(f"{path}.lock"):  # another checkout may add another name
-            document = {**_listed_machines(path), name: _this_machine(name), "version": MachineCollection.api_version}
-            whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))  # asv would empty it first
+        _list_machine(path, name, _this_machine(name))
+
+
+def _list_machine(path: Path, name: str, description: dict[str, Any]) -> None:
+    """Write a machine into the list, beside those that another checkout may add."""
+    if _listed_machines(path).get(name) != description:
+        with FileLock(f"{path}.lock"):
+            document = {**_listed_machines(path), name: description, "version": MachineCollection.api_version}
+            whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))
 
 
 def _listed_machines(path: Path) -> dict[str, Any]:
     try:
-        return {**json.loads(path.read_text(encoding="utf-8"))} if path.exists() else {}
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        return {**json.loads(text)} if text else {}  # an empty file is left by an asv without this plugin that was killed
     except (ValueError, TypeError, RecursionError) as error:
         raise TensorcopyError(
             "asv's list of machines cannot be read", got=f"{path}: {error}", allowed="the file as asv writes it", next=f"remove {path}"
