@@ -178,7 +178,7 @@ def test_without_scripts_the_page_links_to_every_case(content, machine):
 def test_scripts_lose_their_comments_and_keep_their_texts(tmp_path):
     """The minifier removes spaces from a template literal inside another, so there is none; uPlot keeps its licence."""
     assets.write(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(assets.NAMES)
+    assert {*assets.NAMES} - {path.name for path in tmp_path.iterdir()} == {assets.MENUS}
     for name in assets.SCRIPTS:
         source = assets.source(name)
         assert nested_templates(source) == [], name

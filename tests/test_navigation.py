@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 
 from tensorcopy.site import addresses, navigation, publisher, render, web_addresses
 from tensorcopy.site.charts import social_image
+from tensorcopy.site.output import assets
 from tensorcopy.site.web_addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
 from tests.test_site import Tags, resolved
@@ -38,11 +40,38 @@ def nav_links(page: str) -> list[dict[str, str]]:
 def test_a_page_has_three_entries_a_menu_and_the_source(site):
     """Beside the menu the header has no other page, so that it fits one row."""
     for address, page in site.items():
-        outside = re.sub(r"<details.*?</details>", "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
+        menu = r'<a class="menu".*?</a>' if navigation.menu_by_script(address) else '<details class="menu">.*?</details>'
+        outside, menus = re.subn(menu, "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
         shown = [attributes["href"] for tag, attributes in Tags(f"<nav{outside}</nav>").tags if tag == "a"]
         assert len(shown) == 4, address
         assert shown[-1] == WEB.source
-        assert page.count('<details class="menu">') == 1
+        assert menus == 1
+
+
+def test_pages_alike_lead_to_a_page_with_the_menu_and_have_its_script(site):
+    """The menu would be a tenth of an answer, a history, a comparison or a cause."""
+    scripted = {address for address in site if navigation.menu_by_script(address)}
+    assert {address.removeprefix("ja/").split("/")[0] for address in scripted} == {"choose", "compare", "history"}
+    assert not scripted & {"choose/index.html", "ja/choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html"}
+    for address in scripted:
+        (link,) = [attributes["href"] for attributes in nav_links(site[address]) if attributes.get("class") == "menu"]
+        assert '<details class="menu">' in site[resolved(address, link)]
+        assert resolved(address, link).startswith("ja/") == address.startswith("ja/")
+        scripts = [resolved(address, attributes["src"]) for tag, attributes in Tags(site[address]).tags if tag == "script"]
+        assert scripts[:2] == [assets.MENUS, "tensorcopy.js"]
+
+
+def test_the_script_has_the_menus_of_both_languages(site, tmp_path, monkeypatch):
+    """With the addresses of the landing page's menu."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    render.write((), None, {}, tmp_path, processes=1)
+    menus = json.loads((tmp_path / assets.MENUS).read_text().removeprefix("const MENUS = ").removesuffix(";\n"))
+    assert list(menus) == ["en", "ja"]
+    for language, address in (("en", "index.html"), ("ja", "ja/index.html")):
+        links = [attributes["href"] for tag, attributes in Tags(menus[language]).tags if tag == "a"]
+        groups = [target for _, group in navigation.in_language(render.PLACEHOLDER_DOCS, language).groups for _, target in group]
+        assert links == groups
+        assert set(links) < {resolved(address, attributes["href"]) for attributes in nav_links(site[address])}
 
 
 def test_the_menu_leads_to_every_kind_of_page(site):

@@ -50,7 +50,7 @@ def is_shown(case: Case) -> bool:
 
 
 SAMPLE = 5  # one page in so many, where each is parsed twice
-SCRIPTS = {*assets.SCRIPTS, assets.UPLOT, "times.js"}
+SCRIPTS = {*assets.SCRIPTS, assets.MENUS, assets.UPLOT, "times.js"}
 
 
 @pytest.fixture(scope="module")

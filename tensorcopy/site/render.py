@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -88,7 +89,7 @@ def write(
     site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems), project=project), directory)
     if web.site and site.content.machine and not project:
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
-    site.templates  # noqa: B018 - compiled once, before the processes start
+    (directory / assets.MENUS).write_text(_menus(site.templates), encoding="utf-8")  # compiles the templates before the processes start
     count = processes or available()
     machines = site.content.machines
     for number, machine in enumerate(machines):
@@ -206,6 +207,17 @@ def _page(templates: Environment, page: Page) -> str:
     )
 
 
+def _menus(templates: Environment) -> str:
+    """Return the script that has the menu of the header in each language, with addresses from the site's root."""
+    by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
+    link = partial(addresses.relative, addresses.LANDING)
+    menus = {
+        language: compact(templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address=""))
+        for language, links in by_language.items()
+    }
+    return f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n"
+
+
 def _templates(content: Content) -> Environment:
     environment = Environment(
         loader=PackageLoader("tensorcopy.site"),
@@ -252,6 +264,8 @@ def _globals(content: Content) -> dict[str, Any]:
         else navigation.OF_PROJECT,
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
         "marker": navigation.marker,
+        "menu_by_script": navigation.menu_by_script,
+        "menu_page": addresses.MACHINES if project else addresses.DOCS,
         "web": content.web,
         "social_image": content.web.absolute(social_image.name()) if content.machine and not project else "",
         "clone_address": content.web.source or UNKNOWN_SOURCE,

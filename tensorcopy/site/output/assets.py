@@ -19,8 +19,9 @@ CHART_SCRIPTS = ("history-data.js", "history-chart.js")
 SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
 PARTS = {"history-chart.js": tuple(f"history-{part}.js" for part in CHART)}  # the files that become one script
+MENUS = "menu.js"  # has texts of the pages, and is written with them
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-NAMES = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+NAMES = (*STYLESHEETS, ICON, MISSING, MENUS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 
