@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -48,6 +50,24 @@ def test_every_page_shows_the_changes_of_its_case(site, content):
     shown = [case for case in content.machine.cases if case not in content.machine.timed_by_count]
     assert all(content.machine.case_address(case) in site for case in shown)
     assert disagreements(site, content.machine) == []
+
+
+BARS = """() => [...document.querySelectorAll("[data-bars] tbody tr")].map((row) => [
+  row.cells[3].textContent, Number(row.querySelector("path").getAttribute("d").match(/h(-?\\d+)v/)[1])])"""
+
+
+def test_a_bar_is_as_long_as_its_change(page, published_site):
+    """To the left for fewer instructions; the largest change has the longest bar. A page without scripts has the numbers only."""
+    path = next((published_site / "why").rglob("detach_clone-*.html"))
+    assert "<svg" not in path.read_text(encoding="utf-8")
+    page.goto(path.as_uri())
+    rows = [(int(re.sub(r"\s", "", change).replace("−", "-")), width) for change, width in page.evaluate(BARS)]
+    largest = max(abs(change) for change, _ in rows)
+    assert len(rows) > 5
+    assert {change > 0 for change, _ in rows} == {True, False}
+    assert all(abs(width - 100 * change / largest) <= 0.51 for change, width in rows)
+    header = page.locator("[data-bars] thead th")
+    assert header.all_inner_texts() == ["function", "before", "after", "change", "fewer | more", "calls"]
 
 
 def visible(page) -> list[str]:

@@ -124,14 +124,6 @@ def test_a_profile_without_instructions_is_compared():
     assert not difference.between(1, nothing, nothing).changed
 
 
-def test_every_bar_is_in_the_drawing():
-    """A function can differ by more than its group, whose functions cancel."""
-    before, after = profile(Node(COPY, 1000, 1), Node(DETACH, 100, 1)), profile(Node(COPY, 100, 1), Node(DETACH, 900, 1))
-    rows = list(site_causes._rows(difference.between(1, before, after)))
-    assert max(abs(row.width) for row in rows) == site_causes.BAR
-    assert len({row.width for row in rows if not row.is_group}) == 2
-
-
 @pytest.mark.parametrize(
     ("numel", "text"),
     [("1", "why"), ("1024", "why (numel=1)"), ("1024 grad", "why (numel=1, without grad)")],

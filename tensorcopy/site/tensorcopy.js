@@ -1,4 +1,4 @@
-/* A switch between light and dark, a filter and sorting of long tables, texts of plots, the choice of a pair. Pages are complete without it. */
+/* A switch between light and dark, the menu, a filter, sorting and bars of tables, texts of plots, the choice of a pair. Pages are complete without it. */
 "use strict";
 
 const root = document.documentElement;
@@ -108,6 +108,23 @@ function addSorting(table) {
         body.append(...(descending ? filled.reverse() : filled), ...rows.filter((row) => values.get(row) === ""));
       }
     });
+  });
+}
+
+/* Draws a bar beside each change of a table, as long as it is large, in a column after that of the changes. */
+const CHANGES = 3, LONGEST_BAR = 100; // half the width of the drawing
+
+function addBars(table) {
+  const name = document.createElement("th");
+  name.className = "w";
+  name.textContent = table.dataset.bars;
+  table.tHead.rows[0].cells[CHANGES].after(name);
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const changes = rows.map((row) => valueOf(row.cells[CHANGES]) || 0);
+  const largest = Math.max(...changes.map(Math.abs)) || 1;
+  rows.forEach((row, number) => {
+    const width = Math.round((LONGEST_BAR * changes[number]) / largest);
+    row.insertCell(CHANGES + 1).innerHTML = `<svg aria-hidden="true"><path d="M0 1h${width}v8H0"/></svg>`;
   });
 }
 
@@ -244,6 +261,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".tools").forEach(addSwitch);
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
   document.querySelectorAll("table[data-sort]").forEach(addSorting);
+  document.querySelectorAll("table[data-bars]").forEach(addBars);
   document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
   document.querySelectorAll("form[data-pairs]").forEach(addPairs);
 });

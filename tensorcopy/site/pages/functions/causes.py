@@ -18,17 +18,13 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
-BAR = 100.0  # half the width of the bars' drawing
 SMALLEST = 0.03  # share of the call; a smaller difference is not in the tree
 OPEN = 0.1  # share of the largest difference of the tree from which on a branch is open
 
 
 @dataclass(frozen=True)
-class BarRow:
-    """A group or a named function, with a bar for its difference.
-
-    width : of the bar, from -BAR to BAR
-    """
+class FunctionRow:
+    """A group or a named function."""
 
     name: str
     is_group: bool
@@ -36,7 +32,6 @@ class BarRow:
     after: str
     change: str
     calls: str
-    width: int
 
 
 @dataclass(frozen=True)
@@ -95,24 +90,20 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         yield File(script, reproduction.script(result, file_name))
 
 
-def _rows(functions: Difference) -> Iterator[BarRow]:
+def _rows(functions: Difference) -> Iterator[FunctionRow]:
     """Yield a row for each group, followed by those of its named functions."""
     names = difference_text.unique_names(functions.functions)
-    groups = functions.groups
-    differences = [group.difference for group in groups] + [change.difference for group in groups for change in group.named]
-    scale = max(map(abs, differences), default=1.0) or 1.0
     for group in functions.groups:
         if group.named or abs(group.difference) >= 1:
-            yield _bar(group.group, group.before, group.after, scale, is_group=True)
+            yield _row(group.group, group.before, group.after, is_group=True)
         for change in group.named:
             calls = " → ".join(dict.fromkeys(difference_text.number(side.calls) for side in (change.before, change.after)))
-            yield _bar(names[change.function], change.before.own, change.after.own, scale, calls=calls)
+            yield _row(names[change.function], change.before.own, change.after.own, calls=calls)
 
 
-def _bar(name: str, before: float, after: float, scale: float, *, calls: str = "", is_group: bool = False) -> BarRow:
-    width = round(BAR * (after - before) / scale)
+def _row(name: str, before: float, after: float, *, calls: str = "", is_group: bool = False) -> FunctionRow:
     numbers = difference_text.number(before), difference_text.number(after), difference_text.signed(after - before)
-    return BarRow(name, is_group, *numbers, calls, width)
+    return FunctionRow(name, is_group, *numbers, calls)
 
 
 def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tuple[Branch, ...]:
