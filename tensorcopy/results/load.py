@@ -17,11 +17,12 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import document_numbers, emulated, files, passes
 from tensorcopy.results.document_numbers import ALL_QUIET, Case, QuietRule
-from tensorcopy.results.merging.separate import separated
+from tensorcopy.results.merging.separate import has_one_identity, separated
 from tensorcopy.results.noise import quiet
 from tensorcopy.results.noise.speed import control_exponent
 from tensorcopy.results.passes import PassSamples, Timing
 from tensorcopy.results.reading import folder
+from tensorcopy.results.reading.folder import Documents
 
 __all__ = ["Case", "Result", "Results", "load_results", "read"]
 
@@ -90,12 +91,28 @@ def _without_garbage_collection() -> Iterator[None]:
 
 @_without_garbage_collection()
 def _load(directory: Path, state: Hashable) -> Results:
-    """Load every result; `state` is the key of `_load_cached`."""
+    """Load every result, one folder after another; `state` is the key of `_load_cached`.
+
+    Documents take as much memory as results. Those of one folder are in memory together.
+    """
     try:
         suites = files.benchmarks(directory)
     except TensorcopyError as error:
         return Results((), (error,), (error,))
-    read_in = folder.documents(directory)
+    loaded = []
+    for read_in in folder.documents(directory):
+        if not has_one_identity(read_in.by_path):  # then the name of a machine depends on those in other folders
+            return _results(folder.joined(folder.documents(directory)), suites)
+        loaded.append(_results(read_in, suites))
+    return Results(
+        tuple([result for part in loaded for result in part.results]),
+        tuple([problem for part in loaded for problem in part.problems]),
+        tuple([problem for part in loaded for problem in part.unpublishable]),
+    )
+
+
+def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
+    """Return the results of documents, which are forgotten one after another."""
     by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
     problems, untimed = read_in.problems, []
@@ -109,7 +126,7 @@ def _load(directory: Path, state: Hashable) -> Results:
 
 
 def _consumed(documents: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield documents and forget them: all of them take as much memory as all results."""
+    """Yield documents and forget them."""
     for path in list(documents):
         yield path, documents.pop(path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import time
@@ -29,20 +29,29 @@ class Documents:
     unpublishable: list[TensorcopyError] = field(default_factory=list)
 
 
-def documents(directory: Path) -> Documents:
-    """Read every result file. Those of a machine without a valid machine.json are not read."""
-    read_in = Documents()
+def documents(directory: Path) -> Iterator[Documents]:
+    """Read every result file, one folder after another. Those of a machine without a valid machine.json are not read."""
     for folder in sorted({path.parent for path in paths(directory)}):
+        read_in = Documents()
         try:
             files.machine(folder)
+            for path in sorted(folder.glob("*.json")):
+                if path.name not in files.NOT_RESULTS:
+                    _read(path, read_in)
         except TensorcopyError as error:
             read_in.problems.append(error)
             read_in.unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
-            continue
-        for path in sorted(folder.glob("*.json")):
-            if path.name not in files.NOT_RESULTS:
-                _read(path, read_in)
-    return read_in
+        yield read_in
+
+
+def joined(parts: Iterable[Documents]) -> Documents:
+    """Return the documents of several folders as those of one."""
+    whole = Documents()
+    for part in parts:
+        whole.by_path.update(part.by_path)
+        whole.problems += part.problems
+        whole.unpublishable += part.unpublishable
+    return whole
 
 
 def _read(path: Path, read_in: Documents) -> None:
