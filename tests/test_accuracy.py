@@ -83,11 +83,11 @@ def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
         ("+10 %", "normal", 0.99),
         ("+10 % at an edge", "normal", 0.95),
         ("+30 % for 1 release", "normal", 0.9),
-        ("+30 % for 2 releases", "normal", 0.9),
-        ("+30 % for 3 releases", "normal", 0.9),
+        pytest.param("+30 % for 2 releases", "normal", 0.9, marks=pytest.mark.slow),
+        pytest.param("+30 % for 3 releases", "normal", 0.9, marks=pytest.mark.slow),
         ("+10 % for 6 releases", "normal", 0.95),
         ("+20 %, three releases later +20 %", "normal", 0.9),
-        ("+40 %, three releases later +50 %", "normal", 0.9),
+        pytest.param("+40 %, three releases later +50 %", "normal", 0.9, marks=pytest.mark.slow),
     ],
 )
 def test_the_promised_share_of_steps_is_found(name, noise, share):

@@ -85,6 +85,7 @@ def content(shipped_results):
     return render.content(shipped_results.results)
 
 
+@pytest.mark.slow
 def test_the_shipped_answers_equal_the_chooser_s_pages(content):
     """For every request and size: the same methods in order, with the same reason."""
     result, series = content.machine.result, content.machine.series[0].results

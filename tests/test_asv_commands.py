@@ -38,7 +38,7 @@ COMMANDS = {
     "find on one release": ["find", TAG, "floors.Control.time_sum"],
 }
 RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
-FAST = ("setup", "a Python without torch", "virtualenv", "run --parallel", "find on neighbours")  # the others are slow tests
+FAST = ("a Python without torch", "run --parallel")  # the others are slow tests
 # asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
 import contextlib, json, os, sys

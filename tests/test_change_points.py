@@ -12,6 +12,11 @@ from tensorcopy.analysis import change_points
 POINTS = 27  # releases
 
 
+def slow(*values):
+    """Return a parameter that the slow tests have; the fast ones have others of its kind."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def series(random, sigma=0.016, n=POINTS, steps=(), spikes=()):
     """Return times around 12 µs; steps and spikes are given as (index, ratio)."""
     y = random.normal(0, sigma, n)
@@ -26,7 +31,7 @@ def indices(values, *more, **options):
     return [step.index for step in change_points.steps(values, *more, **options)]
 
 
-@pytest.mark.parametrize("ratio", [1.1, 1 / 1.1], ids=["slower", "faster"])
+@pytest.mark.parametrize("ratio", [1.1, slow(1 / 1.1)], ids=["slower", "faster"])
 def test_a_step_of_a_tenth_is_found_anywhere(ratio):
     """Inside, 99 % are found within a point, at the edges 95 %, with at most 1 % false steps."""
     random = np.random.default_rng(1)
@@ -42,8 +47,8 @@ def test_a_step_of_a_tenth_is_found_anywhere(ratio):
     assert sum(len(steps) for _, steps in detected) - sum(hits) <= 0.01 * len(detected)
 
 
-@pytest.mark.parametrize("n", [10, 27, 60])
-@pytest.mark.parametrize("sigma", [0.005, 0.016, 0.05])
+@pytest.mark.parametrize("n", [10, 27, slow(60)])
+@pytest.mark.parametrize("sigma", [slow(0.005), 0.016, slow(0.05)])
 def test_quiet_series_show_almost_no_steps(sigma, n):
     """At most one in a hundred."""
     random = np.random.default_rng(2)
@@ -123,7 +128,7 @@ def test_a_noisy_last_point_is_not_a_step():
     assert not change_points.steps(values, [0.01] * 26 + [0.1])
 
 
-@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("length", [1, slow(2), slow(3)])
 def test_a_short_slowdown_of_known_spread_is_two_steps(length):
     """+30 %, 9 of 10 anywhere, and the first names the release that brings it back."""
     random = np.random.default_rng(14)
@@ -141,7 +146,7 @@ def test_one_release_among_outliers_is_not_a_step():
     assert not indices(values, [0.006] * POINTS)
 
 
-@pytest.mark.parametrize("ratios", [(1.2, 1.2), (1.4, 1.5), (1 / 1.3, 1 / 1.2)])
+@pytest.mark.parametrize("ratios", [(1.2, 1.2), slow((1.4, 1.5)), slow((1 / 1.3, 1 / 1.2))])
 def test_two_steps_three_releases_apart_are_both_found(ratios):
     """In the same direction, also with spreads unknown."""
     random = np.random.default_rng(16)

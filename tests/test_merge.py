@@ -183,6 +183,7 @@ def test_a_later_run_that_skips_a_case_does_not_remove_its_number():
     assert row[0] == [4096.0, 4096.0, None]
 
 
+@pytest.mark.slow
 def test_a_shipped_result_is_restored_from_its_parts():
     """Its passes, divided over three files and merged in any order, with statistics."""
     path = SHIPPED / f"{NEWEST_SHIPPED.sha[:8]}-py3.11-cuda.json"

@@ -48,7 +48,7 @@ def verdicts(before, after):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("baselines", [0.05, 0.10])
+@pytest.mark.parametrize("baselines", [pytest.param(0.05, marks=pytest.mark.slow), 0.10])
 def test_baselines_that_differ_alone_create_no_change(seed, baselines):
     """As after an update of the memcpy that they measure, with 40 passes a side."""
     rng = random.Random(seed)

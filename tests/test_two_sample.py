@@ -172,8 +172,11 @@ def test_a_side_that_contradicts_its_neighbours_is_not_known_to_a_fifth():
     assert low < 5 < 25 < high
 
 
-@pytest.mark.parametrize(("passes", "sigma"), [(3, 0.02), (4, 0.02), (5, 0.08), (9, 0.08)])
-@pytest.mark.parametrize("others", [0, 16])
+@pytest.mark.parametrize(
+    ("passes", "sigma"),
+    [(3, 0.02), pytest.param(4, 0.02, marks=pytest.mark.slow), (5, 0.08), pytest.param(9, 0.08, marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("others", [pytest.param(0, marks=pytest.mark.slow), 16])
 def test_two_equal_sides_with_few_passes_are_equal(passes, sigma, others):
     """193 cases together; from five passes on also where one side of half of them varies four times as much as all others."""
     random = np.random.default_rng(11)
