@@ -89,7 +89,7 @@ def write(
     site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems), project=project), directory)
     if web.site and site.content.machine and not project:
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
-    (directory / assets.MENUS).write_text(_menus(site.templates), encoding="utf-8")  # compiles the templates before the processes start
+    write_menus(site.templates, directory)  # compiles the templates before the processes start
     count = processes or available()
     machines = site.content.machines
     for number, machine in enumerate(machines):
@@ -207,15 +207,15 @@ def _page(templates: Environment, page: Page) -> str:
     )
 
 
-def _menus(templates: Environment) -> str:
-    """Return the script that has the menu of the header in each language, with addresses from the site's root."""
+def write_menus(templates: Environment, directory: Path) -> None:
+    """Write the script that has the menu of the header in each language, with addresses from the site's root."""
     by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
     link = partial(addresses.relative, addresses.LANDING)
     menus = {
         language: compact(templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address=""))
         for language, links in by_language.items()
     }
-    return f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n"
+    (directory / assets.MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")
 
 
 def _templates(content: Content) -> Environment:

@@ -256,7 +256,7 @@ function addClosing(menu) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("a.menu").forEach(addMenu);
+  if (typeof MENUS !== "undefined") document.querySelectorAll("a.menu").forEach(addMenu);
   document.querySelectorAll("details.menu").forEach(addClosing);
   document.querySelectorAll(".tools").forEach(addSwitch);
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
