@@ -12,7 +12,6 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.ci import git, revisions
 from tensorcopy.ci.revisions import Place
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments
 from tensorcopy.worker.registry import operations, project
 
 SIDES = ("base", "head")
@@ -48,7 +47,7 @@ def places(base: str, head: str, root: Path, stage: str, shared_environments: Pa
         if packages_of_base == packages_of_head:
             revisions.link_environments(folder, shared_environments)
         configuration.write_configuration(folder, folder / ".asv" / stage, folder / ".asv" / "env")
-    variables = environments.bytecode_in(shared_environments)  # compiling torch anew for each commit takes as long as a pass
+    variables = revisions.bytecode(shared_environments)
     first, second = (Place(folder, folder / ".asv" / stage, variables) for folder in folders)
     return first, second
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -88,12 +89,12 @@ class RevisionFolder:
         """The number of passes in the result file."""
         return len(files.records(self.result_path)) if self.result_path.exists() else 0
 
-    def take_pass(self, suites: str) -> list[str]:
-        """Take one more pass. Return the last lines of the errors, or an empty list."""
+    def take_passes(self, suites: str, more: int) -> list[str]:
+        """Take so many more passes. Return the last lines of the errors, or an empty list."""
         measurement = self.revision.measurement
         release = f"{measurement.release.version}@{measurement.python}"
         selection = ["--interpreter", measurement.interpreter] if measurement.interpreter else [release]
-        passes = str(plan.count_passes(self.result_path, suites) + 1)
+        passes = str(plan.count_passes(self.result_path, suites) + more)
         command = [
             sys.executable,
             "-m",
@@ -110,7 +111,7 @@ class RevisionFolder:
         finished = subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, **environments.bytecode_in(self.folder / ".asv"), **self.place.variables},
+            env={**os.environ, **self.place.variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -144,7 +145,12 @@ def export(sha: str, folder: Path, shared_environments: Path) -> Place:
     """Write a commit's files into `folder`, where they measure themselves in the shared environments."""
     git.export(sha, folder, without=NOT_EXPORTED)
     link_environments(folder, shared_environments)
-    return Place(folder, folder / "results", {"PYTHONPATH": str(folder)})
+    return Place(folder, folder / "results", {**bytecode(shared_environments), "PYTHONPATH": str(folder)})
+
+
+def bytecode(shared_environments: Path) -> dict[str, str]:
+    """Return environment variables by which all commits share bytecode: compiling torch anew for each takes as long as a pass."""
+    return environments.bytecode_in(shared_environments)
 
 
 def link_environments(folder: Path, shared_environments: Path) -> None:
@@ -184,21 +190,27 @@ def _enough_quiet_passes(before: Result, after: Result) -> bool:
 def _take_passes(
     folders: Folders, suites: str, passes: int, failures: dict[str, list[str]], report_progress: ReportProgress, title: str
 ) -> None:
-    """Bring both revisions up to `passes` passes, interleaved."""
+    """Bring both revisions up to `passes` passes, interleaved: A BB AA B.
+
+    One process takes the two passes of a revision that follow each other; it identifies the torch, which it imports for that, once.
+    """
     order = list(remeasure.alternating([folder.pass_count for folder in folders], passes))
+    names = [f"{folders[index].revision.name}, {title}, pass {number} of {len(order)}" for number, index in enumerate(order, 1)]
     seconds: list[float] = []
-    for number, index in enumerate(order):
-        names = [f"{folders[i].revision.name}, {title}, pass {count} of {len(order)}" for count, i in enumerate(order, 1)]
-        Reporter([Stage(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(number)
+    taken = 0
+    for index, group in groupby(order):
+        more = len(list(group))
+        Reporter([Stage(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
         start = monotonic()
-        _take_pass(folders[index], suites, failures)
-        seconds.append(monotonic() - start)
+        _take_more(folders[index], suites, more, failures)
+        seconds.append((monotonic() - start) / more)
+        taken += more
     report_progress(Progress(f"{title}: judged", 1.0, 0.0))
 
 
-def _take_pass(folder: RevisionFolder, suites: str, failures: dict[str, list[str]]) -> None:
+def _take_more(folder: RevisionFolder, suites: str, more: int, failures: dict[str, list[str]]) -> None:
     before, name = folder.pass_count, folder.revision.name
-    for line in folder.take_pass(suites):
+    for line in folder.take_passes(suites, more):
         if line not in failures.setdefault(name, []):
             failures[name].append(line)
     if folder.pass_count == before:
