@@ -379,7 +379,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     assert sorted(anchors) == list(range(1, len(rows) + 1))
     assert page.count("<svg") == 1
     drawn = re.search(r"<svg xmlns.*?</svg>", page)[0]
-    assert sum(path.count("M") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["low"] != "" for row in rows)
+    assert sum(path.count("h0") for path in re.findall(r'class="dot" d="(.*?)"', drawn)) == sum(row["low"] != "" for row in rows)
 
 
 def test_every_plot_has_a_table_and_data(shipped):

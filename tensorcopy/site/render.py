@@ -25,7 +25,7 @@ from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, navigation, pages
 from tensorcopy.site.charts import social_image
-from tensorcopy.site.charts.svg_plot import SHAPES
+from tensorcopy.site.charts.svg_plot import ENDS, SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.output import assets
@@ -271,6 +271,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "clone_address": content.web.source or UNKNOWN_SOURCE,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
         "shapes": SHAPES,
+        "ends": ENDS,
         "method_address": addresses.of_method,
         "comparisons_address": addresses.of_comparisons,
         "explorer_address": addresses.of_explorer,

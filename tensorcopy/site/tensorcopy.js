@@ -1,4 +1,4 @@
-/* A switch between light and dark, the menu, a filter, sorting and bars of tables, texts of plots, the choice of a pair. Pages are complete without it. */
+/* A switch between light and dark, the menu, a filter, sorting and bars of tables, trees, texts of plots, the choice of a pair. Pages are complete without it. */
 "use strict";
 
 const root = document.documentElement;
@@ -128,6 +128,23 @@ function addBars(table) {
   });
 }
 
+/* Makes a nested list a tree whose branches open and close; those of the class "closed" are closed at first. */
+function addTree(tree) {
+  for (const list of [...tree.querySelectorAll("li > ul")]) {
+    const item = list.parentElement;
+    const branch = document.createElement("details");
+    const name = document.createElement("summary");
+    branch.open = !item.classList.contains("closed");
+    branch.append(name, list);
+    name.append(...item.childNodes);
+    item.append(branch);
+  }
+  const note = document.createElement("p");
+  note.className = "note";
+  note.textContent = tree.dataset.tree;
+  tree.before(note);
+}
+
 /* Read a plot: a position shows the text of its rows; a click leads to the first of them. */
 
 const EDGES = [52, 10]; // of the values in a plot, from the left and the right; see svg_plot.py
@@ -135,7 +152,7 @@ const EDGES = [52, 10]; // of the values in a plot, from the left and the right;
 function rowsAt(plot, share) {
   if (plot.classList.contains("changes")) {
     const rows = [...document.querySelectorAll("[id^=c]")].filter((row) => /^c\d+$/.test(row.id));
-    const drawn = plot.querySelectorAll(".dot").length && [...plot.querySelectorAll(".dot")].reduce((sum, dot) => sum + dot.getAttribute("d").split("M").length - 1, 0);
+    const drawn = plot.querySelectorAll(".dot").length && [...plot.querySelectorAll(".dot")].reduce((sum, dot) => sum + dot.getAttribute("d").split("h0").length - 1, 0);
     return rows.filter((row) => row.id === `c${Math.floor(share * drawn) + 1}`);
   }
   const names = [...plot.closest("figure").querySelectorAll(".n text")].map((text) => text.textContent);
@@ -262,6 +279,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
   document.querySelectorAll("table[data-sort]").forEach(addSorting);
   document.querySelectorAll("table[data-bars]").forEach(addBars);
+  document.querySelectorAll("[data-tree]").forEach(addTree);
   document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
   document.querySelectorAll("form[data-pairs]").forEach(addPairs);
 });

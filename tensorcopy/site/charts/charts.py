@@ -15,7 +15,7 @@ from tensorcopy.results.load import Case
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
-from tensorcopy.site.charts.svg_plot import HEIGHT, Plot
+from tensorcopy.site.charts.svg_plot import HEIGHT, LEFT, RIGHT, Plot
 from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.history import History, release_versions
@@ -24,8 +24,9 @@ from tensorcopy.site.model.result_series import Series
 
 STYLESHEET = Path(__file__).parents[1] / "tensorcopy.css"
 COLOURS = 5
+EDGES = LEFT + RIGHT
 HEIGHT_BELOW = 190  # of a plot below another one
-WIDE = 960  # of the plot of every case of a comparison
+WIDE = 960  # of the plot of every case of a comparison, about
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 VISIBLE = 1.002  # the greatest value of a band over its least; that of a count is thinner than its line
@@ -131,8 +132,9 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
             low, high = change.interval or (1.0, 1.0)
             whiskers.append(Whisker(len(whiskers), low, change.ratio or 1.0, high, change.verdict.value))
     label = f"{len(whiskers)} cases: the change of each with its interval, from {comparison.labels[0]} to {comparison.labels[1]}"
-    axis = OrdinalAxis(max(1, len(whiskers)))
-    return Plot(label, axis, RatioAxis(limit), flags=starts, whiskers=whiskers, width=WIDE, kind="changes").svg()
+    positions = max(1, len(whiskers))
+    width = EDGES + positions * max(1, round((WIDE - EDGES) / positions))  # positions at whole numbers
+    return Plot(label, OrdinalAxis(positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
 def standalone(svg: str, kind: str = "plots") -> str:

@@ -39,6 +39,15 @@ SLANT = radians(-55)  # of names
 
 
 @dataclass(frozen=True)
+class Stroke:
+    """A part of a path, relative to its start."""
+
+    start: Place
+    path: str
+    end: Place
+
+
+@dataclass(frozen=True)
 class Plot:
     """A plot; `label` describes it in a sentence.
 
@@ -159,8 +168,7 @@ def _marks(plot: Plot, line: Line) -> str:
 def _shapes(number: int, places: Sequence[Place]) -> str:
     """Return the path of a mark at each place."""
     if number % len(SHAPES) < len(ENDS):
-        starts = [f"M{places[0][0]} {places[0][1]}", *(f"m{_step(*pair)}" for pair in zip(places, places[1:]))]
-        return "".join(f"{start}h0" for start in starts)
+        return _joined([Stroke(place, "h0", place) for place in places])
     shape = SHAPES[number % len(SHAPES)]
     first = FIRST_POINT.match(shape)
     right, down = (float(first[1]), float(first[2])) if first else (0.0, 0.0)
@@ -192,22 +200,30 @@ def _band(plot: Plot, band: Band) -> str:
 
 def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
     """Draw whiskers of one kind, with their dots above them."""
-    lines = "".join(_whisker(plot, whisker) for whisker in whiskers)
-    dots = "".join("M{} {}h0".format(*map(_number, plot.at(whisker.x, whisker.middle))) for whisker in whiskers)
+    lines = _joined([stroke for whisker in whiskers for stroke in _whisker(plot, whisker)])
+    dots = _joined([Stroke(place, "h0", place) for place in (_whole(plot, whisker.x, whisker.middle) for whisker in whiskers)])
     return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
 
 
-def _whisker(plot: Plot, whisker: Whisker) -> str:
-    """Return the path of a whisker, with an arrow at an end outside the axis."""
-    (x, bottom), (_, top) = plot.at(whisker.x, whisker.low), plot.at(whisker.x, whisker.high)
-    path = f"M{_number(x)} {_number(bottom)}V{_number(top)}"
-    for outside, edge, direction in (
-        (plot.y.share(whisker.low) < 0, plot.bottom, -ARROW),
-        (plot.y.share(whisker.high) > 1, plot.top, ARROW),
+def _whisker(plot: Plot, whisker: Whisker) -> list[Stroke]:
+    """Return a whisker, and an arrow at each end outside the axis."""
+    (x, bottom), (_, top) = _whole(plot, whisker.x, whisker.low), _whole(plot, whisker.x, whisker.high)
+    strokes = [Stroke((x, bottom), f"v{top - bottom}", (x, top))]
+    for is_outside, edge, arrow in (
+        (plot.y.share(whisker.low) < 0, bottom, ARROW),
+        (plot.y.share(whisker.high) > 1, top, -ARROW),
     ):
-        if outside:
-            path += f"M{_number(x - ARROW)} {_number(edge + direction)}L{_number(x)} {_number(edge)}l{ARROW} {direction}"
-    return path
+        if is_outside:
+            path = f"l{_step((0, 0), (ARROW, arrow))}l{_step((0, 0), (ARROW, -arrow))}"
+            strokes.append(Stroke((x - ARROW, edge - arrow), path, (x + ARROW, edge - arrow)))
+    return strokes
+
+
+def _joined(strokes: Sequence[Stroke]) -> str:
+    """Return a path of strokes, each relative to the one before, which takes less text."""
+    first, *others = strokes
+    moves = [f"m{_step(before.end, stroke.start)}{stroke.path}" for before, stroke in zip(strokes, others)]
+    return "".join([f"M{first.start[0]} {first.start[1]}{first.path}", *moves])
 
 
 def _rule(plot: Plot, rule: Rule) -> str:
@@ -267,6 +283,12 @@ def _place(plot: Plot, x: float, y: float) -> Place:
     """Return the coordinates of a value in whole numbers."""
     across, down = plot.at(x, y)
     return round(across), round(down)
+
+
+def _whole(plot: Plot, x: float, y: float) -> Place:
+    """Return the coordinates of a value, the horizontal one rounded down: positions at equal distances keep them."""
+    across, down = plot.at(x, y)
+    return int(across), round(down)
 
 
 def _kind(kind: str) -> str:

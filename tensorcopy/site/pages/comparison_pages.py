@@ -47,12 +47,11 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class UnchangedGroup:
-    """The cases of one suite and method that are unchanged or inconclusive."""
+    """The cases of one method that are unchanged or inconclusive, by suite."""
 
-    suite: str
     method: str
     code: str
-    rows: list[CaseRow]
+    suites: dict[str, list[CaseRow]]
 
 
 @dataclass(frozen=True)
@@ -163,12 +162,14 @@ def _argument(content: Content, result: Result) -> str:
 
 
 def _unchanged(machine: Machine, rows: Sequence[CaseRow]) -> list[UnchangedGroup]:
-    """Group unchanged and inconclusive cases by suite and method."""
-    groups: dict[tuple[str, str, str], list[CaseRow]] = {}
+    """Group unchanged and inconclusive cases by method and suite."""
+    groups: dict[tuple[str, str], UnchangedGroup] = {}
     for row in rows:
         method = dict(row.case.parameters).get("method", row.case.suite)
-        groups.setdefault((row.case.suite_name, method, machine.code(method, row.case.device)), []).append(row)
-    return [UnchangedGroup(suite, method, code, members) for (suite, method, code), members in groups.items()]
+        code = machine.code(method, row.case.device)
+        group = groups.setdefault((method, code), UnchangedGroup(method, code, {}))
+        group.suites.setdefault(row.case.suite_name, []).append(row)
+    return list(groups.values())
 
 
 def _four(number: float | None) -> str:
