@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, counts
 from tensorcopy.site import render
+from tensorcopy.site.charts import svg_plot
 from tensorcopy.site.model.content import Content
 from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
@@ -167,7 +168,8 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     page.goto((published_site / COMPARISON).as_uri())
     page.locator(".plot.changes").scroll_into_view_if_needed()
     box = page.locator(".plot.changes").bounding_box()
-    page.mouse.click(box["x"] + box["width"] * 55 / 960, box["y"] + box["height"] / 2)
+    width = page.locator(".plot.changes").evaluate("plot => plot.viewBox.baseVal.width")
+    page.mouse.click(box["x"] + box["width"] * (svg_plot.LEFT + 1) / width, box["y"] + box["height"] / 2)
     page.wait_for_url("**#c1")
     assert page.locator("#c1").count() == 1
 
