@@ -251,7 +251,7 @@ def _flags(plot: Plot) -> str:
 
 def _flag_span(plot: Plot, flag: Rule) -> tuple[float, float]:
     """Return the left and right end of a flag's label, which begins at its line where there is room."""
-    width = len(flag.label) * FLAG_CHARACTER
+    width = (len(flag.label) + 0.6) * FLAG_CHARACTER  # with a gap
     left = min(plot.across(flag.x), plot.width - width)
     return left, left + width
 
