@@ -39,6 +39,13 @@ def test_every_shipped_result_is_valid_and_has_its_provenance(shipped_results):
         assert all(row["observed"]["cpu"]["as_promised"] for row in result.methods.values() if row["observed"])
 
 
+def test_results_share_the_hardware_of_their_passes(shipped_results):
+    """Of each machine one copy is in memory, whatever the number of files and passes."""
+    ledgers = [record["ledger"] for result in shipped_results.results for record in result.passes]
+    hardware = {json.dumps(ledger["hardware"]) for ledger in ledgers}
+    assert len({id(ledger["hardware"]) for ledger in ledgers}) == len(hardware) < 10 < len(ledgers)
+
+
 @pytest.mark.parametrize("name", ["benchmarks.json", "box/machine.json", "box/d0f2af8b-py3.11-cuda.json"])
 @pytest.mark.parametrize("damage", ["deleted", "truncated", "empty", "a list"])
 def test_a_damaged_file_is_named_and_the_others_are_read(results_dir, name, damage):

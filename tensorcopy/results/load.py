@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from array import array
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -207,6 +208,8 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
     """
     emulated.refuse_document(f"the result file {files.displayed(path)}", document)
     with files.damage_named(path):
+        for ledger in (document["ledger"], *(record["ledger"] for record in document["passes"])):
+            ledger.update({name: _shared(ledger[name]) for name in ("hardware", "settings") if name in ledger})
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(
             path=path,
@@ -220,10 +223,18 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
             count_repeats=document_numbers.count_repeats(document, suites),
             passes=tuple(map(_summary, document["passes"])),
             provenance=_provenance(document),
-            methods=document.get("methods", {}),
+            methods=_shared(document.get("methods", {})),
             article=document.get("article", {}),
         )
     return _Untimed(result, samples)
+
+
+def _shared(value: Any) -> Any:
+    """Return an equal value that results have in common; copies of hardware and methods would take a twelfth of the memory."""
+    return _parsed(json.dumps(value))
+
+
+_parsed = lru_cache(maxsize=1024)(json.loads)
 
 
 def _summary(record: dict[str, Any]) -> dict[str, Any]:
