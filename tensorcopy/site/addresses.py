@@ -7,6 +7,7 @@ to letters, digits, ".", "_" and "-"; where that drops a character, a digest of 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 
 from tensorcopy.analysis.advice.matching import CopyRequest
@@ -146,6 +147,7 @@ def of_section(name: str) -> str:
     return slug(name.replace(" ", "-"))
 
 
+@lru_cache(maxsize=8192)  # the same names are in many links
 def slug(text: str) -> str:
     """Return a text as one safe part of an address."""
     safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:MAX_SLUG]

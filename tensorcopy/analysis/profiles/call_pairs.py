@@ -25,8 +25,10 @@ class NodePair:
         return (self.after.inclusive if self.after else 0.0) - (self.before.inclusive if self.before else 0.0)
 
 
-def paired(before: Sequence[Node], after: Sequence[Node]) -> tuple[NodePair, ...]:
+def paired(before: Sequence[Node], after: Sequence[Node], smallest: float = 0.0) -> tuple[NodePair, ...]:
     """Return two call trees as one, the largest difference first.
+
+    smallest : functions with fewer inclusive instructions on both sides are left out, with their callees
 
     A compiler may leave out a call, or another caller may come in between. So a function that only one side has here, and that mainly calls
     one that only the other side has here, stands beside that one, and not above it.
@@ -40,9 +42,11 @@ def paired(before: Sequence[Node], after: Sequence[Node]) -> tuple[NodePair, ...
             paired(
                 left[function].callees if function in left else (),
                 right[function].callees if function in right else (),
+                smallest,
             ),
         )
         for function in dict.fromkeys([*left, *right])
+        if any(function in side and side[function].inclusive >= smallest for side in (left, right))
     ]
     return tuple(sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.function)))
 

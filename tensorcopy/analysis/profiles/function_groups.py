@@ -94,6 +94,7 @@ def group_of(function: Function, caller: str = OTHER) -> str:
     return caller
 
 
+@lru_cache(maxsize=65536)  # as above
 def variant_of(function: Function) -> str:
     """Return the instruction set of a kernel: "AVX2", "DEFAULT", the C library's, or "" for no kernel."""
     match = re.search(rf"::{VARIANTS}::", function[1])

@@ -92,12 +92,12 @@ class Plot:
             placed.append((flag, row))
         return placed
 
-    @property
+    @cached_property
     def top(self) -> float:
         """Where the values begin, below the flags."""
         return TOP + FLAG_ROW * (max((row for _, row in self.placed_flags), default=-1) + 1)
 
-    @property
+    @cached_property
     def bottom(self) -> float:
         """Where the values end, above the horizontal axis' texts."""
         return self.height + self.top - TOP - self.x.below

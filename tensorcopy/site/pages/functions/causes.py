@@ -67,7 +67,8 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
     file_name = PurePosixPath(script).name
-    pairs = call_pairs.paired(change.difference.before.roots, change.difference.after.roots)
+    smallest = SMALLEST * change.difference.before.instructions
+    pairs = call_pairs.paired(change.difference.before.roots, change.difference.after.roots, smallest)
     scale = max((abs(pair.difference) for pair in pairs), default=0.0)
     values = {
         "cause": result,
@@ -78,7 +79,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "named": difference_text.named_text(change.difference),
         "time": difference_text.time_text(result.time),
         "rows": list(_rows(change.difference)),
-        "branches": _branches(pairs, SMALLEST * change.difference.before.instructions, OPEN * scale),
+        "branches": _branches(pairs, smallest, OPEN * scale),
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
