@@ -208,8 +208,8 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
     """
     emulated.refuse_document(f"the result file {files.displayed(path)}", document)
     with files.damage_named(path):
-        for ledger in (document["ledger"], *(record["ledger"] for record in document["passes"])):
-            ledger.update({name: _shared(ledger[name]) for name in ("hardware", "settings") if name in ledger})
+        for provenance in (document["ledger"], *(record["ledger"] for record in document["passes"])):
+            provenance.update({name: _shared(provenance[name]) for name in ("hardware", "settings") if name in provenance})
         samples, counts = document_numbers.numbers(document, suites, rule)
         result = Result(
             path=path,
