@@ -14,6 +14,7 @@ import pytest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case
+from tensorcopy.results.reading import folder
 from tests.conftest import PROVENANCE
 
 
@@ -107,6 +108,18 @@ def test_an_unchanged_folder_is_read_once(results_dir, monkeypatch):
     path.write_text("{")
     age(results_dir)
     assert load.load_results(results_dir).results == ()
+
+
+def test_the_paths_of_valid_files_are_read_once_until_one_changes(results_dir, monkeypatch):
+    """asv asks for them three times; a damaged file is left out."""
+    paths = sorted((results_dir / "box").glob("*-*.json"))
+    age(results_dir)
+    assert list(folder.valid_paths(results_dir)) == paths
+    monkeypatch.setattr(folder, "documents", lambda directory: pytest.fail("read again"))
+    assert list(folder.valid_paths(results_dir)) == paths
+    monkeypatch.undo()
+    paths[0].write_text("{")
+    assert list(folder.valid_paths(results_dir)) == paths[1:]
 
 
 def test_a_file_that_was_just_written_is_read_again(results_dir):

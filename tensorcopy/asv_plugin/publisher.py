@@ -42,9 +42,8 @@ def register(write: Writer) -> None:
 
 def valid_results(results_dir: str) -> Iterator[Results]:
     """Yield asv's values of the valid result files: asv itself would stop at many damaged ones."""
-    for read_in in folder.documents(Path(results_dir)):
-        for path in read_in.by_path:
-            yield Results.load(str(path), machine_name=path.parent.name)
+    for path in folder.valid_paths(Path(results_dir)):
+        yield Results.load(str(path), machine_name=path.parent.name)
 
 
 asv_publish.iter_results = asv_regressions.iter_results = valid_results

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from time import time
 from typing import Any
@@ -42,6 +43,17 @@ def documents(directory: Path) -> Iterator[Documents]:
             read_in.problems.append(error)
             read_in.unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
         yield read_in
+
+
+def valid_paths(directory: Path) -> tuple[Path, ...]:
+    """Return the path of every valid result file, read once until a file changes: `asv publish` asks three times."""
+    key, settled = state(directory)
+    return (_valid_paths if settled else _valid_paths.__wrapped__)(directory, key)
+
+
+@lru_cache(maxsize=1)
+def _valid_paths(directory: Path, state: Hashable) -> tuple[Path, ...]:
+    return tuple([path for read_in in documents(directory) for path in read_in.by_path])
 
 
 def joined(parts: Iterable[Documents]) -> Documents:
