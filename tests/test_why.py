@@ -250,6 +250,16 @@ def test_a_caller_in_between_stands_beside_what_it_calls():
     assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
+def test_a_tree_without_small_branches_shows_the_same():
+    """A function with few instructions on both sides cannot have a large difference, nor can its callees."""
+    before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)), Node(DETACH, 3, 1, (Node(MALLOC, 1, 1),)))
+    after = profile(Node(COPY, 10, 1, (Node(MALLOC, 60, 1),)), Node(DETACH, 1, 1))
+    (whole,), (pruned,) = (call_pairs.paired(before.roots, after.roots, smallest) for smallest in (0, 5))
+    assert [callee.function for callee in whole.callees] == [COPY, DETACH]
+    assert [callee.function for callee in pruned.callees] == [COPY]
+    assert site_causes._branches([whole], 5, 1) == site_causes._branches([pruned], 5, 1)
+
+
 @pytest.mark.parametrize(
     ("copied", "calls", "lines"),
     [
