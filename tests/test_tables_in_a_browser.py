@@ -156,6 +156,21 @@ def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
     assert [bool(cell.strip()) for cell in cells] == sorted((bool(cell.strip()) for cell in cells), reverse=True)
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_unchanged_cases_of_a_method_are_filtered_by_suite(page, published_site, width):
+    """Those of one suite stand in one line; a method without a matching line is hidden, and so is a section."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto((published_site / COMPARISON).as_uri())
+    lines, methods = page.locator(".compact td > div:visible"), page.locator(".compact tbody tr:not(.section):visible")
+    all_methods = methods.count()
+    page.locator(".scroll:has(.compact)").locator("xpath=preceding-sibling::input").last.fill("clone detach requires")
+    texts = lines.all_inner_texts()
+    assert 0 < len(texts) < 10
+    assert all("requires" in text for text in texts)
+    assert 0 < methods.count() <= len(texts) < all_methods
+    assert all("clone" in text for text in methods.all_inner_texts())
+
+
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     """A history shows its release; a comparison its case; a click leads to the row."""
     page.goto((published_site / CASE).as_uri())

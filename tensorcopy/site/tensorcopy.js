@@ -56,17 +56,21 @@ function matcher(word) {
 
 function addFilter(table) {
   const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("section"));
-  const texts = new Map(rows.map((row) => [row, searchable(row.textContent)]));
+  const partsOf = (row) => [...row.querySelectorAll(".compact td > div")]; // those of a row are filtered one by one
+  const items = rows.flatMap((row) => (partsOf(row).length ? partsOf(row) : [row]));
+  const textOfItem = (item) => (item.matches("tr") ? "" : `${item.closest("tr").cells[0].textContent} `) + item.textContent;
+  const texts = new Map(items.map((item) => [item, searchable(textOfItem(item))]));
   const input = document.createElement("input");
   input.type = "search";
-  input.placeholder = `filter ${rows.length} rows`;
+  input.placeholder = `filter ${items.length} rows`;
   input.setAttribute("aria-label", input.placeholder);
   const message = document.createElement("p");
   message.className = "note";
   message.setAttribute("role", "status");
   input.addEventListener("input", () => {
     const matchers = searchable(input.value).split(/\s+/).filter(Boolean).map(matcher);
-    for (const row of rows) row.hidden = !matchers.every((matches) => matches(texts.get(row)));
+    for (const item of items) item.hidden = !matchers.every((matches) => matches(texts.get(item)));
+    for (const row of rows) if (partsOf(row).length) row.hidden = partsOf(row).every((part) => part.hidden);
     for (const body of table.tBodies) body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("section"));
     message.textContent = rows.every((row) => row.hidden) ? `No row matches “${input.value.trim()}”.` : "";
   });
