@@ -230,7 +230,7 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
 
 
 def _shared(value: Any) -> Any:
-    """Return an equal value that results have in common; copies of hardware and methods would take a twelfth of the memory."""
+    """Return an equal value that results have in common; copies of hardware and methods would take a fifteenth of the memory."""
     return _parsed(json.dumps(value))
 
 
