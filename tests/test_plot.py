@@ -86,6 +86,13 @@ def test_intervals_of_a_comparison_are_drawn_around_no_change():
     assert counts == {"whisker faster": [2, 2], "whisker slower": [1, 1]}  # lines and dots of each verdict
 
 
+def test_whiskers_stand_at_equal_distances():
+    """Their positions are halves, which are neither exact nor always rounded the same way."""
+    whiskers = [Whisker(position, 0.95, 1.0, 1.05, "faster") for position in range(277)]
+    (group,) = re.findall(r'class="dot" d="(.*?)"', Plot("", OrdinalAxis(277), RatioAxis(0.1), whiskers=whiskers, width=62 + 3 * 277).svg())
+    assert set(group.split("h0")[1:-1]) == {"m3 0"}
+
+
 @pytest.mark.parametrize(
     ("low", "high", "arrows"), [(0.95, 1.05, 0), (0.5, 1.05, 1), (0.95, 2.0, 1), (0.5, 2.0, 2), (0.3, 0.4, 1), (2.0, 3.0, 1)]
 )

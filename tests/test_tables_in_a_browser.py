@@ -162,13 +162,15 @@ def test_the_unchanged_cases_of_a_method_are_filtered_by_suite(page, published_s
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((published_site / COMPARISON).as_uri())
     lines, methods = page.locator(".compact td > div:visible"), page.locator(".compact tbody tr:not(.section):visible")
-    all_methods = methods.count()
+    sections = page.locator(".compact tr.section:visible")
+    all_methods, all_sections = methods.count(), sections.count()
     page.locator(".scroll:has(.compact)").locator("xpath=preceding-sibling::input").last.fill("clone detach requires")
     texts = lines.all_inner_texts()
     assert 0 < len(texts) < 10
     assert all("requires" in text for text in texts)
     assert 0 < methods.count() <= len(texts) < all_methods
     assert all("clone" in text for text in methods.all_inner_texts())
+    assert 0 < sections.count() < all_sections
 
 
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):

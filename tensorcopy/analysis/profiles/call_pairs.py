@@ -28,10 +28,10 @@ class NodePair:
 def paired(before: Sequence[Node], after: Sequence[Node], smallest: float = 0.0) -> tuple[NodePair, ...]:
     """Return two call trees as one, the largest difference first.
 
-    smallest : functions with fewer inclusive instructions on both sides are left out, with their callees
-
     A compiler may leave out a call, or another caller may come in between. So a function that only one side has here, and that mainly calls
     one that only the other side has here, stands beside that one, and not above it.
+
+    smallest : functions with fewer inclusive instructions on both sides are left out, with their callees
     """
     left, right = _aligned(before, after)
     pairs = [

@@ -48,12 +48,14 @@ def documents(directory: Path) -> Iterator[Documents]:
 def valid_paths(directory: Path) -> tuple[Path, ...]:
     """Return the path of every valid result file, read once until a file changes: `asv publish` asks three times."""
     key, settled = state(directory)
-    return (_valid_paths if settled else _valid_paths.__wrapped__)(directory, key)
+    return (_valid_paths_cached if settled else _valid_paths)(directory, key)
 
 
-@lru_cache(maxsize=1)
 def _valid_paths(directory: Path, state: Hashable) -> tuple[Path, ...]:
     return tuple([path for read_in in documents(directory) for path in read_in.by_path])
+
+
+_valid_paths_cached = lru_cache(maxsize=1)(_valid_paths)
 
 
 def joined(parts: Iterable[Documents]) -> Documents:

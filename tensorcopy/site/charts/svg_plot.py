@@ -201,13 +201,13 @@ def _band(plot: Plot, band: Band) -> str:
 def _whiskers(plot: Plot, whiskers: Sequence[Whisker]) -> str:
     """Draw whiskers of one kind, with their dots above them."""
     lines = _joined([stroke for whisker in whiskers for stroke in _whisker(plot, whisker)])
-    dots = _joined([Stroke(place, "h0", place) for place in (_whole(plot, whisker.x, whisker.middle) for whisker in whiskers)])
+    dots = _joined([Stroke(place, "h0", place) for place in (_place(plot, whisker.x, whisker.middle) for whisker in whiskers)])
     return f'<g class="whisker{_kind(whiskers[0].kind)}"><path d="{lines}"/><path class="dot" d="{dots}"/></g>'
 
 
 def _whisker(plot: Plot, whisker: Whisker) -> list[Stroke]:
     """Return a whisker, and an arrow at each end outside the axis."""
-    (x, bottom), (_, top) = _whole(plot, whisker.x, whisker.low), _whole(plot, whisker.x, whisker.high)
+    (x, bottom), (_, top) = _place(plot, whisker.x, whisker.low), _place(plot, whisker.x, whisker.high)
     strokes = [Stroke((x, bottom), f"v{top - bottom}", (x, top))]
     for is_outside, edge, arrow in (
         (plot.y.share(whisker.low) < 0, bottom, ARROW),
@@ -282,13 +282,7 @@ def _step(start: Place, end: Place) -> str:
 def _place(plot: Plot, x: float, y: float) -> Place:
     """Return the coordinates of a value in whole numbers."""
     across, down = plot.at(x, y)
-    return round(across), round(down)
-
-
-def _whole(plot: Plot, x: float, y: float) -> Place:
-    """Return the coordinates of a value, the horizontal one rounded down: positions at equal distances keep them."""
-    across, down = plot.at(x, y)
-    return int(across), round(down)
+    return round(across - 0.01), round(down)  # a half is always rounded down, so that equal distances stay equal
 
 
 def _kind(kind: str) -> str:
