@@ -114,12 +114,12 @@ def test_the_paths_of_valid_files_are_read_once_until_one_changes(results_dir, m
     """asv asks for them three times; a damaged file is left out."""
     paths = sorted((results_dir / "box").glob("*-*.json"))
     age(results_dir)
-    assert list(folder.valid_paths(results_dir)) == paths
+    assert list(load.load_results(results_dir).valid) == paths
     monkeypatch.setattr(folder, "documents", lambda directory: pytest.fail("read again"))
-    assert list(folder.valid_paths(results_dir)) == paths
+    assert list(load.load_results(results_dir).valid) == paths
     monkeypatch.undo()
     paths[0].write_text("{")
-    assert list(folder.valid_paths(results_dir)) == paths[1:]
+    assert list(load.load_results(results_dir).valid) == paths[1:]
 
 
 def test_a_file_that_was_just_written_is_read_again(results_dir):

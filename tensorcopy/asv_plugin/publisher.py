@@ -6,7 +6,8 @@ import atexit
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cache
 from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +21,7 @@ from asv.results import Results
 
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import load
 from tensorcopy.results.reading import folder
 
 # asv's own explorer, which loads its scripts from three other hosts
@@ -40,9 +42,15 @@ def register(write: Writer) -> None:
     _writers.append(write)
 
 
+@cache
+def read(results_dir: Path) -> tuple[Hashable, load.Results]:
+    """Return the state of a folder and its results, read once: `asv publish` asks four times."""
+    return folder.whole_state(results_dir), load.load_results(results_dir)
+
+
 def valid_results(results_dir: str) -> Iterator[Results]:
     """Yield asv's values of the valid result files: asv itself would stop at many damaged ones."""
-    for path in folder.valid_paths(Path(results_dir)):
+    for path in read(Path(results_dir).absolute())[1].valid:
         yield Results.load(str(path), machine_name=path.parent.name)
 
 
@@ -69,6 +77,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
             _check_writers()
             replace_explorer(html_dir)
             problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
+        read.cache_clear()
         for problem in problems:
             log.error(str(problem))
         if problems:

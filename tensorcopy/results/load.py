@@ -58,12 +58,14 @@ class Results:
     """Every readable result under a folder, and an error for each other file.
 
     warnings : a sentence for each machine that shares its name with another one
+    valid : the files with a valid document
     """
 
     results: tuple[Result, ...]
     problems: tuple[TensorcopyError, ...]
     unpublishable: tuple[TensorcopyError, ...] = ()  # problems that stop asv from publishing
     warnings: tuple[TensorcopyError, ...] = ()
+    valid: tuple[Path, ...] = ()
 
 
 def load_results(directory: Path) -> Results:
@@ -109,6 +111,7 @@ def _load(directory: Path, state: Hashable) -> Results:
         tuple([result for part in loaded for result in part.results]),
         tuple([problem for part in loaded for problem in part.problems]),
         tuple([problem for part in loaded for problem in part.unpublishable]),
+        valid=tuple([path for part in loaded for path in part.valid]),
     )
 
 
@@ -116,14 +119,14 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     """Return the results of documents, which are forgotten one after another."""
     by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
-    problems, untimed = read_in.problems, []
+    problems, untimed, valid = read_in.problems, [], tuple(read_in.by_path)
     read_in.by_path.clear()
     for path, document in _consumed(by_machine.documents):
         try:
             untimed.append(_untimed(path, document, suites, rules.get(_where(path, document), ALL_QUIET)))
         except TensorcopyError as error:
             problems.append(error)
-    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings)
+    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings, valid)
 
 
 def _consumed(documents: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:

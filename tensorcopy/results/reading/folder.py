@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from time import time
 from typing import Any
@@ -45,19 +44,6 @@ def documents(directory: Path) -> Iterator[Documents]:
         yield read_in
 
 
-def valid_paths(directory: Path) -> tuple[Path, ...]:
-    """Return the path of every valid result file, read once until a file changes: `asv publish` asks three times."""
-    key, settled = state(directory)
-    return (_valid_paths_cached if settled else _valid_paths)(directory, key)
-
-
-def _valid_paths(directory: Path, state: Hashable) -> tuple[Path, ...]:
-    return tuple([path for read_in in documents(directory) for path in read_in.by_path])
-
-
-_valid_paths_cached = lru_cache(maxsize=1)(_valid_paths)
-
-
 def joined(parts: Iterable[Documents]) -> Documents:
     """Return the documents of several folders as those of one."""
     whole = Documents()
@@ -88,6 +74,12 @@ def state(directory: Path) -> tuple[Hashable, bool]:
     statuses = dict(_statuses([directory / "benchmarks.json", *paths(directory)]))
     key = tuple((name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode) for name, status in statuses.items())
     return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
+
+
+def whole_state(directory: Path) -> Hashable:
+    """Return a value that changes when any file changes, comes or goes: profiles and confirmations, too."""
+    statuses = _statuses([directory / "benchmarks.json", *sorted(directory.glob("*/*"))])
+    return tuple((name, status.st_ino, status.st_size, status.st_mtime_ns) for name, status in statuses)
 
 
 def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
