@@ -31,7 +31,7 @@ from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations, load, select
 from tensorcopy.results.load import Case, Result, Results
 from tensorcopy.results.passes import PassSamples, timing
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu
@@ -245,7 +245,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
             explorer_publisher.replace_explorer(site)
             card = json.loads((ROOT / accuracy_report.FILE).read_text(encoding="utf-8"))
             stored = confirmations.load(ROOT / "results").confirmations
-            render.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
+            writer.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
             (root / "seconds").write_text(str(process_time() - begin))
     return site
 

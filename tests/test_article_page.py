@@ -29,8 +29,10 @@ def content(shipped_results):
 
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
-    templates = render._templates(content)
-    return {page.address: page.text if page.address.endswith("csv") else render._page(templates, page) for page in article.pages(content)}
+    templates = render.templates_of(content)
+    return {
+        page.address: page.text if page.address.endswith("csv") else render.page_text(templates, page) for page in article.pages(content)
+    }
 
 
 def test_every_value_that_the_article_prints_belongs_to_a_question():

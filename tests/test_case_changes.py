@@ -39,11 +39,11 @@ def content(shipped_results):
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
     """Return the index of histories and a sample of case pages with their CSV, by address."""
-    templates = render._templates(content)
+    templates = render.templates_of(content)
     case_pages = list(case_histories.machine_pages(content, content.machine))
     index = [page for page in histories.pages(content) if page.address == "history/index.html"]
     chosen = [page for number in range(0, len(case_pages), 2 * SAMPLE) for page in case_pages[number : number + 2]]
-    return {page.address: page.text if hasattr(page, "text") else render._page(templates, page) for page in (*index, *chosen)}
+    return {page.address: page.text if hasattr(page, "text") else render.page_text(templates, page) for page in (*index, *chosen)}
 
 
 def text_of(html: str) -> str:

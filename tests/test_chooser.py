@@ -22,8 +22,8 @@ def content(shipped_results):
 
 @pytest.fixture(scope="module")
 def site(content) -> dict[str, str]:
-    templates = render._templates(content)
-    return {page.address: render._page(templates, page) for page in chooser.pages(content)}
+    templates = render.templates_of(content)
+    return {page.address: render.page_text(templates, page) for page in chooser.pages(content)}
 
 
 def options(page: str) -> list[tuple[str, str]]:

@@ -33,8 +33,8 @@ def newest(shipped_results):
 def site(newest):
     """Return each page of docs/ as HTML, by address."""
     content = render.content((newest,), None, DOCS)
-    templates = render._templates(content)
-    return {page.address: render._page(templates, page) for page in docs.pages(content)}
+    templates = render.templates_of(content)
+    return {page.address: render.page_text(templates, page) for page in docs.pages(content)}
 
 
 def session(name: str) -> str:

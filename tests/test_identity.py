@@ -19,7 +19,7 @@ from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import identity, load
 from tensorcopy.results.identity import identity_of
-from tensorcopy.site import publisher, render
+from tensorcopy.site import publisher, render, writer
 from tensorcopy.site.model import result_series
 from tensorcopy.worker import hardware
 from tests.conftest import measured_in_passes
@@ -197,7 +197,7 @@ def test_publishing_logs_the_warnings(tmp_path, monkeypatch):
     write(tmp_path, RELEASES[0], ["", FIRST])
     logged = []
     monkeypatch.setattr(plugin.log, "warning", logged.append)
-    monkeypatch.setattr(render, "write", lambda *arguments, **options: None)
+    monkeypatch.setattr(writer, "write", lambda *arguments, **options: None)
     assert publisher.publish(tmp_path, tmp_path / "site") == ()
     assert [line.startswith("two machines are called box: got ") for line in logged] == [True]
 

@@ -13,7 +13,7 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.report.local import advise
 from tensorcopy.results import files, load
-from tensorcopy.site import render
+from tensorcopy.site import writer
 from tests.mutations import small_results
 
 MACHINE = Path("results/xeon-2core")
@@ -197,7 +197,7 @@ def test_every_page_names_what_could_not_be_read(run):
     loaded = load.load_results(Path("results"))
     target = Path("site")
     target.mkdir()
-    render.write(loaded.results, None, {}, target, problems=loaded.problems)
+    writer.write(loaded.results, None, {}, target, problems=loaded.problems)
     for address in ("index.html", "ja/index.html", "compare/index.html", "data.html"):
         assert "7269437d-py3.11-cuda.json cannot be read" in (target / address).read_text(encoding="utf-8"), address
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.site import addresses, navigation, publisher, render, web_addresses
+from tensorcopy.site import addresses, navigation, publisher, render, web_addresses, writer
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.output import assets
 from tensorcopy.site.web_addresses import WebAddresses
@@ -64,7 +64,7 @@ def test_pages_alike_lead_to_a_page_with_the_menu_and_have_its_script(site):
 def test_the_script_has_the_menus_of_both_languages(site, tmp_path, monkeypatch):
     """With the addresses of the landing page's menu."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
-    render.write((), None, {}, tmp_path, processes=1)
+    writer.write((), None, {}, tmp_path, processes=1)
     menus = json.loads((tmp_path / assets.MENUS).read_text().removeprefix("const MENUS = ").removesuffix(";\n"))
     assert list(menus) == ["en", "ja"]
     for language, address in (("en", "index.html"), ("ja", "ja/index.html")):
@@ -172,13 +172,13 @@ def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
     """A PNG where matplotlib is installed, else an SVG; it is written for a published site only."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
     results = (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),)
-    render.write(results, None, {}, tmp_path)
+    writer.write(results, None, {}, tmp_path)
     assert not list(tmp_path.glob("social.*"))
-    render.write(results, None, {}, tmp_path, web=WEB)
+    writer.write(results, None, {}, tmp_path, web=WEB)
     begin = (tmp_path / social_image.name()).read_bytes()[:4]
     assert begin == (b"\x89PNG" if social_image.name().endswith("png") else b"<svg")
     monkeypatch.setattr(social_image, "find_spec", lambda name: None)
-    render.write(results, None, {}, tmp_path, web=WEB)
+    writer.write(results, None, {}, tmp_path, web=WEB)
     assert (tmp_path / "social.svg").read_text().startswith("<svg")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.site import publisher as pages_publisher
-from tensorcopy.site import render
+from tensorcopy.site import writer
 from tensorcopy.site.web_addresses import WebAddresses
 from tests.conftest import ROOT
 
@@ -32,7 +32,7 @@ def published(shipped_results, tmp_path_factory) -> Path:
     results = [result for result in shipped_results.results if result.path.name.startswith(shown)]
     web = WebAddresses("https://example.org/someone/tensorcopy")
     publisher.replace_explorer(directory)
-    render.write(results, None, pages_publisher.documentation(ROOT), directory, web=web)
+    writer.write(results, None, pages_publisher.documentation(ROOT), directory, web=web)
     return directory
 
 

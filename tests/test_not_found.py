@@ -9,7 +9,7 @@ from http.server import ThreadingHTTPServer
 
 import pytest
 
-from tensorcopy.site import render, server
+from tensorcopy.site import server, writer
 from tests.conftest import POLL
 
 OLD_COMPARISON = "compare/box/py3.11-cuda/2.3.1..2.9.1.html"
@@ -20,7 +20,7 @@ def site(tmp_path):
     """A site in a folder of its host, as GitHub Pages serves a project, without any result."""
     folder = tmp_path / "project"
     folder.mkdir()
-    render.write((), None, {}, folder)
+    writer.write((), None, {}, folder)
     shutil.copy(folder / server.MISSING, tmp_path)
     with server.bound(tmp_path, 0) as bound:
         threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()

@@ -13,7 +13,7 @@ import pytest
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tensorcopy.site.output import processes
 from tensorcopy.site.output.compact import compact
 from tensorcopy.worker.registry.method import UnknownMethod
@@ -23,7 +23,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from tensorcopy.releases.release_table import load as releases
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tensorcopy.site.output import processes
 from tests.conftest import measured
 
@@ -36,7 +36,7 @@ if __name__ == "__main__":
     pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
     series = [(machine, python) for machine in pythons for python in pythons[machine]]
     results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-4:]]
-    render.write(results, None, {}, directory, processes=count)
+    writer.write(results, None, {}, directory, processes=count)
 """
 
 
@@ -73,7 +73,7 @@ def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
 FAIL = """
 import os, sys, traceback
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tensorcopy.site.output import processes
 
 class Unpicklable(Exception):
@@ -145,7 +145,7 @@ def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
 def test_the_files_written_are_those_of_the_content(tmp_path):
     """Tests that look at pages look at what is published."""
     results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
-    render.write(results, None, {}, tmp_path, processes=1)
+    writer.write(results, None, {}, tmp_path, processes=1)
     written = {address: text.decode() for address, text in files(tmp_path).items() if address not in render.ASSETS}
     pages = {address: compact(text) if address.endswith(".html") else text for address, text in render.files(render.content(results))}
     assert written == pages

@@ -634,7 +634,7 @@ def test_the_pages_of_a_machine_need_no_history_of_another(monkeypatch):
     times = {(method, numel): 1e-6 for method in ("a", "a_numpy") for numel in (16, 1024)}
     content = render.content([measured(release, times, machine=f"box{number}") for number in range(3) for release in (OLD, NEW)])
     first, *others = content.machines
-    modules = [module for module in map(render._module, render.PAGE_MODULES) if hasattr(module, "machine_pages")]
+    modules = [module for module in map(render.page_module, render.PAGE_MODULES) if hasattr(module, "machine_pages")]
     addresses_of = [page.address for module in modules for page in module.machine_pages(content, first)]
     assert len(addresses_of) > 10
     assert [other.name for other in others if {"history", "case_changes"} & other.__dict__.keys()] == []

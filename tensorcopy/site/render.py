@@ -1,13 +1,12 @@
-"""The site as files: pages, data files, stylesheet and scripts."""
+"""The pages and data files of the site as text."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -16,26 +15,23 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
-from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.wording import SIGNS, count_text, not_included
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, navigation, pages
+from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import ENDS, SHAPES
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
-from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.translate import LANGUAGES, translator
-from tensorcopy.site.web_addresses import NOWHERE, UNKNOWN_SOURCE, WebAddresses
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
 ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
@@ -51,8 +47,6 @@ OF_PROJECTS = (
     "machines",
     "project",
 )
-LONGEST = ("case_histories", "functions", "comparison_pages", "sizes")  # modules whose pages take longest
-PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
     "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
@@ -63,102 +57,17 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\ud
 REPLACEMENT = "\ufffd"
 
 
-@rare_collection()
-def write(
-    results: Sequence[Result],
-    card: Mapping[str, Any] | None,
-    docs: Mapping[str, str],
-    directory: Path,
-    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-    web: WebAddresses = NOWHERE,
-    processes: int = 0,
-    problems: Sequence[TensorcopyError] = (),
-    project: Project | None = None,
-) -> None:
-    """Write pages, data files, stylesheet and scripts into `directory`, which exists.
-
-    The machines are written one after another, so that the memory of only one is copied.
-
-    card : of `accuracy_report`
-    docs : Markdown by file name, as in `Content`
-    processes : how many write pages; 0 for as many as there are cores
-    problems : of files that could not be read, which every page names
-    project : whose pages they are; None for those of the registry
-    """
-    assets.write(directory)
-    site = Site(replace(content(results, card, docs, confirmations), web=web, problems=tuple(problems), project=project), directory)
-    if web.site and site.content.machine and not project:
-        (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
-    write_menus(site.templates, directory)  # compiles the templates before the processes start
-    count = processes or available()
-    machines = site.content.machines
-    for number, machine in enumerate(machines):
-        _judge(site, machine, count)
-        run(site, [*_tasks(site, number), *(_tasks(site, None) if len(machines) == 1 else ())], count)
-    if len(machines) != 1:
-        run(site, _tasks(site, None), 1)  # they read all machines, whose memory another process would copy
-
-
-class Site(Shared):
-    """The content, and the folder that its pages are written into."""
-
-    def __init__(self, content: Content, directory: Path) -> None:
-        super().__init__(content)
-        self.directory = directory
-
-    @cached_property
-    def templates(self) -> Environment:
-        """The templates, compiled."""
-        return _templates(self.content)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
-
-
-def _judge(site: Site, machine: Machine, processes: int) -> None:
-    """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
-    listed = site.content.comparisons.of_machine(machine.name)
-    size = max(1, -(-len(listed) // (PIECES * processes)))
-    tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
-    for judged in run(site, tasks, processes, meanwhile=lambda: _fit(machine)):
-        site.content.comparisons.keep(judged)
-
-
-def _fit(machine: Machine) -> None:
-    """Compute what several modules of pages need, so that their processes share it."""
-    _ = machine.history, machine.case_changes, machine.causes
-
-
-def _judged(site: Site, listed: Sequence[str]) -> dict[str, Comparison]:
-    return {address: site.content.comparisons[address] for address in listed}
-
-
-def _tasks(site: Site, number: int | None) -> list[Task]:
-    """Return the tasks that write the pages of a machine, by its number, or those of the site; the longest first."""
-    names = sorted(_modules(site.content), key=lambda name: name not in LONGEST)
-    return [(_write_pages, (name, number)) for name in names if number is None or hasattr(_module(name), "machine_pages")]
-
-
-def _write_pages(site: Site, name: str, number: int | None) -> None:
-    """Write the pages of one module: those of a machine, or those of the site."""
-    module, machine = _module(name), None if number is None else site.content.machines[number]
-    created: set[Path] = set()
-    for page in module.pages(site.content) if machine is None else module.machine_pages(site.content, machine):
-        path = site.directory / page.address
-        if path.parent not in created:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            created.add(path.parent)
-        text = _text(site.templates, page)
-        path.write_text(compact(text) if isinstance(page, Page) else text, encoding="utf-8")
-
-
-def _modules(content: Content) -> list[str]:
+def page_modules(content: Content) -> list[str]:
     """Return the names of the modules whose pages a site has: a project's are about no copies."""
     return [name for name in PAGE_MODULES if name in OF_PROJECTS] if content.project else PAGE_MODULES
 
 
-def _module(name: str) -> Any:
-    """Return a module of pages: `pages(content)`, and `machine_pages(content, machine)` if each machine has pages."""
+def page_module(name: str) -> Any:
+    """Return a module of pages.
+
+    It has `pages(content)`, `machine_pages(content, machine)` if each machine has pages, and `made_from(content)` if its `pages` are
+    kept for the next publish.
+    """
     return import_module(f"{pages.__name__}.{name}")
 
 
@@ -167,26 +76,30 @@ def content(
     card: Mapping[str, Any] | None = None,
     docs: Mapping[str, str] | None = None,
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
+    cache: Cache = NOTHING,
 ) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations)
+    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations, cache)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:
     """Yield the address and the text of every page and data file."""
-    templates = _templates(content)
-    for module in map(_module, _modules(content)):
+    templates = templates_of(content)
+    for module in map(page_module, page_modules(content)):
         for machine in content.machines if hasattr(module, "machine_pages") else ():
-            yield from ((page.address, _text(templates, page)) for page in module.machine_pages(content, machine))
-        yield from ((page.address, _text(templates, page)) for page in module.pages(content))
+            yield from ((page.address, text_of(templates, page)) for page in module.machine_pages(content, machine))
+        yield from ((page.address, text_of(templates, page)) for page in module.pages(content))
 
 
-def _text(templates: Environment, page: Page | File) -> str:
-    return CONTROL.sub(REPLACEMENT, page.text if isinstance(page, File) else _page(templates, page))
+def text_of(templates: Environment, page: Page | File) -> str:
+    """Return the text of a page or data file, without characters that are not allowed in it."""
+    return CONTROL.sub(REPLACEMENT, page.text if isinstance(page, File) else page_text(templates, page))
 
 
-def _page(templates: Environment, page: Page) -> str:
+def page_text(templates: Environment, page: Page) -> str:
+    """Return the HTML of a page."""
+
     def localized(address: str) -> str:
         """Return the address in the page's language, for pages that are translated."""
         return addresses.translated(address, page.language) if address in translated[page.language] else address
@@ -218,7 +131,8 @@ def write_menus(templates: Environment, directory: Path) -> None:
     (directory / assets.MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")
 
 
-def _templates(content: Content) -> Environment:
+def templates_of(content: Content) -> Environment:
+    """Return the templates of a site, with what every page shows."""
     environment = Environment(
         loader=PackageLoader("tensorcopy.site"),
         autoescape=True,

@@ -18,6 +18,8 @@ from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
+from tensorcopy.site.cache.sources import digest
+from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import case_changes, counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
@@ -41,6 +43,7 @@ class Machine:
     not_measured : accelerators without results
     quiet : the share of samples that were taken while the machine was quiet; None when no control was recorded
     confirmations : of the steps that were measured again
+    cache : the values of the last publish
     """
 
     series: tuple[Series, ...]
@@ -49,6 +52,7 @@ class Machine:
     not_measured: tuple[str, ...]
     quiet: float | None
     confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
+    cache: Cache = field(default=NOTHING, repr=False)
 
     @property
     def name(self) -> str:
@@ -107,13 +111,21 @@ class Machine:
 
         The article's grid, which few releases have, is on the article's page.
         """
+        return self.cache.value(("history", *self.made_from), self._history)
+
+    def _history(self) -> dict[Case, CaseSeries]:
         joined = case_series.joined(self._axes)
         return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
     @cached_property
+    def made_from(self) -> tuple[str, ...]:
+        """The name, and digests of the files and confirmations, as `Cache.value` takes them."""
+        return self.name, self.cache.sources.machine(self.result), digest(*map(repr, self.confirmations.values()))
+
+    @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
-        return groups.changes_by_release(self.history)
+        return self.cache.value(("changes by release", *self.made_from), lambda: groups.changes_by_release(self.history))
 
     @property
     def counts_instructions(self) -> bool:
@@ -123,6 +135,9 @@ class Machine:
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         """The changes of each case, as every page shows them."""
+        return self.cache.value(("case changes", *self.made_from), self._case_changes)
+
+    def _case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         by_python = [series.series_by_case for series in self.joined_series]
         return {
             case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
@@ -132,7 +147,7 @@ class Machine:
     @cached_property
     def causes(self) -> dict[counted_changes.Key, CountedChange]:
         """The changes of the instructions whose functions were counted, by result and profiled case."""
-        return counted_changes.of_series([series.results for series in self.series])
+        return counted_changes.of_series([series.results for series in self.series], self.cache)
 
     @cached_property
     def timed_by_count(self) -> dict[Case, Case]:
@@ -211,7 +226,10 @@ class Machine:
 
 
 def machines(
-    results: Sequence[Result], releases: Sequence[Release], confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS
+    results: Sequence[Result],
+    releases: Sequence[Release],
+    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
+    cache: Cache = NOTHING,
 ) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
@@ -222,10 +240,10 @@ def machines(
     by_machine: dict[str, list[Series]] = {}
     for series in result_series.of_results(results, releases):
         by_machine.setdefault(series.machine, []).append(series)
-    return [_machine(tuple(group), confirmations) for group in by_machine.values()]
+    return [_machine(tuple(group), confirmations, cache) for group in by_machine.values()]
 
 
-def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation]) -> Machine:
+def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation], cache: Cache) -> Machine:
     first, results = all_series[0], [result for series in all_series for result in series.results]
     newest = _newest_complete(first)
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
@@ -238,6 +256,7 @@ def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirm
         not_measured=tuple(device for device in ACCELERATORS if device not in devices),
         quiet=_quiet_share(results),
         confirmations=confirmations,
+        cache=cache,
     )
 
 

@@ -46,20 +46,10 @@ class Series:
         """The newest result."""
         return self.results[-1]
 
-    @property
-    def previous(self) -> Result | None:
-        """The result before the newest; None when there is only one."""
-        return self.results[-2] if len(self.results) > 1 else None
-
     @cached_property
     def series_by_case(self) -> dict[Case, CaseSeries]:
         """Each case's times over the releases."""
         return case_series.over(self.results)
-
-    @cached_property
-    def latest(self) -> Comparison | None:
-        """The comparison of the newest release with the one before it."""
-        return self.compared(self.previous, self.newest) if self.previous else None
 
     def compared(self, before: Result, after: Result) -> Comparison:
         """Return the comparison of two results, with the noise of this series.

@@ -68,22 +68,24 @@ class Section:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield nothing: every comparison belongs to a machine."""
-    yield from ()
+    """Yield a page and a CSV for each pair of two machines."""
+    for address in content.comparisons.between_machines():
+        yield from _comparison_page(content, address, content.comparisons[address])
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a CSV for each pair whose later side is of a machine."""
-    series_of = {result.path: series for series in machine.series for result in series.results}
+    """Yield a page and a CSV for each pair of a machine."""
+    across = set(content.comparisons.between_machines())
     for address in content.comparisons.of_machine(machine.name):
-        comparison = content.comparisons[address]
-        yield from _comparison_page(content, address, comparison, series_of[comparison.after.path])
+        if address not in across:
+            yield from _comparison_page(content, address, content.comparisons[address])
 
 
-def _comparison_page(content: Content, address: str, comparison: Comparison, series: Series) -> Iterator[Page | File]:
+def _comparison_page(content: Content, address: str, comparison: Comparison) -> Iterator[Page | File]:
     before, after, changes = comparison.before, comparison.after, comparison.changes
     csv_address = addresses.data(address, "csv")
     machine, limit = content.machine_of(after), filters.axis_limit(list(changes.values()))
+    series = next(series for series in machine.series if after in series.results)
     by_section = sections.of_cases(machine, changes)
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _rows(comparison, plotted)

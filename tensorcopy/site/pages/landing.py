@@ -76,7 +76,7 @@ def pages(content: Content) -> Iterator[Page]:
                 "answers": _answers(content, content.machine, translate),
                 "chart_data": _chart_data(shared["chart_documents"], translate) if shared["chart_documents"] else "",
                 "own_text": _own_text(content.machine, shared["own"], translate),
-                "news": _news(content.machine, translate),
+                "news": _news(content, content.machine, translate),
                 "changes": _changes(content, content.machine, translate),
                 "tiles": _tiles(content, content.machine, translate),
                 "card_note": _card_note(content, translate),
@@ -175,14 +175,15 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
     return translate("own_fastest", machine=name, numel=count(own.numel), code=code, time=time, ratio=ratio)
 
 
-def _news(machine: Machine, translate: Translate) -> Markup:
+def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     """Return the number of cases by verdict since the release before, as a sentence."""
-    latest = machine.series[0].latest
-    if latest is None:
+    series = machine.series[0]
+    if len(series.results) == 1:
         return translate("news_first")
+    latest = content.comparisons[content.comparison_address(*series.results[-2:])]
     verdicts = [change.verdict for change in latest.changes.values()]
     counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
-    before = machine.series[0].releases[-2].version
+    before = series.releases[-2].version
     return translate("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
 
 

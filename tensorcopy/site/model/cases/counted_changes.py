@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
 from tensorcopy.site import addresses
+from tensorcopy.site.cache.store import NOTHING, Cache
 
 LARGE = 2**17  # elements from which on the kernel dominates
 PLAIN = "float32 contiguous"
@@ -36,7 +38,15 @@ class CountedChange:
     before: Result
     after: Result
     name: str
-    difference: Difference
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The functions of both sides; reading them takes long."""
+        sides = [_profiles(result) for result in (self.before, self.after)]
+        left, right = (side.of(self.name) if side else None for side in sides)
+        assert left is not None  # the case was counted on both sides
+        assert right is not None
+        return difference.between(int(self.name.split()[1]), left, right)
 
     @property
     def address(self) -> str:
@@ -44,17 +54,19 @@ class CountedChange:
         return addresses.of_cause(self.before, self.after, self.name)
 
 
-def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChange]:
+def of_series(all_series: Iterable[tuple[Result, ...]], cache: Cache = NOTHING) -> dict[Key, CountedChange]:
     """Return the changes of the instructions between neighbouring results, by result and case.
 
     Results without a profile, or with a damaged one, have none.
+
+    cache : the values of the last publish
     """
     changes = {}
     for results in all_series:
         for before, after in pairwise(results):
-            sides = _profiles(before), _profiles(after)
-            if sides[0] is not None and sides[1] is not None:
-                changes.update({(after.path, change.name): change for change in _changes(before, after, sides[0], sides[1])})
+            files = map(cache.sources.result, (before, after))
+            names = cache.value(("counted changes", *files), partial(_changed_names, before, after))
+            changes.update({(after.path, name): CountedChange(before, after, name) for name in names})
     return changes
 
 
@@ -105,7 +117,13 @@ def _other(name: str, listed: str) -> str:
     return ", ".join(differences)
 
 
-def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -> Iterator[CountedChange]:
+def _changed_names(before: Result, after: Result) -> list[str]:
+    """Return the names of the profiled cases that have a page."""
+    first, second = _profiles(before), _profiles(after)
+    return list(_changed(first, second)) if first and second else []
+
+
+def _changed(first: Profiles, second: Profiles) -> Iterator[str]:
     explained: dict[str, float] = {}  # by method, the difference of the first case that has a page
     for name in _shown(set(first.cases) & set(second.cases)):
         method, counts = name.split()[0], (first.instructions(name), second.instructions(name))
@@ -113,9 +131,7 @@ def _changes(before: Result, after: Result, first: Profiles, second: Profiles) -
         if not difference.is_changed(*counts) or not difference.is_changed(expected, counts[1]):
             continue
         explained.setdefault(method, counts[1] - counts[0])
-        left, right = first.of(name), second.of(name)
-        if left is not None and right is not None:
-            yield CountedChange(before, after, name, difference.between(int(name.split()[1]), left, right))
+        yield name
 
 
 def _shown(names: set[str]) -> list[str]:

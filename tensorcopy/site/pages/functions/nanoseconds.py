@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from tensorcopy.analysis.profiles import difference
@@ -62,7 +63,7 @@ class FunctionRow:
 def pages(content: Content) -> Iterator[Page]:
     """Yield the page, of the first machine whose functions were counted; none without one."""
     for machine in content.machines:
-        releases = spent.over_releases(machine.results, CASE)
+        releases = content.cache.value(("spent over releases", *machine.made_from), partial(spent.over_releases, machine.results, CASE))
         if releases:
             yield Page(addresses.NANOSECONDS, "nanoseconds.html", "The most expensive nanoseconds", _values(content, machine, releases))
             return
@@ -70,7 +71,11 @@ def pages(content: Content) -> Iterator[Page]:
 
 def address(content: Content) -> str:
     """Return the page's address; "" where no functions were counted."""
-    return addresses.NANOSECONDS if any(spent.is_profiled(machine.results, CASE) for machine in content.machines) else ""
+    return addresses.NANOSECONDS if any(_is_profiled(content, machine) for machine in content.machines) else ""
+
+
+def _is_profiled(content: Content, machine: Machine) -> bool:
+    return content.cache.value(("is profiled", *machine.made_from), partial(spent.is_profiled, machine.results, CASE))
 
 
 def _values(content: Content, machine: Machine, releases: Sequence[Spent]) -> dict[str, object]:
