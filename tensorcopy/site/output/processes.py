@@ -17,13 +17,13 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
-from io import BytesIO
 from multiprocessing import get_context
 from traceback import format_exception
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.load import Result
+from tensorcopy.site.cache import pickles
 from tensorcopy.site.model.content import Content
 
 VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
@@ -36,29 +36,15 @@ Task = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and
 
 
 class Shared:
-    """What every task works on.
-
-    Results and cases, which every process has, are sent between processes by their number.
-    """
+    """What every task works on. Results, which every process has, are sent between processes by their path."""
 
     def __init__(self, content: Content) -> None:
         self.content = content
 
     @cached_property
-    def results(self) -> tuple[Result, ...]:
-        """Every result."""
-        return tuple(result for machine in self.content.machines for result in machine.results)
-
-    @cached_property
-    def cases(self) -> tuple[Case, ...]:
-        """Every case of any result."""
-        return tuple(dict.fromkeys(case for result in self.results for cases in (result.timings, result.counts) for case in cases))
-
-    @cached_property
-    def numbers(self) -> dict[Any, int]:
-        """The number of each result, by its path, and of each case."""
-        paths = {result.path: number for number, result in enumerate(self.results)}
-        return {**paths, **{case: number for number, case in enumerate(self.cases)}}
+    def results(self) -> dict[str, Result]:
+        """Every result, by path."""
+        return {str(result.path): result for machine in self.content.machines for result in machine.results}
 
 
 def available() -> int:
@@ -97,7 +83,6 @@ def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callab
     if min(processes, len(tasks)) < 2 or (START == "fork" and threading.active_count() > 1):  # a fork would copy locks that threads hold
         meanwhile()
         return [function(shared, *arguments) for function, arguments in tasks]
-    shared.numbers  # noqa: B018 - computed once, before the fork
     gc.freeze()  # the collector of a process would else write to all memory that it shares, and so copy it
     executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (shared,))
     try:
@@ -105,7 +90,7 @@ def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callab
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
             answers = [executor.submit(_answer, task) for task in tasks]
         meanwhile()
-        return [_Unpickler(BytesIO(answer.result()), shared).load() for answer in answers]
+        return [pickles.loads(answer.result(), shared.results) for answer in answers]
     except BrokenProcessPool as error:
         raise TensorcopyError(
             "a process that wrote pages was ended from outside",
@@ -130,34 +115,11 @@ def _answer(task: Task) -> bytes:
     """Run a task and return what it returned, pickled."""
     function, arguments = task
     assert _shared is not None
-    answer = BytesIO()
     try:
-        _Pickler(answer, _shared).dump(function(_shared, *arguments))
+        return pickles.dumps(function(_shared, *arguments))
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         except Exception:
             raise RuntimeError("".join(format_exception(error))) from None
         raise
-    return answer.getvalue()
-
-
-class _Pickler(pickle.Pickler):
-    def __init__(self, file: BytesIO, shared: Shared) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.numbers = shared.numbers
-
-    def persistent_id(self, value: object) -> tuple[str, int] | None:
-        if isinstance(value, Result):
-            return "result", self.numbers[value.path]
-        return ("case", self.numbers[value]) if isinstance(value, Case) and value in self.numbers else None
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: BytesIO, shared: Shared) -> None:
-        super().__init__(file)
-        self.known: dict[str, Sequence[Any]] = {"result": shared.results, "case": shared.cases}
-
-    def persistent_load(self, name: tuple[str, int]) -> Any:
-        kind, number = name
-        return self.known[kind][number]
