@@ -157,20 +157,41 @@ def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_unchanged_cases_of_a_method_are_filtered_by_suite(page, published_site, width):
-    """Those of one suite stand in one line; a method without a matching line is hidden, and so is a section."""
+def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_site, width):
+    """Cases that do not match are pale; a method without a matching case is hidden, and so is a suite."""
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((published_site / COMPARISON).as_uri())
-    lines, methods = page.locator(".compact td > div:visible"), page.locator(".compact tbody tr:not(.section):visible")
-    sections = page.locator(".compact tr.section:visible")
-    all_methods, all_sections = methods.count(), sections.count()
-    page.locator(".scroll:has(.compact)").locator("xpath=preceding-sibling::input").last.fill("clone detach requires")
-    texts = lines.all_inner_texts()
-    assert 0 < len(texts) < 10
-    assert all("requires" in text for text in texts)
-    assert 0 < methods.count() <= len(texts) < all_methods
-    assert all("clone" in text for text in methods.all_inner_texts())
-    assert 0 < sections.count() < all_sections
+    rows, tables = page.locator(".cells tbody tr:visible"), page.locator(".cells:visible")
+    matching = page.locator(".cells td:not(:empty, .other):visible")
+    all_rows, all_tables, all_cases = rows.count(), tables.count(), matching.count()
+    search = page.get_by_placeholder(f"filter {all_cases} cases")
+    search.fill("clone detach requires 2^10")
+    texts = rows.all_inner_texts()
+    assert all("clone" in text and "detach" in text for text in texts)
+    assert all("requires" in text for text in tables.locator("caption").all_inner_texts())
+    assert 0 < len(texts) == matching.count() < all_rows
+    assert 0 < tables.count() < all_tables
+    search.fill("no such case")
+    assert (rows.count(), tables.count()) == (0, 0)
+    expect(page.get_by_role("status").last).to_have_text("No case matches “no such case”.")
+    search.fill("")
+    assert (rows.count(), tables.count(), matching.count()) == (all_rows, all_tables, all_cases)
+
+
+def test_the_table_of_every_case_has_each_case_once(page, published_site, content):
+    """A changed one leads to its row with the number that decides; the count of the verdicts is that of the summary."""
+    page.goto((published_site / COMPARISON).as_uri())
+    comparison = content.comparisons[COMPARISON]
+    numbers = {
+        word: page.locator(f".cells .{name}").count() for word, name in (("slower", "slower"), ("faster", "faster"), ("inconclusive", "q"))
+    }
+    cells = page.locator(".cells td:not(:empty)")
+    numbers["unchanged"] = cells.count() - sum(numbers.values())
+    verdicts = [change.verdict.value for change in comparison.changes.values()]
+    assert numbers == {word: verdicts.count(word) for word in numbers}
+    for link in page.locator(".cells td > a").all():
+        row = page.locator(f"[id='{link.get_attribute('href')[1:]}']")
+        assert row.locator("b").inner_text().split("\u202f")[0] == link.inner_text().split("\u202f")[1]
 
 
 def test_a_plot_shows_the_row_under_the_pointer(page, published_site):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from markupsafe import Markup
 
 from tensorcopy.analysis.verdict import Change
@@ -34,7 +36,17 @@ def breakable(code: str) -> Markup:
 
 def circumstances(case: Case) -> str:
     """Format a case's parameters without its method: "2¹⁷ elements, float16"."""
-    return ", ".join(_parameter(name, value) for name, value in case.parameters if name != "method") or "default parameters"
+    return parameters([(name, value) for name, value in case.parameters if name != "method"]) or "default parameters"
+
+
+def parameters(named: Iterable[tuple[str, str]]) -> str:
+    """Format parameters: "2¹⁷ elements, float16"."""
+    return ", ".join(_parameter(name, value) for name, value in named)
+
+
+def values_of(named: Iterable[tuple[str, str]]) -> str:
+    """Format the values of parameters whose names stand elsewhere: "2¹⁷, float16"."""
+    return ", ".join(count(int(value)) if name == "numel" else value for name, value in named) or "change"
 
 
 def three_digits(number: float) -> str:

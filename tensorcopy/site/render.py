@@ -149,6 +149,8 @@ def templates_of(content: Content) -> Environment:
         percent=filters.percent,
         breakable=filters.breakable,
         circumstances=filters.circumstances,
+        parameters=filters.parameters,
+        values_of=filters.values_of,
         interval=filters.interval,
         span=filters.span,
         three_digits=filters.three_digits,

@@ -54,27 +54,52 @@ function matcher(word) {
   return (text) => whole.test(text); // 16 is not part of 16384
 }
 
-function addFilter(table) {
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("section"));
-  const partsOf = (row) => [...row.querySelectorAll(".compact td > div")]; // those of a row are filtered one by one
-  const items = rows.flatMap((row) => (partsOf(row).length ? partsOf(row) : [row]));
-  const textOfItem = (item) => (item.matches("tr") ? "" : `${item.closest("tr").cells[0].textContent} `) + item.textContent;
-  const texts = new Map(items.map((item) => [item, searchable(textOfItem(item))]));
+/* Returns a search field and its message. `show` gets the items whose text matches. */
+function searchOf(items, name, textOf, show) {
+  const texts = new Map(items.map((item) => [item, searchable(textOf(item))]));
   const input = document.createElement("input");
   input.type = "search";
-  input.placeholder = `filter ${items.length} rows`;
+  input.placeholder = `filter ${items.length} ${name}s`;
   input.setAttribute("aria-label", input.placeholder);
   const message = document.createElement("p");
   message.className = "note";
   message.setAttribute("role", "status");
   input.addEventListener("input", () => {
     const matchers = searchable(input.value).split(/\s+/).filter(Boolean).map(matcher);
-    for (const item of items) item.hidden = !matchers.every((matches) => matches(texts.get(item)));
-    for (const row of rows) if (partsOf(row).length) row.hidden = partsOf(row).every((part) => part.hidden);
-    for (const body of table.tBodies) body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("section"));
-    message.textContent = rows.every((row) => row.hidden) ? `No row matches “${input.value.trim()}”.` : "";
+    const shown = new Set(items.filter((item) => matchers.every((matches) => matches(texts.get(item)))));
+    show(shown);
+    message.textContent = shown.size ? "" : `No ${name} matches “${input.value.trim()}”.`;
   });
-  table.closest(".scroll").before(input, message);
+  return [input, message];
+}
+
+function addFilter(table) {
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("section"));
+  const show = (shown) => {
+    for (const row of rows) row.hidden = !shown.has(row);
+    for (const body of table.tBodies) body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("section"));
+  };
+  table.closest(".scroll").before(...searchOf(rows, "row", (row) => row.textContent, show));
+}
+
+/* The cells of all tables of cases: those that do not match are pale, and rows and tables without a match are hidden. */
+function addCaseFilter(note) {
+  const tables = [...document.querySelectorAll("table.cells")];
+  const cells = tables.flatMap((table) => [...table.querySelectorAll("td:not(:empty)")]);
+  const show = (shown) => {
+    for (const cell of cells) cell.classList.toggle("other", !shown.has(cell));
+    for (const table of tables) {
+      for (const row of table.tBodies[0].rows) row.hidden = ![...row.cells].some((cell) => shown.has(cell));
+      table.closest(".scroll").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+    }
+  };
+  note.after(...searchOf(cells, "case", (cell) => namesOf(cell).join(" "), show));
+}
+
+/* Returns what a cell of a table of cases is about: its method, suite, parameters and change. */
+function namesOf(cell) {
+  const table = cell.closest("table"), header = table.tHead.rows[0].cells[cell.cellIndex];
+  return [cell.parentElement.cells[0].textContent, table.caption.textContent, header.textContent, cell.textContent.trim()];
 }
 
 /* Sort: a column by its numbers (with their units) or else by its text; empty cells last. Rows stay in their section. */
@@ -164,7 +189,7 @@ function rowsAt(plot, share) {
 }
 
 function textOf(row) {
-  const cells = row.cells ? [...row.cells].map((cell) => cell.textContent.trim()) : [row.closest("tr").cells[0].innerText.split("\n")[0], row.textContent];
+  const cells = row.cells ? [...row.cells].map((cell) => cell.textContent.trim()) : namesOf(row);
   return row.closest(".releases") ? `${cells[0]}, Python ${cells[1]}: ${cells[2]}` : cells.slice(0, 4).filter(Boolean).join("  ");
 }
 
@@ -281,6 +306,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("details.menu").forEach(addClosing);
   document.querySelectorAll(".tools").forEach(addSwitch);
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
+  document.querySelectorAll("[data-search]").forEach(addCaseFilter);
   document.querySelectorAll("table[data-sort]").forEach(addSorting);
   document.querySelectorAll("table[data-bars]").forEach(addBars);
   document.querySelectorAll("[data-tree]").forEach(addTree);

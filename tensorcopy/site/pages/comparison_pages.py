@@ -20,8 +20,9 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series
-from tensorcopy.site.model.cases import counted_changes, sections
+from tensorcopy.site.model.cases import counted_changes, sections, suite_table
 from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange, Key
+from tensorcopy.site.model.cases.suite_table import SuiteTable
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -44,14 +45,15 @@ class CaseRow:
     anchor: str
     by_count: bool
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether the case is slower or faster."""
+        return self.change.verdict in CHANGED
 
-@dataclass(frozen=True)
-class UnchangedGroup:
-    """The cases of one method that are unchanged or inconclusive, by suite."""
-
-    method: str
-    code: str
-    suites: dict[str, list[CaseRow]]
+    @property
+    def decisive(self) -> float | None:
+        """The ratio that decides the verdict."""
+        return self.change.count.ratio if self.by_count and self.change.count else self.change.ratio
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,14 @@ class Section:
     """The copies, the conversions, or another kind of cases.
 
     counts : the number of cases by verdict, in the order of `VERDICTS`
+    changed : slower cases first, then by significance
+    tables : every case, a table for each suite
     """
 
     name: str
     counts: Sequence[int]
     changed: Sequence[CaseRow]
-    unchanged: Sequence[UnchangedGroup]
+    tables: Sequence[SuiteTable[CaseRow]]
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -145,8 +149,8 @@ def _section(machine: Machine, name: str, rows: Sequence[CaseRow]) -> Section:
     return Section(
         name=name,
         counts=[verdicts.count(verdict) for verdict in VERDICTS],
-        changed=sorted((row for row in rows if row.change.verdict in CHANGED), key=_significance),
-        unchanged=_unchanged(machine, [row for row in rows if row.change.verdict not in CHANGED]),
+        changed=sorted((row for row in rows if row.is_changed), key=_significance),
+        tables=suite_table.of_cases(machine, {row.case: row for row in rows}),
     )
 
 
@@ -161,17 +165,6 @@ def _argument(content: Content, result: Result) -> str:
     """Return a result as `tensorcopy explain` takes it: "2.15.0@3.11@machine"."""
     parts = [version(result), result.python, result.machine, *([result.build] if len(content.builds) > 1 else [])]
     return "@".join(parts)
-
-
-def _unchanged(machine: Machine, rows: Sequence[CaseRow]) -> list[UnchangedGroup]:
-    """Group unchanged and inconclusive cases by method and suite."""
-    groups: dict[tuple[str, str], UnchangedGroup] = {}
-    for row in rows:
-        method = dict(row.case.parameters).get("method", row.case.suite)
-        code = machine.code(method, row.case.device)
-        group = groups.setdefault((method, code), UnchangedGroup(method, code, {}))
-        group.suites.setdefault(row.case.suite_name, []).append(row)
-    return list(groups.values())
 
 
 def _four(number: float | None) -> str:
