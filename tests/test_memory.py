@@ -44,6 +44,7 @@ def test_the_peak_counts_memory_held_at_once():
     assert allocations.on_host(lambda x: (x.clone(), x.detach().numpy().copy()), torch.ones(NUMEL)) == Allocations(2**21, 2**21, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "peak"),
     [
@@ -59,11 +60,13 @@ def test_cuda_memory_is_counted_without_a_device(method, peak):
     assert allocations.counted(METHODS[method].on["cuda"], NUMEL).peak == peak
 
 
+@pytest.mark.slow
 def test_the_articles_expression_clones_before_it_raises():
     """`x.detach().clone().numpy()` on a CUDA tensor."""
     assert allocations.counted(lambda x: x.detach().clone().numpy(), NUMEL) == Allocations(2**20, 2**20, 1)
 
 
+@pytest.mark.slow
 def test_freed_storages_are_subtracted():
     """Fake storages are freed when a device's would be."""
     chain = allocations.counted(lambda x: x.clone().clone().clone(), NUMEL)
