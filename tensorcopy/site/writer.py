@@ -77,28 +77,31 @@ def write(
 
 
 class Site(Shared):
-    """The content, and the folder that its pages are written into."""
+    """The content, and the folder that its pages are written into.
+
+    frame : a digest of what the pages of a machine show besides that machine
+    """
 
     def __init__(self, content: Content, directory: Path) -> None:
         super().__init__(content)
         self.directory = directory
+        self.frame = _frame(content)
 
     @cached_property
     def templates(self) -> Environment:
         """The templates, compiled."""
         return render.templates_of(self.content)
 
-    @cached_property
-    def frame(self) -> str:
-        """A digest of what the pages of a machine show besides the machine: the day, links, and which other machines have a case."""
-        content = self.content
-        machines = [(machine.name, machine.hardware("cpu"), machine.cases) for machine in content.machines]
-        project = content.project and (content.project.name, content.project.title)
-        links = sorted(content.docs), content.web, nanoseconds.address(content), sorted(content.methods), sorted(content.builds)
-        return digest(content.day, project, links, not_included(content.problems), machines)
-
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
+
+
+def _frame(content: Content) -> str:
+    """Return a digest of the day, the project, the links, the files that could not be read, and the cases of all machines."""
+    machines = [(machine.name, machine.hardware("cpu"), machine.cases) for machine in content.machines]
+    project = content.project and (content.project.name, content.project.title)
+    links = sorted(content.docs), content.web, nanoseconds.address(content), sorted(content.methods), sorted(content.builds)
+    return digest(content.day, project, links, not_included(content.problems), machines)
 
 
 def _judge(site: Site, machine: Machine, processes: int) -> None:

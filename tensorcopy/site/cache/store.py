@@ -62,7 +62,7 @@ class Cache:
         last, used = (folder / _name(made_from) for folder in (self.last, self.used))
         try:
             if not used.exists():
-                os.link(last, used)
+                _link(last, used)
             return [pickles.loads(used.read_bytes(), self.results)]
         except Exception:  # there is none, it is damaged, or of a result that is gone
             return []
@@ -93,6 +93,14 @@ def opened(folder: Path, sources: Sources, results: Sequence[Result], unchanged:
                 used.rename(folder)
     finally:
         shutil.rmtree(used, ignore_errors=True)
+
+
+def _link(last: Path, used: Path) -> None:
+    """Give a file another name, or copy it where the file system cannot do that."""
+    try:
+        os.link(last, used)
+    except OSError:
+        shutil.copyfile(last, used)
 
 
 def _name(made_from: Sequence[object]) -> str:
