@@ -180,7 +180,7 @@ def test_every_page_loads_from_its_own_site_only(parsed):
             assert "style" not in attributes, (address, tag)
             assert not [name for name in attributes if name.startswith("on")], (address, tag)
         assert foreign_scripts(page) == [], address
-    css = (ROOT / "tensorcopy/site/tensorcopy.css").read_text()
+    css = (ROOT / "tensorcopy/site/static/tensorcopy.css").read_text()
     assert "url(" not in css
     assert "@import" not in css
 

@@ -22,7 +22,7 @@ from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 
-STYLESHEET = Path(__file__).parents[1] / "tensorcopy.css"
+STYLESHEET = Path(__file__).parents[1] / "static" / "tensorcopy.css"
 COLOURS = 5
 EDGES = LEFT + RIGHT
 HEIGHT_BELOW = 190  # of a plot below another one

@@ -12,13 +12,17 @@ from pathlib import Path
 
 from rjsmin import jsmin
 
-STATIC = Path(__file__).parents[1]  # the folder of the files
+STATIC = Path(__file__).parents[1] / "static"
 STYLESHEETS = ("tensorcopy.css",)
 ICON, MISSING = "icon.svg", "404.html"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
 SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
-PARTS = {"history-chart.js": tuple(f"history-{part}.js" for part in CHART)}  # the files that become one script
+PAGE = ("theme", "search", "tables", "plots", "pairs", "menu", "start")
+PARTS = {  # the files that become one script
+    "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
+    "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
+}
 MENUS = "menu.js"  # has texts of the pages, and is written with them
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 NAMES = (*STYLESHEETS, ICON, MISSING, MENUS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
@@ -68,7 +72,7 @@ def _own_license() -> str:
     try:
         return str(distribution("tensorcopy").read_text("licenses/LICENSE"))
     except PackageNotFoundError:
-        return (STATIC.parents[1] / "LICENSE").read_text(encoding="utf-8")
+        return (STATIC.parents[2] / "LICENSE").read_text(encoding="utf-8")
 
 
 def _text(package: Distribution, name: str) -> str:

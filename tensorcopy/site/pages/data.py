@@ -15,7 +15,7 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
-DATA_SCHEMA = Path(__file__).parents[1] / "data.schema.json"
+DATA_SCHEMA = Path(__file__).parents[1] / "data_files" / "data.schema.json"
 
 
 def pages(content: Content) -> Iterator[Page | File]:

@@ -1,0 +1,13 @@
+/* Gives the elements of a page what the other parts do. */
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof MENUS !== "undefined") document.querySelectorAll("a.menu").forEach(addMenu);
+  document.querySelectorAll("details.menu").forEach(addClosing);
+  document.querySelectorAll(".tools").forEach(addSwitch);
+  document.querySelectorAll("table[data-filter]").forEach(addFilter);
+  document.querySelectorAll("[data-search]").forEach(addCaseFilter);
+  document.querySelectorAll("table[data-sort]").forEach(addSorting);
+  document.querySelectorAll("table[data-bars]").forEach(addBars);
+  document.querySelectorAll("[data-tree]").forEach(addTree);
+  document.querySelectorAll(".plot.case, .plot.changes").forEach(addReading);
+  document.querySelectorAll("form[data-pairs]").forEach(addPairs);
+});
