@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -29,6 +29,7 @@ from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.page import File, Page
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
+MOST_LISTED = 20  # slower cases of a section that have a row, and faster ones; a table of every case shows hundreds better
 COLUMNS = ("case", "verdict", "ratio", "low", "high", "p", "before", "after")
 
 
@@ -36,14 +37,16 @@ COLUMNS = ("case", "verdict", "ratio", "low", "high", "p", "before", "after")
 class CaseRow:
     """A case with its change.
 
-    anchor : of its row
+    anchor : of its row, or of its cell in the table of every case
     by_count : whether its instructions decide the verdict, and not its time
+    is_listed : whether it has a row
     """
 
     case: Case
     change: Change
     anchor: str
     by_count: bool
+    is_listed: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -61,13 +64,13 @@ class Section:
     """The copies, the conversions, or another kind of cases.
 
     counts : the number of cases by verdict, in the order of `VERDICTS`
-    changed : slower cases first, then by significance
+    listed : the most significant of the slower cases, then of the faster ones
     tables : every case, a table for each suite
     """
 
     name: str
     counts: Sequence[int]
-    changed: Sequence[CaseRow]
+    listed: Sequence[CaseRow]
     tables: Sequence[SuiteTable[CaseRow]]
 
 
@@ -103,6 +106,8 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
         "verdicts": [verdict.value for verdict in VERDICTS],
         "totals": [sum(section.counts[index] for section in shown) for index in range(len(VERDICTS))],
         "sections": shown,
+        "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section.listed) for section in shown),
+        "most_listed": MOST_LISTED,
         "reasons": terminal.counts(comparison),
         "limit": limit,
         "svg": Markup(charts.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
@@ -146,19 +151,20 @@ def _rows(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> dict
 
 def _section(machine: Machine, name: str, rows: Sequence[CaseRow]) -> Section:
     verdicts = [row.change.verdict for row in rows]
+    changed = [sorted((row for row in rows if row.change.verdict is verdict), key=_significance) for verdict in CHANGED]
+    listed = {row.case: replace(row, is_listed=True) for group in changed for row in group[:MOST_LISTED]}
     return Section(
         name=name,
         counts=[verdicts.count(verdict) for verdict in VERDICTS],
-        changed=sorted((row for row in rows if row.is_changed), key=_significance),
-        tables=suite_table.of_cases(machine, {row.case: row for row in rows}),
+        listed=list(listed.values()),
+        tables=suite_table.of_cases(machine, {row.case: listed.get(row.case, row) for row in rows}),
     )
 
 
-def _significance(row: CaseRow) -> tuple[int, float, float]:
-    """Sort slower cases first, then by p, then by size."""
-    change = row.change
-    ratio = change.ratio or 1.0
-    return CHANGED.index(change.verdict), round(change.p or 1.0, 6), -max(ratio, 1 / ratio)
+def _significance(row: CaseRow) -> tuple[float, float]:
+    """Sort by p, then by size."""
+    ratio = row.change.ratio or 1.0
+    return round(row.change.p or 1.0, 6), -max(ratio, 1 / ratio)
 
 
 def _argument(content: Content, result: Result) -> str:
