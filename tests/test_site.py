@@ -26,6 +26,7 @@ from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import OPTIONAL, compact
+from tensorcopy.site.pages import comparison_pages
 from tests.conftest import NEW, OLD, ROOT, measured
 
 SHOWN = {
@@ -357,7 +358,7 @@ def test_every_pair_of_a_series_has_a_page(shipped):
 
 
 def test_a_comparison_counts_and_shows_every_case(shipped):
-    """The totals agree with the CSV, each section's with its rows; every case has a row, in the order of the plot."""
+    """The totals agree with the CSV and with the table of every case; the most significant changes have rows; a case has one anchor."""
     address = "compare/xeon-2core/py3.11-cuda/2.8.0..2.14.1"
     rows = list(csv.DictReader(StringIO(shipped[f"{address}.csv"])))
     page = shipped[f"{address}.html"]
@@ -374,7 +375,12 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     ]
     assert counts["all"] == [sum(numbers) for numbers in zip(*list(counts.values())[:-1])]
     assert sum(counts["all"]) > 150
-    assert len(re.findall(r'<tr class="(?:slower|faster)" id="c', page)) == sum(counts["all"][:2]) > 0
+    for number, verdict in enumerate(("slower", "faster")):
+        assert len(re.findall(rf'<td class="{verdict}"', page)) == counts["all"][number] > 0
+        listed = sum(min(numbers[number], comparison_pages.MOST_LISTED) for name, numbers in counts.items() if name != "all")
+        assert len(re.findall(rf'<tr class="{verdict}" id="c', page)) == listed
+    omitted = sum(counts["all"][:2]) - len(re.findall(r'<tr class="(?:slower|faster)" id="c', page))
+    assert f"the other {omitted} are in the tables of every case below" in page
     anchors = [int(number) for number in re.findall(r'id="c(\d+)"', page)]
     assert sorted(anchors) == list(range(1, len(rows) + 1))
     assert page.count("<svg") == 1

@@ -18,7 +18,8 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
-SMALLEST = 0.03  # share of the call; a smaller difference is not in the tree
+SMALLEST = 0.03  # share of the call; a smaller difference is not in the tree, if any is as large
+LEAST = 0.25  # share of the whole difference; a smaller one is in no tree
 OPEN = 0.1  # share of the largest difference of the tree from which on a branch is open
 
 
@@ -67,9 +68,6 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
     result = cause.of_results(change.before, change.after, change.name, change.difference, time, case)
     script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
     file_name = PurePosixPath(script).name
-    smallest = SMALLEST * change.difference.before.instructions
-    pairs = call_pairs.paired(change.difference.before.roots, change.difference.after.roots, smallest)
-    scale = max((abs(pair.difference) for pair in pairs), default=0.0)
     values = {
         "cause": result,
         "circumstances_text": difference_text.case_text(result.name),
@@ -79,7 +77,7 @@ def _page(content: Content, machine: Machine, change: CountedChange, case: Case 
         "named": difference_text.named_text(change.difference),
         "time": difference_text.time_text(result.time),
         "rows": list(_rows(change.difference)),
-        "branches": _branches(pairs, smallest, OPEN * scale),
+        "branches": _tree(change.difference),
         "history": machine.case_address(case) if case else "",
         "comparison": comparison_address,
         "script": script,
@@ -105,6 +103,16 @@ def _rows(functions: Difference) -> Iterator[FunctionRow]:
 def _row(name: str, before: float, after: float, *, calls: str = "", is_group: bool = False) -> FunctionRow:
     numbers = difference_text.number(before), difference_text.number(after), difference_text.signed(after - before)
     return FunctionRow(name, is_group, *numbers, calls)
+
+
+def _tree(functions: Difference) -> tuple[Branch, ...]:
+    """Return the call trees of both sides as one: the large differences, or those that matter where the whole is small."""
+    for smallest in (SMALLEST * functions.before.instructions, LEAST * abs(functions.total)):
+        pairs = call_pairs.paired(functions.before.roots, functions.after.roots, smallest)
+        branches = _branches(pairs, smallest, OPEN * max((abs(pair.difference) for pair in pairs), default=0.0))
+        if branches:
+            return branches
+    return ()
 
 
 def _branches(pairs: Sequence[NodePair], smallest: float, opened: float) -> tuple[Branch, ...]:
