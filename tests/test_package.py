@@ -332,7 +332,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
     files |= {f"tensorcopy/suites/{path.name}" for path in (ROOT / "benchmarks").glob("*.py")}
     assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
     assert "tensorcopy/py.typed" in files
-    assert wheel.stat().st_size < 700_000
+    assert wheel.stat().st_size < 750_000
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_an_unchanged_folder_is_read_once(results_dir, monkeypatch):
 
 
 def test_the_paths_of_valid_files_are_read_once_until_one_changes(results_dir, monkeypatch):
-    """asv asks for them three times; a damaged file is left out."""
+    """`asv publish` needs them several times; a damaged file is left out."""
     paths = sorted((results_dir / "box").glob("*-*.json"))
     age(results_dir)
     assert list(load.load_results(results_dir).valid) == paths

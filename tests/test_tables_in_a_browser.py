@@ -171,6 +171,10 @@ def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_s
     assert all("requires" in text for text in tables.locator("caption").all_inner_texts())
     assert 0 < len(texts) == matching.count() < all_rows
     assert 0 < tables.count() < all_tables
+    search.fill("regression")
+    assert matching.count() == page.locator(".cells .slower").count()
+    search.fill("improvement clone")
+    assert 0 < matching.count() == page.locator(".cells .faster:not(.other)").count()
     search.fill("no such case")
     assert (rows.count(), tables.count()) == (0, 0)
     expect(page.get_by_role("status").last).to_have_text("No case matches “no such case”.")

@@ -28,7 +28,7 @@ from tensorcopy.results.reading import folder
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png")
 
 OLD_FONTS = shutil.ignore_patterns("*.woff")  # each is there as .woff2 too, which every browser of today takes
-# first in its page, which knows nothing of ours
+# first in its page, which has no other link to ours
 BACK = '<p><a href="data.html#raw">← tensorcopy</a>: raw asv graphs, not judged</p>'
 
 # Write pages from the folder of results into the site's folder; return the problems
@@ -44,7 +44,7 @@ def register(write: Writer) -> None:
 
 @cache
 def read(results_dir: Path) -> tuple[Hashable, load.Results]:
-    """Return the state of a folder and its results, read once: `asv publish` asks four times."""
+    """Return the state of a folder and its results, read once: `asv publish` needs them four times."""
     return folder.whole_state(results_dir), load.load_results(results_dir)
 
 

@@ -1,6 +1,6 @@
 """Take off as much drift between two results as their cases confirm. Pure.
 
-Within a result, `machine_drift` knows how each case follows the memcpy baselines: torch is the same in all of its passes. Between two
+Within a result, `machine_drift` fits how each case follows the memcpy baselines: torch is the same in all of its passes. Between two
 results it is not, and baselines may differ where no case does, such as after an update of numpy's memcpy or on a host with another
 neighbour. So each result's drift is first taken from its own median, and the difference between the medians is taken off only as far as
 all cases together show it.

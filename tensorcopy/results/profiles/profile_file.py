@@ -25,7 +25,7 @@ ENDING = ".functions.json.xz"
 VERSION = 1
 LARGEST = 20_000_000  # bytes of JSON: ten times what a release has
 MEMORY = 128 * 2**20  # bytes that decompressing may take: twice what our files need
-DEEPEST = 100  # callers of a function: callgrind is asked for chains of so many
+DEEPEST = 100  # callers of a function: callgrind separates chains of so many
 
 Function = tuple[str, str]  # library and name, such as ("libc10", "c10::TensorImpl::TensorImpl")
 

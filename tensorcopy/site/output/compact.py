@@ -1,4 +1,4 @@
-"""Pages without what HTML lets out: optional end tags, quotes and space between blocks, a tenth of a page with a long table. Pure."""
+"""Pages without what HTML may omit: optional end tags, quotes and space between blocks, a tenth of a page with a long table. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ END_TAGS = re.compile(rf"</(?:{'|'.join(OPTIONAL)})>\s*")
 BLOCKS = "body|details|div|dl|dt|dd|figcaption|figure|footer|h[1-4]|header|link|main|meta|nav|ol|p|section|summary|table|title|ul"
 SPACE = re.compile(rf"\n+(?=</?(?:{BLOCKS})[ >])")
 QUOTES = re.compile(r"""(?<==)"([^\s"'=<>`]+)"(?=(?:\s[^<>]*)?>)""")  # of attributes; a "/" after a value would belong to it
-NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'  # of a picture in a page, which knows it
+NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'  # of a picture in a page, which implies it
 
 
 def compact(html: str) -> str:

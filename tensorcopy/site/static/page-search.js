@@ -59,7 +59,7 @@ function addCaseFilter(note) {
       table.closest(".scroll").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
     }
   };
-  note.after(...searchOf(cells, "case", (cell) => namesOf(cell).join(" "), show));
+  note.after(...searchOf(cells, "case", (cell) => [...namesOf(cell), cell.className].join(" "), show));
 }
 
 /* Returns what a cell of a table of cases is about: its method, suite, parameters and change. */

@@ -11,7 +11,7 @@ from tensorcopy.site.model.machine import Machine
 
 Value = TypeVar("Value")
 METHOD = "method"
-FIRST = ("BySize", "ByGrad")  # suites whose cases are asked for most
+FIRST = ("BySize", "ByGrad")  # suites whose cases are looked up most
 Parameters = tuple[tuple[str, str], ...]
 
 
