@@ -250,6 +250,18 @@ def test_a_caller_in_between_stands_beside_what_it_calls():
     assert sum(callee.difference for callee in pair.callees) == pair.difference
 
 
+def test_a_function_in_another_library_is_the_same():
+    """An inline function is in each library that uses it, and the loader takes any."""
+    there, here = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")
+    before = profile(Node(there, 30, 2, (Node(MALLOC, 40, 1),)), Node(COPY, 10, 1))
+    after = profile(Node(here, 31, 2, (Node(MALLOC, 45, 1),)), Node(COPY, 10, 1))
+    (pair,) = call_pairs.paired(before.roots, after.roots)
+    assert [(callee.function, callee.difference) for callee in pair.callees] == [(here, 6), (COPY, 0)]
+    both = profile(Node(there, 30, 2), Node(here, 10, 1))
+    (pair,) = call_pairs.paired(both.roots, after.roots)
+    assert {callee.function: callee.difference for callee in pair.callees} == {there: -30, here: 66, COPY: 10}
+
+
 def test_a_tree_without_small_branches_shows_the_same():
     """A function with few instructions on both sides cannot have a large difference, nor can its callees."""
     before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)), Node(DETACH, 3, 1, (Node(MALLOC, 1, 1),)))

@@ -29,7 +29,8 @@ def paired(before: Sequence[Node], after: Sequence[Node], smallest: float = 0.0)
     """Return two call trees as one, the largest difference first.
 
     A compiler may leave out a call, or another caller may come in between. So a function that only one side has here, and that mainly calls
-    one that only the other side has here, stands beside that one, and not above it.
+    one that only the other side has here, stands beside that one, and not above it. An inline function may be in another library: it is the
+    same function.
 
     smallest : functions with fewer inclusive instructions on both sides are left out, with their callees
     """
@@ -54,11 +55,19 @@ def paired(before: Sequence[Node], after: Sequence[Node], smallest: float = 0.0)
 def _aligned(before: Sequence[Node], after: Sequence[Node]) -> tuple[dict[Function, Node], dict[Function, Node]]:
     """Return the functions of both sides, without callers in between that the other side lacks."""
     left, right = _merged(before), _merged(after)
+    left = _in_libraries_of(left, right)
     while True:
         opened = _opened(left, right), _opened(right, left)
         if opened == (None, None):
             return left, right
         left, right = opened[0] or left, opened[1] or right
+
+
+def _in_libraries_of(nodes: dict[Function, Node], others: dict[Function, Node]) -> dict[Function, Node]:
+    """Return one side with each function in the library in which the other side has it, where only one side has it in either."""
+    there = {function[1]: function for function in others if function not in nodes}
+    moved = {function: there.get(function[1], function) if function not in others else function for function in nodes}
+    return _merged(Node(moved[function], node.own, node.calls, node.callees) for function, node in nodes.items())
 
 
 def _opened(nodes: dict[Function, Node], others: dict[Function, Node]) -> dict[Function, Node] | None:
