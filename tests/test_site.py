@@ -20,14 +20,14 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
 from tensorcopy.report.i18n import LANGUAGES, texts
-from tensorcopy.results import counts
+from tensorcopy.results import counts, load
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import OPTIONAL, compact
 from tensorcopy.site.pages import comparison_pages
-from tests.conftest import NEW, OLD, ROOT, measured
+from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
 SHOWN = {
     "py3.9-cuda": ("1.12.1", "1.13.1", "2.8.0"),
@@ -552,6 +552,18 @@ def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
     results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     results[1].provenance["torch"] = "2.0.0a0+git1234"
     assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(results)))
+
+
+def test_a_comparison_without_intervals_has_no_plot(tmp_path):
+    """Of single passes, as after the first measurement of a machine; its tables have the cases all the same."""
+    for release in ON_3_11[-2:]:
+        measured_in_passes(tmp_path, release, {"clone_detach": [1.0], "tensor": [2.0]})
+    site = dict(render.files(render.content(load.load_results(tmp_path).results)))
+    page = site[f"compare/box/py3.11-cuda/{ON_3_11[-2].version}..{ON_3_11[-1].version}.html"]
+    assert "Nothing could be compared (2 cases)." in page
+    assert "<svg" not in page
+    assert "Holm" not in page
+    assert page.count('class="q"') == 2
 
 
 def test_the_command_for_more_evidence_names_the_machine(shipped):
