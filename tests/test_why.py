@@ -262,6 +262,25 @@ def test_a_function_in_another_library_is_the_same():
     assert {callee.function: callee.difference for callee in pair.callees} == {there: -30, here: 66, COPY: 10}
 
 
+def test_a_function_that_moves_to_another_library_did_not_change():
+    """Its costs count together; one that both sides have in the same libraries is compared in each."""
+    there, here = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")
+    before = profile(Node(there, 30, 6), Node(MALLOC, 40, 1))
+    after = profile(Node(there, 10, 2), Node(here, 20, 4), Node(MALLOC, 50, 1))
+    functions = difference.between(1, before, after)
+    assert [(change.function, change.difference) for change in functions.functions] == [(MALLOC, 10)]
+    after = profile(Node(here, 36, 7), Node(MALLOC, 40, 1))
+    functions = difference.between(1, before, after)
+    assert [(change.function, change.difference, change.calls, change.status) for change in functions.functions] == [
+        (here, 6, 1, "called more often")
+    ]
+    both = (
+        profile(Node(there, 10, 2), Node(here, 20, 4), Node(MALLOC, 40, 1)),
+        profile(Node(there, 20, 4), Node(here, 10, 2), Node(MALLOC, 40, 1)),
+    )
+    assert {change.function: change.difference for change in difference.between(1, *both).functions} == {there: 10, here: -10}
+
+
 def test_a_tree_without_small_branches_shows_the_same():
     """A function with few instructions on both sides cannot have a large difference, nor can its callees."""
     before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)), Node(DETACH, 3, 1, (Node(MALLOC, 1, 1),)))

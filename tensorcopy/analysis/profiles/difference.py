@@ -158,23 +158,58 @@ def is_changed(before: float, after: float) -> bool:
 def between(numel: int, before: Profile, after: Profile) -> Difference:
     """Return the difference of a case of `numel` elements."""
     groups = {**groups_of(before), **groups_of(after)}
+    libraries = _libraries(before, after)
+    first, second = (_costs(side, libraries) for side in (before, after))
     functions = [
-        _change(function, group, before, after)
-        for function, group in groups.items()
-        if before.functions.get(function) != after.functions.get(function)
+        _change(function, groups[function], (first.get(function), second.get(function)), (before.smallest, after.smallest))
+        for function in dict.fromkeys(function for function in groups if function in first or function in second)
+        if first.get(function) != second.get(function)
     ]
     changed = [change for change in functions if change.difference or change.status != "changed"]
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
     return Difference(numel, before, after, tuple(changed), _fewest(changed, after.instructions - before.instructions))
 
 
-def _change(function: Function, group: str, before: Profile, after: Profile) -> FunctionChange:
-    first, second = before.functions.get(function), after.functions.get(function)
-    certain = True
+def _libraries(before: Profile, after: Profile) -> dict[Function, Function]:
+    """Return the function as which another one counts: the same in another library.
+
+    An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
+    different libraries: in that where it costs most after the change.
+    """
+    by_name: dict[str, tuple[dict[Function, float], dict[Function, float]]] = defaultdict(lambda: ({}, {}))
+    for index, side in enumerate((before, after)):
+        for function, cost in side.functions.items():
+            by_name[function[1]][index][function] = cost.own
+    moved: dict[Function, Function] = {}
+    for first, second in by_name.values():
+        if first and second and first.keys() != second.keys():
+            most = max(second, key=lambda function: second[function])
+            moved.update(dict.fromkeys([*first, *second], most))
+    return moved
+
+
+def _costs(profile: Profile, libraries: Mapping[Function, Function]) -> dict[Function, FunctionCost]:
+    """Return the cost of each function, where those of several libraries count as one."""
+    costs: dict[Function, FunctionCost] = {}
+    for function, cost in profile.functions.items():
+        known = costs.get(libraries.get(function, function))
+        total = FunctionCost(known.own + cost.own, known.inclusive + cost.inclusive, known.calls + cost.calls) if known else cost
+        costs[libraries.get(function, function)] = total
+    return costs
+
+
+def _change(
+    function: Function, group: str, costs: tuple[FunctionCost | None, FunctionCost | None], smallest: tuple[float, float]
+) -> FunctionChange:
+    """Return the change of a function.
+
+    smallest : the exclusive instructions of the cheapest function of both sides
+    """
+    (first, second), certain = costs, True
     if first is None and second is not None:
-        certain = second.own > CLEARLY * before.smallest
+        certain = second.own > CLEARLY * smallest[0]
     elif second is None and first is not None:
-        certain = first.own > CLEARLY * after.smallest
+        certain = first.own > CLEARLY * smallest[1]
     return FunctionChange(function, group, first or ABSENT, second or ABSENT, certain)
 
 
