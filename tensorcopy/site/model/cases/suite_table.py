@@ -17,7 +17,7 @@ Parameters = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class MethodRow(Generic[Value]):
-    """The values of one method, in the order of the columns; None for a case that there is not.
+    """The values of one method, in the order of the columns; None where a case does not exist.
 
     first : its first case
     """
