@@ -65,7 +65,7 @@ def page_modules(content: Content) -> list[str]:
 def page_module(name: str) -> Any:
     """Return a module of pages.
 
-    It has `pages(content)`, `machine_pages(content, machine)` if each machine has pages, and `made_from(content)` if its `pages` are
+    It has `pages(content)`, `machine_pages(content, machine)` if each machine has pages, and `cache_key(content)` if its `pages` are
     kept for the next publish.
     """
     return import_module(f"{pages.__name__}.{name}")

@@ -106,7 +106,7 @@ def _frame(content: Content) -> str:
 
 def _judge(site: Site, machine: Machine, processes: int) -> None:
     """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
-    listed = site.content.comparisons.missing(site.content.comparisons.of_machine(machine.name))
+    listed = site.content.comparisons.restore(site.content.comparisons.of_machine(machine.name))
     size = max(1, -(-len(listed) // (PIECES * processes)))
     tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
     for judged in run(site, tasks, processes, meanwhile=lambda: _fit(machine)):
@@ -131,19 +131,19 @@ def _tasks(site: Site, number: int | None) -> list[Task]:
 def _write_pages(site: Site, name: str, number: int | None) -> None:
     """Write the pages of one module: those of a machine, or those of the site."""
     machine = None if number is None else site.content.machines[number]
-    made_from = _made_from(site.content, name, machine)
-    texts = site.content.cache.value(("pages", name, *made_from, site.frame), partial(_texts, site, name, machine))
+    cache_key = _cache_key(site.content, name, machine)
+    texts = site.content.cache.value(("pages", name, *cache_key, site.frame), partial(_texts, site, name, machine))
     for folder in {(site.directory / address).parent for address in texts}:
         folder.mkdir(parents=True, exist_ok=True)
     for address, text in texts.items():
         (site.directory / address).write_text(text, encoding="utf-8")
 
 
-def _made_from(content: Content, name: str, machine: Machine | None) -> tuple[str, ...]:
-    """Return digests of what the pages of a module show; an empty one where they may show anything."""
+def _cache_key(content: Content, name: str, machine: Machine | None) -> tuple[str, ...]:
+    """Return the cache key of the pages of a module; with an empty part, they are not stored."""
     if machine is not None:
-        return machine.made_from
-    of_site: Callable[[Content], tuple[str, ...]] | None = getattr(render.page_module(name), "made_from", None)
+        return machine.cache_key
+    of_site: Callable[[Content], tuple[str, ...]] | None = getattr(render.page_module(name), "cache_key", None)
     return of_site(content) if of_site else ("",)
 
 

@@ -1,7 +1,7 @@
 """Estimate how much the passes of one case vary where nothing changed. Pure.
 
-A few passes give a poor estimate of their own spread. The passes of a side count first. Up to `ENOUGH` degrees of freedom
-are added, first from the other side, measured in the same hour, then from the other results of the same machine. This is a
+A few passes give a poor estimate of their own spread. The passes of a side count first. If they have fewer than `ENOUGH` degrees of
+freedom, the rest comes first from the other side, measured in the same hour, then from the other results of the same machine. This is a
 moderated variance (Smyth, 2004, doi:10.2202/1544-6115.1027) whose prior fades as passes are added. A side that contradicts the prior
 takes its weight away, and an hour in which all cases vary more widens the spread of the other results.
 """

@@ -58,21 +58,21 @@ class Sources:
         return cls(contents, content(directory / "benchmarks.json"), {result.path.absolute(): result.python for result in results})
 
     def machine(self, result: Result) -> str:
-        """Return a digest of every file in a result's folder; "" where the result has no file of its own."""
+        """Return a digest of every file in a result's folder; "" for a result without a file."""
         return self._digest(result, list(self.contents))
 
     def python(self, result: Result) -> str:
-        """Return a digest of the files that decide what is loaded of a result; "" where it has no file of its own."""
+        """Return a digest of the files that decide what is loaded of a result; "" for a result without a file."""
         documents = [path for path in self.contents if path.suffix == ".json"]  # the others are profiles and confirmations
         return self._digest(result, [path for path in documents if self.pythons.get(path, result.python) == result.python])
 
     def result(self, result: Result) -> str:
-        """Return a digest of a result's own file and its profile; "" where it has no file of its own."""
+        """Return a digest of a result's file and its profile; "" for a result without a file."""
         return self._digest(result, [result.path.absolute(), profile_file.path_of(result.path.absolute())])
 
     def _digest(self, result: Result, paths: list[Path]) -> str:
         own = result.path.absolute()
-        if own not in self.contents:  # one of several machines in a folder
+        if own not in self.contents:  # a folder with several machines is divided in memory
             return ""
         return digest(self.common, [(path.name, self.contents.get(path, "")) for path in paths if path.parent == own.parent])
 

@@ -39,27 +39,27 @@ class Cache:
     sources: Sources = NO_SOURCES
     results: Mapping[str, Result] = field(default_factory=dict, repr=False)
 
-    def value(self, made_from: Sequence[object], compute: Callable[[], Value]) -> Value:
+    def value(self, key: Sequence[object], compute: Callable[[], Value]) -> Value:
         """Return a value of the last publish, or compute it and keep it for the next.
 
-        made_from : what it is, and digests of everything that it depends on; a value with an empty digest is not kept
+        key : what the value is, and digests of everything that it depends on; with an empty part, the value is not stored
         """
-        stored = self.stored(made_from)
+        stored = self.stored(key)
         if stored:
             return stored[0]  # type: ignore[no-any-return]  # what `compute` returned
         value = compute()
-        if self.used and all(made_from):
+        if self.used and all(key):
             with suppress(OSError):  # no room: the next publish computes it
-                draft = self.used / f"{_name(made_from)}.{os.getpid()}"
+                draft = self.used / f"{_name(key)}.{os.getpid()}"
                 draft.write_bytes(pickles.dumps(value))
-                draft.replace(self.used / _name(made_from))
+                draft.replace(self.used / _name(key))
         return value
 
-    def stored(self, made_from: Sequence[object]) -> list[Any]:
+    def stored(self, key: Sequence[object]) -> list[Any]:
         """Return a value of the last publish, in a list; an empty one where there is none."""
-        if not (self.last and self.used and all(made_from)):
+        if not (self.last and self.used and all(key)):
             return []
-        last, used = (folder / _name(made_from) for folder in (self.last, self.used))
+        last, used = (folder / _name(key) for folder in (self.last, self.used))
         try:
             if not used.exists():
                 _link(last, used)
@@ -103,8 +103,8 @@ def _link(last: Path, used: Path) -> None:
         shutil.copyfile(last, used)
 
 
-def _name(made_from: Sequence[object]) -> str:
-    return digest(program(), *made_from)
+def _name(key: Sequence[object]) -> str:
+    return digest(program(), *key)
 
 
 def _remove_leftovers(folder: Path) -> None:

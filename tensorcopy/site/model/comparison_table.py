@@ -13,7 +13,7 @@ from tensorcopy.site.model.result_series import Pair
 class ComparisonTable(Mapping[str, Comparison]):
     """The comparison of every pair of results that has a page, by address.
 
-    One is judged when it is first read, unless another process (`keep`) or the last publish (`missing`) has judged it.
+    One is judged when it is first read, unless another process (`keep`) or the last publish (`restore`) has judged it.
     """
 
     def __init__(self, pairs: Iterable[Pair], cache: Cache = NOTHING) -> None:
@@ -24,7 +24,7 @@ class ComparisonTable(Mapping[str, Comparison]):
     def __getitem__(self, address: str) -> Comparison:
         if address not in self._judged:
             series, before, after = self._pairs[address]
-            self._judged[address] = self._cache.value(self._made_from(address), lambda: series.compared(before, after))
+            self._judged[address] = self._cache.value(self._cache_key(address), lambda: series.compared(before, after))
         return self._judged[address]
 
     def __iter__(self) -> Iterator[str]:
@@ -44,13 +44,13 @@ class ComparisonTable(Mapping[str, Comparison]):
         """Return the addresses of the comparisons of two machines."""
         return [address for address, (_, before, after) in self._pairs.items() if before.machine != after.machine]
 
-    def missing(self, listed: Iterable[str]) -> list[str]:
-        """Return the addresses whose comparison the last publish did not judge, and take over the others."""
-        stored = {address: self._cache.stored(self._made_from(address)) for address in listed}
+    def restore(self, listed: Iterable[str]) -> list[str]:
+        """Take over the comparisons that the last publish judged, and return the addresses of the others."""
+        stored = {address: self._cache.stored(self._cache_key(address)) for address in listed}
         self.keep({address: value[0] for address, value in stored.items() if value})
         return [address for address, value in stored.items() if not value]
 
-    def _made_from(self, address: str) -> tuple[str, ...]:
+    def _cache_key(self, address: str) -> tuple[str, ...]:
         _, before, after = self._pairs[address]
         return "comparison", address, *map(self._cache.sources.python, (before, after))
 

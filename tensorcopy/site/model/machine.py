@@ -111,21 +111,21 @@ class Machine:
 
         The article's grid, which few releases have, is on the article's page.
         """
-        return self.cache.value(("history", *self.made_from), self._history)
+        return self.cache.value(("history", *self.cache_key), self._history)
 
     def _history(self) -> dict[Case, CaseSeries]:
         joined = case_series.joined(self._axes)
         return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
     @cached_property
-    def made_from(self) -> tuple[str, ...]:
+    def cache_key(self) -> tuple[str, ...]:
         """The name, and digests of the files and confirmations, as `Cache.value` takes them."""
         return self.name, self.cache.sources.machine(self.result), digest(*map(repr, self.confirmations.values()))
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
-        return self.cache.value(("changes by release", *self.made_from), lambda: groups.changes_by_release(self.history))
+        return self.cache.value(("changes by release", *self.cache_key), lambda: groups.changes_by_release(self.history))
 
     @property
     def counts_instructions(self) -> bool:
@@ -135,7 +135,7 @@ class Machine:
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         """The changes of each case, as every page shows them."""
-        return self.cache.value(("case changes", *self.made_from), self._case_changes)
+        return self.cache.value(("case changes", *self.cache_key), self._case_changes)
 
     def _case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         by_python = [series.series_by_case for series in self.joined_series]

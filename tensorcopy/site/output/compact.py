@@ -1,4 +1,4 @@
-"""Pages without what HTML may omit: optional end tags, quotes and space between blocks, a tenth of a page with a long table. Pure."""
+"""Remove what is optional in HTML: end tags, quotes and space between blocks, a tenth of a page with a long table. Pure."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def pages(content: Content) -> Iterator[Page]:
         )
 
 
-def made_from(content: Content) -> tuple[str, ...]:
+def cache_key(content: Content) -> tuple[str, ...]:
     """Return a digest of what the pages show, beside what all pages show."""
     return (digest(content.docs, content.methods),)
 

@@ -63,7 +63,7 @@ class FunctionRow:
 def pages(content: Content) -> Iterator[Page]:
     """Yield the page, of the first machine whose functions were counted; none without one."""
     for machine in content.machines:
-        releases = content.cache.value(("spent over releases", *machine.made_from), partial(spent.over_releases, machine.results, CASE))
+        releases = content.cache.value(("spent over releases", *machine.cache_key), partial(spent.over_releases, machine.results, CASE))
         if releases:
             yield Page(addresses.NANOSECONDS, "nanoseconds.html", "The most expensive nanoseconds", _values(content, machine, releases))
             return
@@ -75,7 +75,7 @@ def address(content: Content) -> str:
 
 
 def _is_profiled(content: Content, machine: Machine) -> bool:
-    return content.cache.value(("is profiled", *machine.made_from), partial(spent.is_profiled, machine.results, CASE))
+    return content.cache.value(("is profiled", *machine.cache_key), partial(spent.is_profiled, machine.results, CASE))
 
 
 def _values(content: Content, machine: Machine, releases: Sequence[Spent]) -> dict[str, object]:
