@@ -20,6 +20,12 @@ pytestmark = pytest.mark.slow
 RELEASES = ("1.9.0", "1.13.1", "2.5.1", "2.9.1", "2.14.1", "2.15.0")
 
 
+LOAD_LATER = """() => {
+  const { load } = tensorHistory;
+  tensorHistory.load = (address) => new Promise((resolve) => (window.loadNow = resolve)).then(() => load(address));
+}"""
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory, shipped_results) -> Path:
     """Write the landing page of some of the shipped results, and in own/ that of fewer, on whose site a laptop has measured since."""
@@ -146,13 +152,41 @@ def test_the_history_with_grad_is_two_clicks_away(landing):
     page = landing()
     page.get_by_role("radio", name="yes", exact=True).check()
     page.get_by_role("radio", name="2¹⁴", exact=True).check()
-    title = page.locator(".hc-title").inner_text()
-    assert "2¹⁴ float32, requires_grad" in title
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
     readings = page.locator(".hc-readout tbody tr")
     assert readings.count() == 5
     expect(readings.last).to_contain_text("x.detach().clone()")
     assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
     assert page.messages == []
+
+
+def test_a_choice_is_kept_while_data_is_loading(landing):
+    """A second choice, made before the data of the first is there, does not replace it."""
+    page = landing()
+    page.evaluate(LOAD_LATER)
+    page.get_by_role("radio", name="yes", exact=True).check()
+    page.evaluate("() => { window.loadFirst = loadNow; }")
+    page.get_by_role("radio", name="2¹⁰", exact=True).check()
+    page.evaluate("loadNow()")
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
+    page.evaluate("loadFirst()")
+    page.wait_for_timeout(100)
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
+
+
+def test_data_that_could_not_be_loaded_is_asked_for_again(landing, published):
+    """The chart stays as it was and says so; the next choice loads the data."""
+    page = landing()
+    (data,) = published.glob("history/**/times.js")
+    data.rename(data.with_suffix(".absent"))
+    page.get_by_role("radio", name="yes", exact=True).click()
+    expect(page.locator(".hc-note")).to_have_text("The data could not be loaded.")
+    expect(page.get_by_role("radio", name="no", exact=True)).to_be_checked()
+    assert "requires_grad" not in page.locator(".hc-title").inner_text()
+    data.with_suffix(".absent").rename(data)
+    page.get_by_role("radio", name="yes", exact=True).check()
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
+    page.messages.clear()  # of the file that was absent
 
 
 def test_the_own_machine_is_beside_the_shipped_history(landing):

@@ -85,11 +85,22 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (!asked && this.state) return; // an anchor of the page, such as #content
       const state = asked || { ...STATE, group: this.firstGroup() };
       if (this.other && !state.over) state.over = `machine:${this.other.name}`;
-      this.needed(state).then((complete) => complete && this.show(state));
+      this.ask(state);
     }
 
     firstGroup() {
       return this.machine.values("group").sort((a, b) => order(a) - order(b))[0];
+    }
+
+    /** Load what a state needs and show it, unless another is asked for meanwhile, which has the choices of this one, too. */
+    async ask(state, fixed = [], name = "") {
+      this.asked = state;
+      const complete = await this.needed(state);
+      if (this.asked !== state) return;
+      if (complete) return this.show(state, fixed, name);
+      this.note.textContent = words.noData;
+      this.asked = this.state;
+      if (this.state) this.controls.update();
     }
 
     /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
@@ -105,7 +116,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
         for (const script of scripts) await tensorHistory.load(`${this.root}${script}`);
         return true;
       } catch {
-        this.note.textContent = words.noData;
         return false;
       }
     }
@@ -117,7 +127,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       if (!state) return this.show({ ...STATE, over: "" });
       const moved = PLACE_FIELDS.filter((field) => state[field] !== asked[field]);
       this.note.textContent = moved.length ? words.moved(this.describe(asked, name ? [name] : moved), this.describe(state, moved)) : "";
-      this.state = state;
+      this.state = this.asked = state;
       if (this.mode === "explorer") history.replaceState(null, "", `#${tensorHistory.fragment(state, this.machine)}`);
       if (this.link) this.link.href = `${this.host.dataset.explorer.split("#")[0]}#${tensorHistory.fragment(state, this.machine)}`;
       this.render();
@@ -138,15 +148,15 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     /** Change one field. */
     choose(name, value, on) {
       if (name === "machine") return this.toMachine(value);
-      const state = { ...this.state };
+      const state = { ...this.asked };
       if (name === "method") {
         const chosen = on ? [...state.method, value] : state.method.filter((method) => method !== value);
         state.method = this.machine.methodsOf(state.group).filter((method) => (chosen.length ? chosen : state.method).includes(method));
-        if (on && !this.machine.at(state, value)) state.method = [value];
+        if (on && !this.machine.at(this.state, value)) state.method = [value];
       } else state[name] = value;
       if (name === "group") state.method = [];
       const fixed = PLACE_FIELDS.includes(name) ? [name] : [];
-      return this.needed(state).then((complete) => complete && this.show(state, fixed, name));
+      return this.ask(state, fixed, name);
     }
 
     toMachine(name) {

@@ -283,7 +283,7 @@ const tensorHistory = (() => {
         const script = document.createElement("script");
         script.src = address;
         script.addEventListener("load", resolve);
-        script.addEventListener("error", () => reject(new Error(address)));
+        script.addEventListener("error", () => { waiting.delete(address); reject(new Error(address)); }); // the next choice tries again
         document.head.append(script);
       }));
     }

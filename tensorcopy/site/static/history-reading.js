@@ -119,7 +119,7 @@ const historyReading = (() => {
 
     zoom(first, last) {
       const all = first <= 0 && last >= this.axis.length - 1;
-      this.show({ ...this.state, from: all ? "" : this.axis[Math.max(0, first)], to: all ? "" : this.axis[Math.min(last, this.axis.length - 1)] });
+      this.ask({ ...this.asked, from: all ? "" : this.axis[Math.max(0, first)], to: all ? "" : this.axis[Math.min(last, this.axis.length - 1)] });
     },
 
     zoomBy(factor) {
@@ -135,20 +135,20 @@ const historyReading = (() => {
 
     /** Mark a release: the first is the base, the second is compared with it, a third starts anew. */
     mark(at) {
-      const { state } = this, version = this.axis[at];
-      if (!state.base || state.with) this.show({ ...state, base: version, with: "" });
-      else if (state.base === version) this.clear();
-      else this.show({ ...state, with: version });
+      const { asked } = this, version = this.axis[at];
+      if (!asked.base || asked.with) this.ask({ ...asked, base: version, with: "" });
+      else if (asked.base === version) this.clear();
+      else this.ask({ ...asked, with: version });
     },
 
     clear() {
-      this.show({ ...this.state, base: "", with: "" });
+      this.ask({ ...this.asked, base: "", with: "" });
     },
 
     showComparison() {
       const { state } = this;
       const choice = (name, word) => {
-        const select = element("select", { "aria-label": `${word} torch`, onchange: () => this.show({ ...this.state, [name]: select.value }) }, element("option", { value: "" }, "–"), ...[...this.axis].reverse().map((version) => element("option", { value: version }, version)));
+        const select = element("select", { "aria-label": `${word} torch`, onchange: () => this.ask({ ...this.asked, [name]: select.value }) }, element("option", { value: "" }, "–"), ...[...this.axis].reverse().map((version) => element("option", { value: version }, version)));
         select.value = state[name];
         select.dataset.name = name;
         return select;
