@@ -345,6 +345,7 @@ def test_published_addresses_exist(shipped):
         "result.schema.json",
         "data.schema.json",
         "changes.xml",
+        "regressions.xml",
         "badge.svg",
     }
     assert listed <= set(shipped)
@@ -409,13 +410,15 @@ def test_data_files_agree_with_the_pages(shipped):
     jsonschema.Draft202012Validator(json.loads(shipped["data.schema.json"])).validate(document)
     schema = json.loads(shipped["result.schema.json"])
     for result in document["results"]:
-        described = {"ledger": result["ledger"], "passes": [], "methods": result["methods"], "article": result["article"]}
+        methods = {name: document["methods"][number] for name, number in result["methods"].items()}
+        described = {"ledger": result["ledger"], "passes": [], "methods": methods, "article": result["article"]}
         jsonschema.Draft202012Validator(schema).validate(described)
 
 
-def test_the_feed_is_atom(shipped):
+@pytest.mark.parametrize("address", ["changes.xml", "regressions.xml"])
+def test_a_feed_is_atom(shipped, address):
     """It parses without errors; every entry has a unique id, a date and a working link."""
-    feed = feedparser.parse(shipped["changes.xml"].encode())
+    feed = feedparser.parse(shipped[address].encode())
     assert not feed.bozo, feed.get("bozo_exception")
     assert feed.version == "atom10"
     assert feed.feed.id
@@ -426,6 +429,14 @@ def test_the_feed_is_atom(shipped):
         assert entry.updated_parsed
         assert entry.title.startswith("torch ")
         assert entry.link in shipped
+
+
+def test_the_feed_of_slowdowns_has_the_slowdowns_of_the_feed_of_changes(shipped):
+    changes, slowdowns = (feedparser.parse(shipped[address].encode()) for address in ("changes.xml", "regressions.xml"))
+    assert changes.feed.id != slowdowns.feed.id
+    slower = [(entry.id, entry.title) for entry in changes.entries if ":slower:" in entry.id]
+    assert [(entry.id, entry.title) for entry in slowdowns.entries] == slower
+    assert 0 < len(slower) < len(changes.entries)
 
 
 def test_languages_have_the_same_texts():

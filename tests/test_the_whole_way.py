@@ -62,6 +62,9 @@ def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, mea
     assert re.search("<li id=ci>.*<li id=xeon-2core>", histories, re.DOTALL)
     assert (checkout.root / "site" / "explorer.html").exists()
     assert (checkout.root / "site" / "index.json").exists()
+    graphs = {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
+    assert "copies.BySize.time_copy.json" in graphs
+    assert "summary.json" not in graphs  # read by asv's own list view only, which is not there
 
 
 def test_a_second_run_installs_and_measures_nothing(checkout, measured):
@@ -235,6 +238,9 @@ def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, m
     page = (checkout.root / "site" / "index.html").read_text()
     assert ">Machines</a>: xeon-2core" in page  # one release is left of the machine that measured last: no history
     assert (checkout.root / "site" / "index.json").exists()
+    graphs = {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
+    assert "copies.BySize.time_copy.json" in graphs
+    assert "summary.json" not in graphs  # read by asv's own list view only, which is not there
 
 
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):

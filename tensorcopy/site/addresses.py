@@ -32,6 +32,7 @@ RUN_IT = "docs/run-it.html"
 DATA = "data.html"
 EXPLORER = "explorer.html"
 FEED = "changes.xml"
+SLOWDOWNS = "regressions.xml"  # in place of asv's own feed, which is not judged
 BADGE = "badge.svg"
 SCHEMA = "result.schema.json"
 DATA_SCHEMA = "data.schema.json"

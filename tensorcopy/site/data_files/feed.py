@@ -1,7 +1,8 @@
-"""The Atom feed of changes (RFC 4287). Pure."""
+"""The Atom feeds of changes and of slowdowns (RFC 4287). Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
@@ -14,13 +15,11 @@ from tensorcopy.site.model.content import Content
 ATOM = "http://www.w3.org/2005/Atom"
 
 
-def feed(content: Content) -> str:
-    """Return the feed: an entry for each confirmed change, the newest release first.
+def feeds(content: Content) -> Iterator[tuple[str, str]]:
+    """Yield the address and the text of each feed: all confirmed changes, and the slowdowns among them.
 
     Changes that a change of the machine explains are omitted.
     """
-    ElementTree.register_namespace("", ATOM)
-    root = ElementTree.Element(f"{{{ATOM}}}feed")
     changes = [
         change
         for machine in content.machines
@@ -28,14 +27,20 @@ def feed(content: Content) -> str:
         if change.confirmed and not change.machine_changes
     ]
     changes.sort(key=lambda change: change.date, reverse=True)
-    name = content.site_name
+    yield addresses.FEED, _feed(content, addresses.FEED, "changes", changes)
+    yield addresses.SLOWDOWNS, _feed(content, addresses.SLOWDOWNS, "slowdowns", [change for change in changes if change.slower])
+
+
+def _feed(content: Content, address: str, what: str, changes: Sequence[MachineChange]) -> str:
+    ElementTree.register_namespace("", ATOM)
+    root = ElementTree.Element(f"{{{ATOM}}}feed")
     updated = max([content.day, *(change.date for change in changes[:1])])
-    _add(root, "id", "urn:tensorcopy:changes")
-    _add(root, "title", f"{name}: performance changes by torch release")
+    _add(root, "id", f"urn:tensorcopy:{what}")
+    _add(root, "title", f"{content.site_name}: performance {what} by torch release")
     _add(root, "updated", f"{updated}T00:00:00Z")
-    _add(root, "link", rel="self", href=addresses.FEED)
+    _add(root, "link", rel="self", href=address)
     _add(root, "link", rel="alternate", href=addresses.HISTORIES)
-    _add(_add(root, "author"), "name", name)
+    _add(_add(root, "author"), "name", content.site_name)
     _add(root, "generator", "tensorcopy", version=__version__)
     for change in changes:
         _add_entry(root, change)

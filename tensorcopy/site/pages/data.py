@@ -8,7 +8,7 @@ from pathlib import Path
 from tensorcopy.results.files import SCHEMA
 from tensorcopy.site import addresses
 from tensorcopy.site.data_files.badge import LABEL, badge, message
-from tensorcopy.site.data_files.feed import feed
+from tensorcopy.site.data_files.feed import feeds
 from tensorcopy.site.data_files.machine_json import machine_json
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
@@ -21,7 +21,8 @@ DATA_SCHEMA = Path(__file__).parents[1] / "data_files" / "data.schema.json"
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield the data files of the site, and the page that lists all of them."""
     badge_text = message(content.machine)
-    yield File(addresses.FEED, feed(content))
+    for address, text in feeds(content):
+        yield File(address, text)
     if not content.project:
         yield File(addresses.BADGE, badge(badge_text))
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
@@ -39,6 +40,7 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     """Return the address and the description of each file."""
     files = [
         (addresses.FEED, "Atom feed: every confirmed change, slower or faster"),
+        (addresses.SLOWDOWNS, "Atom feed: confirmed slowdowns only"),
         *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
     ]
     for machine in content.machines:
