@@ -224,10 +224,10 @@ def test_publishing_takes_less_than_a_minute(published_site):
     assert float((published_site.parent / "seconds").read_text()) < 2 * 55
 
 
-def test_the_site_is_small(published_site):
+def test_the_site_is_small(published_site, shipped_results):
     """The landing page has at most 100 kB before the chart's script and data, and 300 kB with them.
 
-    Any page has at most 400 kB, the whole site 22.1 MB; without the pages of functions, 19.1 MB.
+    Any page has at most 400 kB, the whole site 20 MB for 26 files of results, and as much more as there are more files.
     """
     sizes = {path: path.stat().st_size for path in published_site.rglob("*") if path.is_file()}
     for name in ("index.html", "ja/index.html"):
@@ -239,9 +239,8 @@ def test_the_site_is_small(published_site):
         chart = (assets.UPLOT, assets.UPLOT_CSS, *assets.CHART_SCRIPTS)
         assert own + sum(sizes[published_site / asset] for asset in chart) <= 300_000
     assert max(size for path, size in sizes.items() if path.suffix == ".html") <= 400_000
-    functions = sum(size for path, size in sizes.items() if path.is_relative_to(published_site / "why"))
-    assert sum(sizes.values()) + 1_300_000 <= 22_100_000  # asv's own graphs are 1.3 MB; 435 cases have a page, and 50 pairs of releases
-    assert sum(sizes.values()) - functions + 1_300_000 <= 19_100_000
+    files = max(26, len(shipped_results.results))
+    assert sum(sizes.values()) + 400_000 <= 20_000_000 * files / 26  # asv's own graphs are 0.4 MB
 
 
 def test_every_page_is_valid_html(published_site):
