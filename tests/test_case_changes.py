@@ -15,8 +15,8 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.units import signed_percent
 from tensorcopy.results import confirmations, counts
 from tensorcopy.results.load import Case
-from tensorcopy.site import render
-from tensorcopy.site.data_files.feed import feed
+from tensorcopy.site import addresses, render
+from tensorcopy.site.data_files.feed import feeds
 from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import machines
 from tensorcopy.site.pages import case_histories, histories
@@ -155,7 +155,7 @@ def test_the_index_shows_the_last_change_of_each_case(site, content):
 
 def test_the_feed_repeats_the_changes_of_cases(content):
     """An entry's largest changes are those of the cases' own histories."""
-    machine, text = content.machine, feed(content)
+    machine, text = content.machine, dict(feeds(content))[addresses.FEED]
     entries = re.findall(r"<title>torch ([\d.]+): .*?largest: (.*?)</summary>", text, re.DOTALL)
     by_name = {case_name(case): changes for case, changes in machine.case_changes.items()}
     assert entries
