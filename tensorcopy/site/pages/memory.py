@@ -42,7 +42,7 @@ class MemoryRow:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the page of memory with its CSV, from the machine that measured last."""
+    """Yield the page of memory with its CSV, of the machine with the longest history."""
     machine = content.machine
     if machine is None:
         yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
