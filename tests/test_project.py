@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,9 @@ from tensorcopy.releases import environments, project_suites
 from tensorcopy.report.case_history import group_name
 from tensorcopy.results import counts, document_numbers
 from tensorcopy.results.load import Case
-from tensorcopy.site import addresses
+from tensorcopy.site import addresses, render
 from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker.registry.project import Project
 from tests.conftest import ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
@@ -328,6 +330,26 @@ def dead_links(site: Path) -> list[str]:
             if not link.startswith(("http", "data:")) and not (path.parent / link).exists():
                 dead.append(f"{path.relative_to(site)}: {link}")
     return dead
+
+
+def test_a_project_has_pages_about_the_functions_of_its_own_operations(shipped_results, tmp_path):
+    """Its histories lead to them; functions of other methods were counted too, and have none."""
+    newest = [result for result in shipped_results.results if result.environment == "py3.11-cuda"][-2:]
+
+    def of_clone(values):
+        return {case: value for case, value in values.items() if dict(case.parameters).get("method") == "clone"}
+
+    own = [replace(result, timings=of_clone(result.timings), counts=of_clone(result.counts)) for result in newest]
+    lab = Project("lab", "A lab", (), None, 1, tmp_path)
+    site = dict(render.files(replace(render.content(own), project=lab)))
+    pages = [address for address in site if address.startswith("why/")]
+    assert pages
+    assert {Path(address).name.partition("-")[0] for address in pages} == {"clone"}
+    assert addresses.NANOSECONDS not in site
+    for address, text in site.items():
+        if address.endswith(".html"):
+            for link in re.findall(r'href="([^"#:]*\bwhy/[^"#]*|[^"#:]*nanoseconds[^"#]*)"', text):
+                assert os.path.normpath(Path(address).parent / link) in site, address
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.wording import SIGNS, count_text, not_included
+from tensorcopy.report.comparison.wording import SIGNS, not_included
 from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
@@ -38,11 +38,11 @@ PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
 OF_PROJECTS = (
     "case_histories",
-    "causes",
     "comparison_index",
     "comparison_pages",
     "data",
     "explorer",
+    "functions",
     "histories",
     "machines",
     "project",
@@ -144,7 +144,6 @@ def templates_of(content: Content) -> Environment:
         duration=duration,
         quantity=quantity,
         count=count,
-        count_text=count_text,
         size=size,
         percent=filters.percent,
         breakable=filters.breakable,
@@ -157,8 +156,6 @@ def templates_of(content: Content) -> Environment:
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
         section_anchor=addresses.of_section,
-        method=lambda parameters: dict(parameters).get("method", ""),
-        device=lambda parameters: dict(parameters).get("device", "cpu"),
     )
     environment.globals.update(_globals(content))
     return environment

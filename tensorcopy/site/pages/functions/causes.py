@@ -19,7 +19,7 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
 SMALLEST = 0.03  # share of the call; a smaller difference is not in the tree, if any is as large
-LEAST = 0.25  # share of the whole difference; a smaller one is in no tree
+LEAST = 0.25  # share of the whole difference, which is in the tree where no difference is as large as SMALLEST
 OPEN = 0.1  # share of the largest difference of the tree from which on a branch is open
 
 
@@ -54,12 +54,13 @@ class Branch:
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield a page and a script for each change of a machine whose functions were counted."""
+    """Yield a page and a script for each change of a machine whose functions were counted; in a project, for its own operations only."""
     by_name: dict[str, Case] = {}
     for case in machine.cases:
         by_name.setdefault(profile_file.name_of(case), case)
     for change in machine.causes.values():
-        yield from _page(content, machine, change, by_name.get(change.name))
+        if not content.project or change.name in by_name:
+            yield from _page(content, machine, change, by_name.get(change.name))
 
 
 def _page(content: Content, machine: Machine, change: CountedChange, case: Case | None) -> Iterator[Page | File]:

@@ -61,8 +61,8 @@ class FunctionRow:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page, of the first machine whose functions were counted; none without one."""
-    for machine in content.machines:
+    """Yield the page, of the first machine whose functions were counted; none without one, and none in a project."""
+    for machine in () if content.project else content.machines:
         releases = content.cache.value(("spent over releases", *machine.cache_key), partial(spent.over_releases, machine.results, CASE))
         if releases:
             yield Page(addresses.NANOSECONDS, "nanoseconds.html", "The most expensive nanoseconds", _values(content, machine, releases))
@@ -70,8 +70,8 @@ def pages(content: Content) -> Iterator[Page]:
 
 
 def address(content: Content) -> str:
-    """Return the page's address; "" where no functions were counted."""
-    return addresses.NANOSECONDS if any(_is_profiled(content, machine) for machine in content.machines) else ""
+    """Return the page's address; "" where there is none."""
+    return addresses.NANOSECONDS if not content.project and any(_is_profiled(content, machine) for machine in content.machines) else ""
 
 
 def _is_profiled(content: Content, machine: Machine) -> bool:
