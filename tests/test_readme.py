@@ -33,7 +33,7 @@ def test_data_cannot_end_a_generated_part():
 
 def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
-    machine = readme.longest_history(shipped_results.results)
+    machine = readme.shown_machine(shipped_results.results)
 
     def links(source, site):
         text = readme.readme_parts(machine, web_addresses.of_configuration(source, site))["badges"]

@@ -25,7 +25,7 @@ from tensorcopy.site import web_addresses
 from tensorcopy.site.charts import charts, method_drawings
 from tensorcopy.site.data_files import badge
 from tensorcopy.site.docgen import findings, memory_table, methodology, readme, reference, reliability
-from tensorcopy.site.model.machine import Machine, machines
+from tensorcopy.site.model.machine import Machine
 
 
 def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dict[Path, str]:
@@ -35,12 +35,12 @@ def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dic
     parser : of the command line, for docs/commands.md
     Raises TensorcopyError when an input file is missing, and when a page has no markers for a part.
     """
-    machine = readme.longest_history(tuple(results))
+    machine = readme.shown_machine(tuple(results))
     return {
         **_pages(machine),
         Path("docs/history.svg"): readme.history_svg(machine),
         readme.BADGE: badge.badge(badge.message(machine)),
-        advise.SHIPPED: _shipped(results),
+        advise.SHIPPED: _shipped(machine),
         reproduction.CODES: reproduction.codes(select.newest(results).methods),
         Path("docs/commands.md"): reference.commands(parser),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
@@ -99,8 +99,7 @@ def _drawings(newest: Result) -> dict[Path, str]:
     return {Path(f"docs/drawings/{name}.svg"): charts.standalone(svg, "drawings") + "\n" for name, svg in drawings.items()}
 
 
-def _shipped(results: Sequence[Result]) -> str:
+def _shipped(machine: Machine) -> str:
     """Return shipped.json: the chooser's answers, for `advise` without torch."""
-    machine = machines(results, release_table.load())[0]
     document = advise.shipped(machine.result, machine.series[0].results)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,4 +1,4 @@
-"""The figures of docs/findings.md: what `tensorcopy why` says about each finding. Pure."""
+"""The figures of docs/findings.md: what `tensorcopy why` says about each finding."""
 
 from __future__ import annotations
 

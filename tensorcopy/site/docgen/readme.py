@@ -1,4 +1,4 @@
-"""The generated parts of README.md, and the replacement of parts in a page. Pure."""
+"""The generated parts of README.md, and the replacement of parts in a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts, labelled_plot
 from tensorcopy.site.data_files import badge
 from tensorcopy.site.model.costs import CostTable
-from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, machines
+from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
 from tensorcopy.site.web_addresses import WebAddresses
 from tensorcopy.worker.registry.semantics_text import outcome
 
@@ -33,15 +33,15 @@ WANTS = {
 RESULTS_OF = {"copy": "tensor", "conversion": "ndarray"}
 
 
-def longest_history(results: tuple[Result, ...]) -> Machine:
+def shown_machine(results: tuple[Result, ...]) -> Machine:
     """Return the machine with the longest history.
 
     Raises TensorcopyError when nothing was measured.
     """
-    measured = machines(results, release_table.load())
-    if not measured:
+    machine = longest_history(machines(results, release_table.load()))
+    if machine is None:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
-    return max(measured, key=lambda machine: len(machine.results))
+    return machine
 
 
 def readme_parts(machine: Machine, web: WebAddresses) -> dict[str, str]:

@@ -15,7 +15,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.comparison_table import ComparisonTable
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, machines
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
 from tensorcopy.worker.registry.project import Project
@@ -65,11 +65,8 @@ class Content:
 
     @property
     def machine(self) -> Machine | None:
-        """The machine of the landing page and the chooser: the one with the longest history, or of several the one that measured last.
-
-        A machine that has measured one release must not replace a history.
-        """
-        return max(self.machines, key=lambda machine: len({result.sha for result in machine.results}), default=None)
+        """The machine of the landing page and the chooser."""
+        return longest_history(self.machines)
 
     @property
     def series(self) -> list[Series]:

@@ -1,4 +1,4 @@
-"""The results of one machine, as the pages show them. Pure."""
+"""The results of one machine, as the pages show them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class Machine:
 
     series : the first has the newest release on the newest Python
     costs : of the newest release
-    not_measured : accelerators without results
     quiet : the share of samples that were taken while the machine was quiet; None when no control was recorded
     confirmations : of the steps that were measured again
     cache : the values of the last publish
@@ -49,7 +48,6 @@ class Machine:
     series: tuple[Series, ...]
     costs: tuple[CostTable, ...]
     histories: tuple[History, ...]
-    not_measured: tuple[str, ...]
     quiet: float | None
     confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
     cache: Cache = field(default=NOTHING, repr=False)
@@ -71,10 +69,7 @@ class Machine:
 
     @cached_property
     def methods(self) -> dict[str, Any]:
-        """Every method's row from the newest result that has it.
-
-        Methods of the newest result come first.
-        """
+        """Every method's row: those of the newest result, then those that only others have."""
         rows = dict(self.result.methods)
         for result in reversed(self.results):
             rows.update({name: row for name, row in result.methods.items() if name not in rows})
@@ -199,10 +194,6 @@ class Machine:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
 
-    def answer(self) -> list[tuple[str, str]]:
-        """Return the codes of the best copy and conversion on the CPU, and their ranks."""
-        return [(self.code(table.methods[row]), table.rank_text(row)) for table, row in self.winners()]
-
     def winners(self, device: str = "cpu") -> list[tuple[CostTable, int]]:
         """Return the tables of a device, each with its winner's row."""
         return [(table, table.winner()) for table in self.costs if table.device == device]
@@ -243,6 +234,11 @@ def machines(
     return [_machine(tuple(group), confirmations, cache) for group in by_machine.values()]
 
 
+def longest_history(measured: Sequence[Machine]) -> Machine | None:
+    """Return the machine with the most releases, or of several the one that measured last: one release must not replace a history."""
+    return max(measured, key=lambda machine: len({result.sha for result in machine.results}), default=None)
+
+
 def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation], cache: Cache) -> Machine:
     first, results = all_series[0], [result for series in all_series for result in series.results]
     newest = _newest_complete(first)
@@ -253,7 +249,6 @@ def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirm
         series=all_series,
         costs=tuple(table for table in tables if table.methods),
         histories=tuple(group_history for group_history in histories if group_history.points),
-        not_measured=tuple(device for device in ACCELERATORS if device not in devices),
         quiet=_quiet_share(results),
         confirmations=confirmations,
         cache=cache,
