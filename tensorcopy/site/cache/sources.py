@@ -20,7 +20,7 @@ from tensorcopy.worker.registry import operations
 
 PACKAGE = Path(__file__).parents[2]
 CODE = (".html", ".json", ".py", ".toml")  # what pages are made with; scripts and stylesheets are files of their own
-LIBRARIES = ("jinja2", "markupsafe", "numpy")
+LIBRARIES = ("jinja2", "markdown-it-py", "markupsafe", "mdit-py-plugins", "numpy", "pygments", "scipy")
 ENOUGH = 32  # hexadecimal digits of a digest
 
 
