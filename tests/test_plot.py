@@ -33,9 +33,14 @@ def test_a_gap_is_not_drawn_over():
     assert "L" not in line.get("d")
 
 
-def test_a_mark_has_a_title_and_a_link():
+def test_a_mark_has_a_title():
     """A pointer and a screen reader get the escaped text."""
-    root = drawn(lines=[Line([PlotPoint(0, 1e-5, 'torch "1.0" <b>', "a.html?x=1&y=2")])])
+    root = drawn(lines=[Line([PlotPoint(0, 1e-5, 'torch "1.0" <b>')])])
+    assert [title.text for title in root.iter(f"{SVG}title")] == ['torch "1.0" <b>']
+
+
+def test_a_flag_has_a_title_and_a_link():
+    root = drawn(flags=[Rule(0.5, "+12 %", "slower", 'torch "1.0" <b>', "a.html?x=1&y=2")])
     (link,) = root.iter(f"{SVG}a")
     assert link.get("href") == "a.html?x=1&y=2"
     assert link.find(f"{SVG}title").text == 'torch "1.0" <b>'

@@ -165,7 +165,7 @@ def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
 def _cause(options: argparse.Namespace) -> tuple[Cause, int]:
     """Return the cause that the arguments ask for, and the exit code. Raises TensorcopyError.
 
-    Prints a warning for each result that could have taken part and cannot be read.
+    Prints warnings, and an error for each result that could have taken part and cannot be read.
     """
     from tensorcopy.cli.arguments import RESULTS
     from tensorcopy.report.why import cause

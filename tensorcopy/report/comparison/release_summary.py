@@ -1,4 +1,4 @@
-"""What a release changed for copies, in three sentences: what and how far, why, and for which sizes."""
+"""What a release changed for copies, in two or three sentences: what and how far, why if it was counted, and for which sizes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Rows = Sequence[tuple[Case, Change]]
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return three sentences about the copies and conversions; none where nothing was compared.
+    """Return two or three sentences about the copies and conversions; none where nothing was compared.
 
-    A machine with several devices has three for each.
+    A machine with several devices has them for each.
     """
     by_device: dict[str, list[tuple[Case, Change]]] = {}
     for case, change in comparison.changes.items():
@@ -54,7 +54,7 @@ def _what(rows: Rows, where: str) -> str:
 
 
 def _direction(sizes: list[float], verdict: Verdict) -> str:
-    """Return the cases of one direction: "97 became slower, by +3 % to +21 % (median +9 %)"."""
+    """Return the cases of one direction: "97 became slower (+3 % to +21 %, median +9 %)"."""
     if not sizes:
         return ""
     extremes = _extremes(sizes, falling=verdict is Verdict.FASTER)
@@ -84,7 +84,7 @@ def _why(comparison: Comparison, rows: Rows) -> str:
 
 
 def _by_function(differences: Sequence[Difference]) -> str:
-    """Return the groups of functions behind the mean difference: ", on one element +510 in the mean: interpreter +474, …"."""
+    """Return the groups of functions behind the mean difference: "; on one element +510 in the mean of 5 methods: …"."""
     if not differences:
         return ""
     total = fmean(each.total for each in differences)

@@ -20,7 +20,7 @@ WIDTH = 62  # columns of a function's name
 def sentence(difference: Difference) -> str:
     """Return the difference in one sentence.
 
-    "−1 642 instructions (−29.0 %): TensorImpl and metadata −604 (c10::TensorImpl::TensorImpl 2× instead of 4×), allocator −210."
+    "−1 642 instructions (−29.0 %): TensorImpl and metadata −604 (TensorImpl::TensorImpl 2× instead of 4×), allocator −210."
     """
     total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
     if not difference.changed:

@@ -1,4 +1,4 @@
-"""The site's plots: cases, groups, sizes and comparisons. Pure."""
+"""The site's plots: cases, groups, sizes and comparisons."""
 
 from __future__ import annotations
 

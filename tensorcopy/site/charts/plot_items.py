@@ -25,13 +25,11 @@ class PlotPoint:
     """A point of a line.
 
     tip : its text for a pointer and a screen reader
-    href : its link; "" for none
     """
 
     x: float
     y: float
     tip: str = ""
-    href: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The SVG is written by hand because the site has hundreds of plots: Vega-Lite takes 0.16 s and 60 kB for each, this module a few milliseconds
 and 6 kB. Elements have classes and no colours; the stylesheet colours them, light and dark. Text stays text. A mark shows its value to a
-pointer and to a screen reader, and may be a link.
+pointer and to a screen reader; the label of a change is a link.
 """
 
 from __future__ import annotations
@@ -147,15 +147,15 @@ def _line(plot: Plot, line: Line) -> str:
 
 
 def _marks(plot: Plot, line: Line) -> str:
-    """Draw the marks of a line: those with a text or a link one by one, others as one path."""
+    """Draw the marks of a line: those with a text one by one, others as one path."""
     if line.shape < 0:
         return ""
     plain, marks = [], []
     for point in line.points:
         if point is not None:
             place = _place(plot, point.x, point.y)
-            if point.tip or point.href:
-                marks.append(_linked(f'<path d="{_shapes(line.shape, [place])}"/>', point.tip, point.href))
+            if point.tip:
+                marks.append(_linked(f'<path d="{_shapes(line.shape, [place])}"/>', point.tip, ""))
             else:
                 plain.append(place)
     marks += [f'<path d="{_shapes(line.shape, plain)}"/>'] if plain else []

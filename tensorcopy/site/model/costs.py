@@ -67,10 +67,6 @@ class CostTable:
         """Return the row with the lowest time at a size; None when nothing was measured."""
         return next((row for row, costs in enumerate(self.costs) if costs[column].fastest), None)
 
-    def among_fastest_rows(self, column: int) -> list[int]:
-        """Return the rows that are among the fastest at a size."""
-        return [row for row, costs in enumerate(self.costs) if costs[column].among_fastest]
-
     def sizes_among_fastest(self, row: int) -> int:
         """Return the number of sizes at which a method is among the fastest."""
         return sum(cost.among_fastest for cost in self.costs[row])

@@ -97,7 +97,7 @@ def of_history(machine: Machine, history: History) -> str:
 def link(machine: Machine, *cases: Case, **state: str) -> str:
     """Return the address of the explorer that shows cases; they differ in their method only.
 
-    state : further values of the fragment, such as `unit="memcpy"` or `base="2.5.1"`; history-chart.js lists them
+    state : further values of the fragment, such as `unit="memcpy"` or `base="2.5.1"`; history-data.js lists them
     """
     address = addresses.of_explorer(machine.name)
     places = [place for case in cases if (place := place_of(machine, case))]

@@ -85,7 +85,7 @@ def machine_differences(before: Result, after: Result) -> list[str]:
 
 
 def of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
-    """Return every series, the machine that measured last first, then by Python.
+    """Return every series, the machine that measured last first, then by newest release and Python.
 
     Results of an unknown SHA are omitted.
     """

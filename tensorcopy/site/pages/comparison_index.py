@@ -35,7 +35,7 @@ class PairLink:
 
 @dataclass(frozen=True)
 class PairRow:
-    """The comparisons of one result: from earlier releases, to the newest, and with other environments."""
+    """The comparisons of one result: from earlier releases, to the newest, and with other environments and machines."""
 
     release: str
     earlier: Sequence[PairLink]
@@ -44,7 +44,7 @@ class PairRow:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the index of the first machine at the address of all, and one for each machine."""
+    """Yield an index for each machine; that of the machine with the longest history is the index of all, too."""
     across: Across = {}
     for comparison in content.comparisons.values():
         for result in () if _same_environment(comparison) else (comparison.before, comparison.after):
@@ -89,7 +89,7 @@ def _rows(content: Content, series: Series, across: Across) -> list[PairRow]:
 
 
 def _across(comparison: Comparison, result: Result) -> PairLink:
-    """Return the link to a comparison of one release in two environments, named by the other one."""
+    """Return the link to a comparison of one release in two environments or on two machines, named by the other one."""
     after = comparison.after if comparison.before is result else comparison.before
     machine = f"{after.machine}, " if after.machine != result.machine else ""
     build = f" {after.build}" if after.build != result.build else ""

@@ -30,7 +30,6 @@ class LinkTable:
     """
 
     suite: str
-    unit: str
     methods: tuple[str, ...]
     columns: tuple[str, ...]
     cells: Mapping[tuple[str, str], tuple[str, str]]
@@ -90,7 +89,6 @@ def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTabl
     cells = {(method, circumstances(case)): (_newest(machine, case), machine.case_address(case)) for method, case in zip(methods, cases)}
     return LinkTable(
         suite=cases[0].suite_name if counts.unit_of(cases[0]) == counts.SECONDS else suite,
-        unit=counts.unit_of(cases[0]),
         methods=tuple(dict.fromkeys(methods)),
         columns=tuple(dict.fromkeys(circumstances(case) for case in cases)),
         cells=cells,

@@ -4,6 +4,7 @@
 const historyAxes = (() => {
   const { text: format } = tensorHistory;
   const { drawing, element } = historyControls;
+  const SHORT_NAME = 5; // characters: "x", "np", "torch"
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- colours ---- */
@@ -103,10 +104,10 @@ const historyAxes = (() => {
     return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
   }
 
-  /** Allow line breaks before each call of a code, as the pages do, and after "=". */
+  /** Allow line breaks before each call of a code, but not after a short name, as the pages do, and after "=". */
   function breakable(code) {
     const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
-    calls.forEach((call, index) => made.append(...(index === 0 && head.length <= 2 ? [call] : [element("wbr"), call])));
+    calls.forEach((call, index) => made.append(...(index === 0 && head.length <= SHORT_NAME ? [call] : [element("wbr"), call])));
     return made;
   }
 
@@ -125,5 +126,5 @@ const historyAxes = (() => {
     return drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   }
 
-  return { breakable, miniatureOf, overlap, palette, quantile, rangeText, robustRange, roundStep, shortNames, tickText, ticks, withAlpha };
+  return { breakable, miniatureOf, overlap, palette, rangeText, robustRange, shortNames, tickText, ticks, withAlpha };
 })();

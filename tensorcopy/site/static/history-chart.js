@@ -2,8 +2,7 @@
 
 Every element .history-chart becomes a chart; data-mode decides which controls it has (history-controls.js):
   explorer   all of them; the state is in the fragment of the address
-  landing    group, size, grad and unit; a link leads to the same state in the explorer
-  case       unit and scale: the chart of one case
+  landing    group, size, grad, unit and method; a link leads to the same state in the explorer
 */
 "use strict";
 
@@ -55,7 +54,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const parts = phone ? [this.note, left, this.controls.box, side] : [this.controls.box, this.note, element("div", { class: "hc-body" }, left, side)];
       if (this.mode === "explorer") parts.push(this.strip, this.table);
       if (this.mode !== "explorer" && this.host.dataset.explorer) {
-        this.link = element("a", { href: this.host.dataset.explorer }, this.mode === "landing" ? words.explore : words.open);
+        this.link = element("a", { href: this.host.dataset.explorer }, words.explore);
         parts.push(element("p", { class: "hc-open" }, this.link));
       }
       this.host.replaceChildren(...parts);

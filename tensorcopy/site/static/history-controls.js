@@ -6,9 +6,8 @@ const historyControls = (() => {
   const FIELDS = {
     explorer: ["group", "numel", "grad", "threads", "machine", "method", "dtype", "layout", "device", "timed", "unit", "scale", "python", "over"],
     landing: ["group", "numel", "grad", "unit", "method"],
-    case: ["unit", "scale"],
   };
-  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"], case: [] };
+  const ROW_AFTER = { explorer: ["method", "timed"], landing: ["unit"] };
   const FIRST = ["group", "numel", "grad", "threads", "machine"]; // always shown; on a phone the others are behind a button
   const ALWAYS = { device: ["cpu", "cuda", "mps", "xpu"], grad: ["no", "yes"] }; // shown where they were not measured, too
   const DTYPES = ["float32", "float16", "bfloat16", "int64", "bool"];
@@ -27,7 +26,7 @@ const historyControls = (() => {
     nearest: (what) => `not measured with these settings; shows ${what}`, moved: (asked, what) => `${asked} was not measured with these settings. Shown: ${what}.`,
     previous: "vs previous", release: "torch", ratio: "ratio", compare: "Compare", with: "with", clear: "Clear",
     page: "Comparison of all cases", overlap: "≈: the ranges of the passes overlap.", notMeasured: "not measured", confirmedCount: "confirmed by an exact count", confirmedRepeat: "confirmed by a repeat measurement",
-    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one", open: "Open in the explorer",
+    unconfirmed: "not yet confirmed", outside: (value) => `outside the plotted range: ${value}`, table: "Values shown", sizes: "All sizes: choose one",
     explore: "Explore every method, size and dtype",
     scaledBy: (python, factor) => `Python ${python}, drawn × ${factor}`, noData: "The data could not be loaded.",
     against: (release) => `change from torch ${release}`, perCall: "time per call", dashed: "Dashed: an older Python, scaled.", machineChanged: "the machine changed",
@@ -44,7 +43,7 @@ const historyControls = (() => {
     nearest: (what) => `この条件では未測定。${what} を表示します`, moved: (asked, what) => `${asked} はこの条件では測定していません。${what} を表示しています。`,
     previous: "前リリース比", release: "torch", ratio: "比", compare: "比較", with: "と", clear: "解除",
     page: "全ケースの比較", overlap: "≈: パスの範囲が重なっています。", notMeasured: "未測定", confirmedCount: "命令数などの正確な計数で確認済み", confirmedRepeat: "再測定で確認済み",
-    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）", open: "履歴エクスプローラで開く",
+    unconfirmed: "未確認", outside: (value) => `表示範囲外: ${value}`, table: "表示中の値", sizes: "要素数ごとの一覧（選択できます）",
     explore: "すべての方法・サイズ・dtype を見る",
     scaledBy: (python, factor) => `Python ${python}、× ${factor} で描画`, noData: "データを読み込めませんでした。",
     against: (release) => `torch ${release} からの変化`, perCall: "1 回あたりの時間", dashed: "破線: 古い Python（換算値）。", machineChanged: "マシンが変わりました",

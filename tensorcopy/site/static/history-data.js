@@ -292,6 +292,6 @@ const tensorHistory = (() => {
 
   return {
     STATE, TIME_UNITS, machines, receive, load, parsed, fragment, measuredState, quantityOf, lineOf, realigned, valuesIn, previous,
-    text: { duration, elements, thousands, bytes, percent, times, quantity, threeFigures },
+    text: { duration, elements, bytes, percent, times, quantity },
   };
 })();

@@ -3,7 +3,7 @@
 
 const historyDrawing = (() => {
   const { text: format } = tensorHistory;
-  const { drawing, element, wordOf, words } = historyControls;
+  const { element, wordOf, words } = historyControls;
   const { robustRange, shortNames, tickText, ticks, withAlpha } = historyAxes;
   const FONT = 12, TALL = 420, LOW = 340;
 

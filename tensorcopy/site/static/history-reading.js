@@ -113,7 +113,6 @@ const historyReading = (() => {
       if (width < 10) return;
       const first = Math.ceil(plot.posToVal(left, "x") - 0.25), last = Math.floor(plot.posToVal(left + width, "x") + 0.25);
       plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      this.zoomed = true;
       if (last > first) this.zoom(first, last);
     },
 

@@ -3,7 +3,6 @@
 const UNITS = { ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 function valueOf(cell) {
-  if (cell.dataset.value) return Number(cell.dataset.value);
   const text = cell.textContent.trim().replace(/[\u202f\u2009 ](?=\d)/g, "").replace("−", "-");
   const number = text.match(/^\D*?([+-]?\d[\d.]*)\s*(\S*)/);
   if (!text || !number || cell.tagName === "TH") return text;

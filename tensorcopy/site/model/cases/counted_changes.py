@@ -1,4 +1,4 @@
-"""The changes whose functions were counted on both sides: each has a page. Pure.
+"""The changes whose functions were counted on both sides: each has a page.
 
 Neighbouring releases of a series are compared. A method has a page for its smallest tensor, where the dispatcher dominates. It has another
 for one that requires grad, and for one where the kernel dominates, if these changed in another way. Other sizes, layouts and dtypes of the

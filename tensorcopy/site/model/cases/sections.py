@@ -1,4 +1,4 @@
-"""The order in which pages list cases: copies, conversions, primitives, alternatives, threads, huge pages, then all others. Pure."""
+"""The sections in which pages list cases: those of the registry, of own operations and of a third party's suites, then all others. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one call spends its instructions on, over the releases whose functions were counted. Pure."""
+"""What one call spends its instructions on, over the releases whose functions were counted."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Standing:
 
     @property
     def span(self) -> str:
-        """The multiples as text: "× 1.31 to × 1.52"."""
+        """The multiples as text: "× 1.31 – × 1.52"."""
         low, high = (f"×{NARROW_SPACE}{value:.2f}" for value in (self.low, self.high))
         return low if low == high else f"{low} – {high}"
 
