@@ -36,6 +36,11 @@ def test_one_pass_of_an_emulated_device_refuses_its_file(results):
     assert problem.got == "Emulated CUDA device 0"
 
 
+def test_asv_reads_no_file_of_an_emulated_device(results):
+    """Its graphs and its regressions would have the times."""
+    assert [path.parent.name for path in load.load_results(results).valid] == ["real"]
+
+
 def test_merging_it_writes_nothing(results, tmp_path):
     with pytest.raises(TensorcopyError, match="it is of an emulated device"):
         merge.merge([results], tmp_path / "merged", lambda samples: {})

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, load
+from tensorcopy.results import document_numbers, files, load
 from tensorcopy.results.load import Case
-from tensorcopy.results.reading import folder
+from tensorcopy.results.passes import PassSamples
+from tensorcopy.results.reading import folder, json_file
 from tests.conftest import PROVENANCE
 
 
@@ -297,6 +298,43 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
     (result,) = load.load_results(results_dir).results
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
     assert [pass_samples.samples for pass_samples in timing.by_pass] == [(0.9e-6, 1e-6, 1.1e-6), (3e-6, 5e-6)]
+
+
+def test_a_count_is_recorded_beside_a_case_that_is_skipped(results_dir):
+    """The case keeps its earlier count, which is not this pass's."""
+    path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+    document = json.loads(path.read_text())
+    columns = document["result_columns"]
+    row = dict.fromkeys(columns) | {"params": [["'a'", "'b'"]], "version": "1", "started_at": 1}
+    earlier = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [100.0, 50.0]}.values())}}
+    now = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [None, 60.0], "started_at": 2}.values())}, "version": 2}
+    record = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
+    stamped = files.stamped(now, {"ledger": PROVENANCE}, earlier, record)
+    assert stamped["results"]["memory.Host.track_peak"][columns.index("result")] == [100.0, 60.0]
+    assert stamped["passes"][-1]["counts"] == {"memory.Host.track_peak": {"version": "1", "values": [None, 60.0]}}
+
+
+@pytest.mark.parametrize("character", ["\\u009b", "\x9b", "\\u007f", "\x7f"])
+def test_a_control_character_is_refused_however_it_is_written(character):
+    """A terminal would obey it; JSON allows these as they are, too."""
+    with pytest.raises(ValueError, match="control"):
+        json_file.parsed(f'{{"cpu": "{character}31m"}}'.encode())
+
+
+def test_values_that_differ_in_quotes_only_are_different_cases():
+    """A third party's suite may have the parameters 1 and '1'; others lose the quotes of their texts."""
+    cases = document_numbers._cases("suite.time_it", ("value", "name"), (("1", "'1'"), ("'a'", "'b'")))
+    assert [case.parameters for case in cases] == [(("value", value), ("name", name)) for value in ("1", "'1'") for name in ("a", "b")]
+
+
+def test_a_pass_without_a_control_does_not_hide_how_a_case_follows_it():
+    """Its limit is infinite; the control of the other passes still tells quiet samples from disturbed ones."""
+    case = Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "1")))
+    quiet, slow = 8e-6, 16e-6
+    by_control = PassSamples((1.0,) * 5 + (2.0,) * 5, (quiet,) * 5 + (slow,) * 5, limit=1e-5)
+    result = load.Result(Path("x"), "box", "sha", "3.11", "", "py3.11", {})
+    parts = [load._Untimed(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
+    assert load._control_exponents(parts)["box", "3.11", case] == pytest.approx(1.0, abs=0.3)
 
 
 def test_a_count_is_not_a_time(results_dir):

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,7 @@ from tensorcopy.results import files, load
 from tensorcopy.results.merging import add, merge
 from tensorcopy.results.writing import whole_files
 from tests import writers
-from tests.conftest import NEW, OLD, measured_in_passes
+from tests.conftest import NEW, OLD, PROVENANCE, measured_in_passes
 from tests.test_disk import fill, mounted
 
 RELEASES = {"old": OLD, "new": NEW}
@@ -69,7 +70,7 @@ def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ende
             measured = measured_in_passes(tmp_path / "measured", release, {"tensor": [1.0, 1.1]})
             document = json.loads(measured.read_text())
             path = run.draft.folder / measured.relative_to(tmp_path / "measured")
-            before = path.read_text()
+            before = path.read_bytes()
             record = {**document.pop("passes")[-1], "id": f"of {name}", "ledger": {**document.pop("ledger"), **provenance}}
             for row in document["results"].values():
                 row[3] = 5  # started_at
@@ -273,3 +274,19 @@ def test_a_pass_with_a_wrong_machine_is_not_stored(tmp_path):
     with pytest.raises(TensorcopyError, match="machine 'another'"):
         add_one(path, tmp_path / "results")
     assert list(tmp_path.glob("results/*/*.json")) == []
+
+
+def test_a_file_of_another_machine_that_is_no_text_stops_no_run(tmp_path, monkeypatch):
+    """It is not this run's: the draft has it as it is, and asv measures."""
+    results, release = tmp_path / "results", RELEASES["new"]
+    measured_in_passes(results, release, {"tensor": [1.0]})
+    damaged = results / "other" / f"{release.sha[:8]}-py3.11-cuda.json"
+    damaged.parent.mkdir()
+    damaged.write_bytes(b"\xff")
+    monkeypatch.setattr(stamp, "_runs", [])
+    monkeypatch.setattr(stamp.atexit, "register", lambda *arguments: None)
+    configuration = SimpleNamespace(results_dir=str(results), env_dir=str(tmp_path / ".asv" / "env"))
+    stamp.stamp_at_exit(configuration, release.sha, "py3.11-cuda", {"ledger": PROVENANCE}, tmp_path / "journal")
+    (run,) = stamp._runs
+    assert run.pending[release.sha, "py3.11-cuda"].before[run.draft.folder / "other" / damaged.name] == b"\xff"
+    run.draft.live.release()

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 DRAFTS, UNSTORED = "drafts", "unstored"  # folders beside the environments
-CHANGES = "drafts.lock"  # beside them: held while a draft begins, is removed or is kept
+CHANGES = "drafts.lock"  # beside them: held while a draft begins, while those of ended processes are removed, and while one is kept
 LIVE = ".live.lock"  # in a draft: held by its process. A draft without it is never removed
 
 

@@ -40,14 +40,14 @@ class _Pending:
     record : of this pass
     journal : control readings that the suites write
     journal_start : size of the journal in bytes before this run
-    texts_before : the draft's result files before this run
+    before : the content of the draft's result files before this run
     """
 
     report: dict[str, Any]
     record: dict[str, Any]
     journal: Path
     journal_start: int
-    texts_before: dict[Path, str]
+    before: dict[Path, bytes]
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any],
         **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
         "ledger": provenance,
     }
-    texts_before = {path: path.read_text(encoding="utf-8") for path in _files(run.draft.folder, sha, environment)}
+    before = {path: path.read_bytes() for path in _files(run.draft.folder, sha, environment)}
     journal_start = journal.stat().st_size if journal.exists() else 0
-    pending = _Pending({**report, "ledger": provenance}, record, journal, journal_start, texts_before)
+    pending = _Pending({**report, "ledger": provenance}, record, journal, journal_start, before)
     run.pending.setdefault((sha, environment), pending)
 
 
@@ -124,7 +124,7 @@ def _store(run: _Run) -> None:
     for (sha, environment), pending in run.pending.items():
         for path in _files(run.draft.folder, sha, environment):
             try:
-                if _is_measured(path, pending.texts_before.get(path, "")):
+                if _is_measured(path, pending.before.get(path, b"")):
                     unstored[path] = {}
                     unstored[path] = new = _pass_of(path, pending, _journal_lines(pending, sha))
                     _add(run.draft, path, new)
@@ -140,14 +140,14 @@ def _store(run: _Run) -> None:
     end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
 
 
-def _is_measured(path: Path, text_before: str) -> bool:
-    """Return whether asv has added numbers to a file of a draft."""
-    return path.read_text(encoding="utf-8") != text_before and bool(text_before or not files.is_empty(path))
+def _is_measured(path: Path, before: bytes) -> bool:
+    """Return whether asv has changed a file of a draft, or made one that is not empty."""
+    return path.read_bytes() != before and bool(before or not files.is_empty(path))
 
 
 def _pass_of(path: Path, pending: _Pending, journal: list[str]) -> Document:
     """Return the pass in a file of a draft, with provenance and its record."""
-    before = json.loads(pending.texts_before.get(path, "") or "{}")
+    before = json.loads(pending.before.get(path, b"") or b"{}")
     return last_pass(files.stamped(files.read(path), pending.report, before, pending.record, journal), before)
 
 

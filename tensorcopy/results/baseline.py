@@ -16,7 +16,7 @@ MOVES = ("copies", "conversions", "article", "own", "pages")  # suites of copies
 def nbytes(case: Case) -> int | None:
     """Return the bytes of a case's tensor.
 
-    None for a case that copies nothing, is a baseline itself, or has an unknown dtype.
+    None for a case that copies nothing, uses several threads, is a baseline itself, or has an unknown dtype.
     """
     parameters = dict(case.parameters)
     if case.suite.split(".")[0] not in MOVES and parameters.get("method") != "clone":

@@ -161,9 +161,13 @@ def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ..
     """Return a suite's cases in asv's order; a suite without parameters is one case."""
     if not SUITES.fullmatch(suite):
         names = tuple(map(_name_of_others, names, params))
-    return tuple(
-        Case(suite, _valid(tuple(zip(names, (text.strip("'") for text in parameters), strict=True)))) for parameters in product(*params)
-    )
+    return tuple(Case(suite, _valid(tuple(zip(names, texts, strict=True)))) for texts in product(*map(_without_quotes, params)))
+
+
+def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a parameter's values without the quotes of texts, where these are not what tells two values apart, as 1 and '1'."""
+    bare = tuple(value.strip("'") for value in values)
+    return bare if len(set(bare)) == len(set(values)) else values
 
 
 def _name_of_others(name: str, values: tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ from tensorcopy.results.reading import agreement, json_file, rows, schemas
 from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damage_named, damaged, displayed, mislabelled
 from tensorcopy.results.writing import whole_files
 
-__all__ = ["NOT_RESULTS", "damage_named", "damaged", "displayed", "mislabelled"]
+__all__ = ["NOT_RESULTS", "damage_named", "damaged", "displayed"]
 
 SCHEMA = schemas.RESULT
 SAMPLE_DIGITS = 5  # of a sample in seconds
@@ -126,13 +126,13 @@ def stamped(
     Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
     """
     document = {**document, **report}
+    counts = _counts_added(rows_of(earlier), rows_of(document))
     if earlier:
         _keep_measured(document, earlier)
     if record is not None:
         old, new = samples_of(earlier), samples_of(document)
         records = passes.still_valid(earlier.get("passes", ()), old, new)
         versions = {suite: row["version"] for suite, row in rows_of(document).items()}
-        counts = _counts_added(rows_of(earlier), rows_of(document))
         record = {**record, "suites": passes.added(old, new, versions, journal), **({"counts": counts} if counts else {})}
         document["passes"] = [*records, record]
     document["version"] = document.pop("version")  # last, as asv writes it

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,9 @@ class Result:
     build: str
     environment: str  # such as "py3.11-cuda"
     timings: dict[Case, Timing]
-    counts: dict[Case, float] = field(default_factory=dict)  # bytes, allocations or instructions, by the suite's name
+    counts: dict[Case, float] = field(
+        default_factory=dict
+    )  # bytes, allocations, instructions or what a third party's suite counts, by the suite's name
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # the counts of every pass that counted
     passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them; of each suite only the control, in one list
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +61,7 @@ class Results:
     """Every readable result under a folder, and an error for each other file.
 
     warnings : a sentence for each machine that shares its name with another one
-    valid : the files with a valid document
+    valid : the files with a valid document of real devices, which asv may read
     """
 
     results: tuple[Result, ...]
@@ -119,7 +122,8 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     """Return the results of documents, which are forgotten one after another."""
     by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
-    problems, untimed, valid = read_in.problems, [], tuple(read_in.by_path)
+    problems, untimed = read_in.problems, []
+    valid = tuple(path for path, document in read_in.by_path.items() if not emulated.device_of(document))
     read_in.by_path.clear()
     for path, document in _consumed(by_machine.documents):
         try:
@@ -200,7 +204,7 @@ def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[str, str, Case], f
             key = each.result.machine, each.result.python, case
             pairs = [pair for pass_samples in by_pass if not pass_samples.excluded for pair in pass_samples.pairs]
             releases.setdefault(key, []).append(pairs)
-            limits.setdefault(key, by_pass[0].limit)
+            limits[key] = min(limits.get(key, inf), *(pass_samples.limit for pass_samples in by_pass))
     return {key: control_exponent(pairs, limits[key]) for key, pairs in releases.items()}
 
 

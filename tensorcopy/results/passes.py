@@ -130,7 +130,7 @@ def samples_used(by_pass: Sequence[PassSamples]) -> list[tuple[float, ...]]:
 
     Each pass has at least one sample. Where `ENOUGH` passes have quiet samples, their median tolerates a bad one (the control shows what
     disturbs the interpreter, not what disturbs the memory), and only quiet samples are used. Otherwise all passes that are not excluded are
-    used, at the quiet speed.
+    used, or all where every one is excluded, at the quiet speed.
     """
     included = [pass_samples for pass_samples in by_pass if not pass_samples.excluded] or list(by_pass)
     quiet = [pass_samples.quiet for pass_samples in included if pass_samples.quiet]

@@ -76,7 +76,7 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary, report_wait: Re
     """
     folders = [results for folder in folders for results in _folders_of_results(folder)]
     if not into.exists():
-        _check_sources(folders, summary)  # raises before there is a folder, and a lock in it
+        _check_sources(folders, summary)  # raises before there is a folder, and a lock in it; profiles are read later
     with one_writer(into, "merge", report_wait):
         return _merge(folders, into, summary)
 

@@ -16,7 +16,7 @@ from statistics import median
 
 ENOUGH = 30  # degrees of freedom from which a side is used alone: Student's factor is then within 4 % of the normal one. With 60, A/A
 # comparisons of 4 to 8 passes on results whose spreads differ by 30 % had a false alarm in one of 10 families of 193 cases, not of 13 to 19
-CONTRADICTS = 6.0  # variance over the prior's from which the prior counts less: once in 400 by chance (F of 3 and 27: four passes)
+CONTRADICTS = 6.0  # variance over the prior's from which the prior counts less: once in 350 by chance (F of 3 and 27: four passes)
 LARGEST = 3.0  # a result that varies more than this many times as much as the median result counts as so many times
 FEWEST_CASES = 20  # of which the mean ratio of spreads, each known to about a quarter, is known to some 6 %
 DIGITS = 4  # of the pool: the float noise behind them would make every pair of releases another pool

@@ -6,7 +6,6 @@ A profile lies beside its result, as RESULT.functions.json.xz: asv reads every *
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -19,6 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import counts, files
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.reading import json_file
+from tensorcopy.results.writing import whole_files
 
 SCHEMA = Path(__file__).with_name("functions.schema.json")
 ENDING = ".functions.json.xz"
@@ -167,7 +167,10 @@ def profiles_of(result: Result) -> Profiles | None:
 
 def read(path: Path) -> Profiles:
     """Return the profiles in a file, read once until it changes. Raises TensorcopyError, naming the file, for a damaged one."""
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except OSError as error:  # such as a link to nothing
+        raise files.damaged(path, error.strerror or str(error)) from error
     return _read(path, stat.st_size, stat.st_mtime_ns)
 
 
@@ -211,9 +214,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     except ValueError as error:
         raise files.damaged(path, str(error)) from error
     text = json.dumps(document, separators=(",", ":")).encode()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
-    temporary.replace(path)
+    whole_files.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
 def none_taken(result: Result) -> TensorcopyError:
@@ -221,7 +222,7 @@ def none_taken(result: Result) -> TensorcopyError:
     version = result.provenance["torch"].partition("+")[0]
     return TensorcopyError(
         f"the functions of torch {version} were not counted",
-        got=f"no {path_of(result.path).name} in {files.displayed(result.path.parent)}",
+        got=f"no {files.displayed(path_of(result.path))}",
         allowed="a release with a function profile",
         next=f"tensorcopy profile {version}@{result.python} --machine {result.machine}, which needs valgrind",
     )

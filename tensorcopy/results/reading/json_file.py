@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 64 * 2**20  # bytes: hundreds of passes
-DEEPEST = 24  # lists and objects within each other: a result has eight
+DEEPEST = 24  # lists and objects within each other that are always read: a result has eight
 MOST_CONTAINERS = 1_000_000  # lists and objects: each takes 60 bytes and more
 MOST_VALUES = 8_000_000  # numbers and texts: each takes 32 bytes and more
 LONGEST_NAME = 10_000  # characters of an object's key
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SUSPECT = re.compile(rb"\\u(?:00[01]|007[fF]|00[89]|[dD][89a-fA-F])|\\[bf]")  # an escaped control character or a lone surrogate
+# an escaped control character, a lone surrogate, or one of the control characters that JSON allows in a text
+_SUSPECT = re.compile(rb"\\u(?:00[01]|007[fF]|00[89]|[dD][89a-fA-F])|\\[bf]|\x7f|\xc2[\x80-\x9f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # others than tab and the ends of a line
 
 
