@@ -90,7 +90,7 @@ def test_the_pages_show_the_device(checkout, gpu, measured):
     for page in (site / "machines" / f"{MACHINE}.html", site / "index.html"):
         assert name in page.read_text(encoding="utf-8"), page
     sizes = [path.read_text(encoding="utf-8") for path in site.glob("sizes/**/*.html")]
-    assert any(re.search(r"A wait for cuda takes [\d.]+ [µn]s\.", text) for text in sizes)
+    assert any(re.search(r"Synchronising cuda takes [\d.]+ [µn]s\.", text) for text in sizes)
     assert "cuda" in (site / "history" / MACHINE / "times.js").read_text(encoding="utf-8")
 
 

@@ -76,13 +76,13 @@ def test_the_guide_s_example_is_checked_drawn_and_advised(tmp_path, here):
     completed = tensorcopy(tmp_path, "check", "--json")
     assert completed.returncode == 0, completed.stderr
     rows = {(row["method"], row["of"]): row for row in json.loads(completed.stdout)["checked"] if row["group"] == "mine"}
-    assert {method for method, _ in rows} == {"through_list", "pinned"}
-    assert {row["kept"] for (method, _), row in rows.items() if method == "pinned"} == {True}
+    assert {method for method, _ in rows} == {"through_list", "contiguous_copy"}
+    assert {row["kept"] for (method, _), row in rows.items() if method == "contiguous_copy"} == {True}
     assert {row["kept"] for (method, _), row in rows.items() if method == "through_list"} == {None}
     _, drawn, _ = here("plot", "copies", "--max", "4", "--json")
-    assert {"through_list", "pinned", "detach_clone"} <= {curve["name"] for curve in json.loads(drawn)["curves"]}
+    assert {"through_list", "contiguous_copy", "detach_clone"} <= {curve["name"] for curve in json.loads(drawn)["curves"]}
     _, advised, _ = here("advise", "--requires-grad", "--numel", "64", "--json")
-    assert "mine.pinned(x)" in [choice["code"] for choice in json.loads(advised)["choices"]]
+    assert "mine.contiguous_copy(x)" in [choice["code"] for choice in json.loads(advised)["choices"]]
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
     (tmp_path / operations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
     code, out, _ = here("check")
     assert code == 1
-    assert "✗ mine.pinned(x) on cpu, a plain tensor: shares_storage: True promised, False observed" in out
+    assert "✗ mine.contiguous_copy(x) on cpu, a plain tensor: shares_storage: True promised, False observed" in out
 
 
 @pytest.mark.parametrize(
@@ -180,13 +180,17 @@ def test_an_operation_is_measured_and_shown(workshop):
         assert run.returncode == 0, run.stdout + run.stderr
         (path,) = (workshop.root / "results" / "box").glob("*-py3.11-*.json")
         document = json.loads(path.read_text())
-        assert document["methods"]["pinned"]["group"] == "mine"
-        assert document["methods"]["pinned"]["code"] == "mine.pinned(x)"
+        assert document["methods"]["contiguous_copy"]["group"] == "mine"
+        assert document["methods"]["contiguous_copy"]["code"] == "mine.contiguous_copy(x)"
         published = workshop.run("asv", "publish")
         assert published.returncode == 0, published.stdout + published.stderr
         site = workshop.root / "site"
-        for page in ("methods/pinned.html", "history/box/own.BySize/pinned-1024.html", f"sizes/box/py3.11-cuda/{NEWEST.version}.html"):
-            assert "mine.pinned(x)" in re.sub(r"<.*?>", "", (site / page).read_text()), page
+        for page in (
+            "methods/contiguous_copy.html",
+            "history/box/own.BySize/contiguous_copy-1024.html",
+            f"sizes/box/py3.11-cuda/{NEWEST.version}.html",
+        ):
+            assert "mine.contiguous_copy(x)" in re.sub(r"<.*?>", "", (site / page).read_text()), page
         assert "mine: own operations on cpu" in (site / f"sizes/box/py3.11-cuda/{NEWEST.version}.html").read_text()
         assert "mine.through_list(x)" in re.sub(r"<.*?>", "", (site / "semantics.html").read_text())
     finally:
