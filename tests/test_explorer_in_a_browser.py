@@ -123,6 +123,109 @@ def test_the_keyboard_alone_drives_the_explorer(opened):
     assert page.evaluate("document.activeElement.className") == "hc-reader"
 
 
+def test_zooming_out_from_the_newest_release_shows_all(opened):
+    """The window is moved back into the history where it would end beyond it."""
+    page = opened()
+    page.locator(".hc-reader").focus()
+    for key in ("End", "+", "+", "-", "-", "-"):
+        page.keyboard.press(key)
+    assert fragment_of(page) == {"group": "copies"}
+    page.keyboard.press("Home")
+    for key in ("+", "+", "-", "-", "-"):
+        page.keyboard.press(key)
+    assert fragment_of(page) == {"group": "copies"}
+
+
+def test_the_browser_keeps_its_shortcuts(opened):
+    """Ctrl and 0 is the browser's zoom, Alt and an arrow the way back."""
+    page = opened()
+    page.locator(".hc-reader").focus()
+    taken = """([key, options]) => !document.activeElement.dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...options }))"""
+    for key, options in (("0", {"ctrlKey": True}), ("+", {"metaKey": True}), ("ArrowLeft", {"altKey": True})):
+        assert not page.evaluate(taken, [key, options]), key
+        assert page.evaluate(taken, [key, {}]), key
+
+
+@pytest.mark.parametrize(
+    ("fragment", "state", "note"),
+    [
+        ("#group=conversions&numel=abc", {"group": "conversions"}, "abc was not measured"),
+        ("#group=conversions&numel=0", {"group": "conversions"}, "0 was not measured"),
+        ("#group=alternatives&unit=memcpy&numel=1048576", {"group": "alternatives", "numel": "1048576"}, "× memcpy was not measured"),
+        ("#group=copies&method=new_tensor&unit=cuda_peak&python=3.9&numel=1048576&device=cuda", {"unit": "cuda_peak"}, "Python 3.9"),
+        ("#toString=a%26numel=16384&group=copies", {"group": "copies"}, ""),
+    ],
+)
+def test_what_an_address_asks_for_in_vain_is_left_out(opened, fragment, state, note):
+    """The rest of the address is kept, and a sentence names what is shown instead."""
+    page = opened(fragment)
+    shown = fragment_of(page)
+    assert {name: shown.get(name) for name in state} == state
+    assert "toString" not in shown
+    expect(page.locator(".hc-note")).to_contain_text(note)
+    assert page.locator(".hc-readout tbody tr").count() > 0
+    assert "undefined" not in page.locator(".history-chart").inner_text()
+
+
+def test_a_name_with_a_plus_survives_the_address(opened):
+    page = opened()
+    state = "{ ...tensorHistory.STATE, over: 'machine:gpu+big & 1#2' }"
+    fragment = page.evaluate(f"() => tensorHistory.fragment({state}, [...tensorHistory.machines.values()][0])")
+    assert page.evaluate("(fragment) => tensorHistory.parsed(fragment).over", fragment) == "machine:gpu+big & 1#2"
+
+
+def test_the_release_that_is_read_stays_when_an_overlay_has_other_releases(opened):
+    """A release that only the overlay has is no base without it."""
+    page = opened()
+    page.evaluate("""() => {
+      const [own] = tensorHistory.machines.values();
+      const other = Object.create(Object.getPrototypeOf(own));
+      const releases = own.releases.map((release, at) => (at < 2 ? `1.${at + 5}.0` : release));
+      Object.assign(other, own, { name: "old-box", label: "old-box", releases });
+      tensorHistory.machines.set("old-box", other);
+      own.machines.push(["old-box", "history/old-box/"]);
+    }""")
+    page.locator(".hc-reader").focus()
+    page.keyboard.press("End")
+    page.locator(".hc-numel label", has_text="2⁴").first.click()
+    page.locator(".hc-over select").select_option("machine:old-box")
+    page.locator(".hc-readout .hc-over").first.wait_for()
+    expect(page.locator(".hc-readout caption strong")).to_have_text("torch 2.15.0")
+    page.locator("[data-name=base]").select_option("1.5.0")
+    page.locator("[data-name=with]").select_option("2.15.0")
+    page.locator(".hc-over select").select_option("")
+    expect(page.locator(".hc-readout .hc-over")).to_have_count(0)
+    assert "base" not in fragment_of(page)
+    assert "NaN" not in page.locator(".history-chart").inner_text()
+
+
+def test_without_its_counts_the_chart_shows_times(browser, published):
+    """The sentence says what could not be loaded; the theme still changes."""
+    counts = published / "history/xeon-2core/counts.js"
+    counts.rename(counts.with_suffix(".absent"))
+    page = browser.new_context(offline=True).new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{(published / ADDRESS).as_uri()}#group=copies&unit=instructions")
+    expect(page.locator(".hc-note")).to_have_text("The data could not be loaded.")
+    assert chosen(page, "unit") == ["time"]
+    page.get_by_role("button", name="Light or dark").click()
+    page.wait_for_timeout(100)
+    counts.with_suffix(".absent").rename(counts)
+    page.context.close()
+    assert faults == []
+
+
+def test_a_dark_page_is_printed_dark_on_light(opened):
+    """Also where the reader has chosen the dark theme."""
+    page = opened()
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.emulate_media(media="print")
+    red, green, blue = map(int, re.findall(r"\d+", page.locator("h1").evaluate("heading => getComputedStyle(heading).color"))[:3])
+    assert red + green + blue < 3 * 100
+
+
 def test_arrows_move_in_a_group_of_buttons(opened):
     """The focus stays where it is while the chart is drawn anew."""
     page = opened()

@@ -156,6 +156,29 @@ def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
     assert [bool(cell.strip()) for cell in cells] == sorted((bool(cell.strip()) for cell in cells), reverse=True)
 
 
+def test_versions_and_sizes_are_sorted_as_such(page, published_site):
+    """2.9 is before 2.14, and 2⁴ before 2¹⁰."""
+    page.goto((published_site / "history" / "index.html").as_uri())
+    table = page.locator("table[data-sort]").first
+    column = table.locator("thead th").all_inner_texts().index("with torch")
+    table.locator("thead button").nth(column).click()
+    sections = []
+    for body in table.locator("tbody").all():
+        texts = [text.strip() for text in body.locator(f"tr:not(.section) td:nth-child({column + 1})").all_inner_texts()]
+        versions = [tuple(map(int, text.split()[0].split("."))) for text in texts if text]
+        assert versions == sorted(versions)
+        sections.append(versions)
+    assert max(len(set(versions)) for versions in sections) > 3
+    page.goto((published_site / COMPARISON).as_uri())
+    page.locator("table[data-sort] thead button").first.click()
+    names = page.locator("table[data-sort] tbody tr:not(.section) th").all_inner_texts()
+    plain = [name for name in names if name.startswith("torch.empty_like(x).copy_(x) ") and "," not in name]
+    digits = [re.search("2([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", name)[1] for name in plain]
+    powers = [int("".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(digit)) for digit in text)) for text in digits]
+    assert powers == sorted(powers)
+    assert len(powers) > 1
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_site, width):
     """Cases that do not match are pale; a method without a matching case is hidden, and so is a suite."""

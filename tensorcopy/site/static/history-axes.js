@@ -4,7 +4,6 @@
 const historyAxes = (() => {
   const { text: format } = tensorHistory;
   const { drawing, element } = historyControls;
-  const SHORT_NAME = 5; // characters: "x", "np", "torch"
   const OUTSIDE = 1.5, LEAST_SPREAD = Math.log(1.5); // a value is outside when it lies so many spreads beyond nine tenths of all
 
   /* ---- colours ---- */
@@ -104,10 +103,10 @@ const historyAxes = (() => {
     return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
   }
 
-  /** Allow line breaks before each call of a code, but not after a short name, as the pages do, and after "=". */
+  /** Allow line breaks before each call of a code, but not after `x` or `np`, and after "=". */
   function breakable(code) {
     const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
-    calls.forEach((call, index) => made.append(...(index === 0 && head.length <= SHORT_NAME ? [call] : [element("wbr"), call])));
+    calls.forEach((call, index) => made.append(...(index === 0 && head.length <= 2 ? [call] : [element("wbr"), call])));
     return made;
   }
 

@@ -9,7 +9,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 (() => {
   const { STATE, TIME_UNITS, text: format } = tensorHistory;
   const { Controls, FIELDS, PHONE, element, label, order, words } = historyControls;
-  const { breakable, miniatureOf, palette } = historyAxes;
+  const { miniatureOf, palette } = historyAxes;
   const PLACE_FIELDS = ["group", "numel", "grad", "dtype", "layout", "device", "timed", "threads"];
   const COLOURS = 5;
 
@@ -97,9 +97,8 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const complete = await this.needed(state);
       if (this.asked !== state) return;
       if (complete) return this.show(state, fixed, name);
+      this.show(this.state || { ...state, unit: "time", grad: "no", over: "" });
       this.note.textContent = words.noData;
-      this.asked = this.state;
-      if (this.state) this.controls.update();
     }
 
     /** Load what a state needs and is not here: counts, another machine. Return whether all is here. */
@@ -108,7 +107,8 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const lacks = (machine) => counted && !(machine && machine.loaded.has("counts"));
       if (lacks(this.machine)) scripts.push(`${this.machine.folder}counts.js`);
       if (state.grad === "yes") for (const machine of [this.machine, this.other]) if (machine && !machine.loaded.has("times")) scripts.push(`${machine.folder}times.js`);
-      const row = kind === "machine" && this.machine.machines.find(([other]) => other === name);
+      const own = this.other && this.other.name === name && [name, this.other.folder];
+      const row = kind === "machine" && (this.machine.machines.find(([other]) => other === name) || own);
       if (row && !tensorHistory.machines.has(name)) scripts.push(`${row[1]}times.js`);
       if (row && lacks(tensorHistory.machines.get(name))) scripts.push(`${row[1]}counts.js`);
       try {
@@ -122,9 +122,10 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     /** Show a state, or the nearest that was measured. */
     show(asked, fixed = [], name = "") {
       const clean = this.checked(asked);
-      const state = tensorHistory.measuredState(this.machine, clean, fixed) || tensorHistory.measuredState(this.machine, clean);
-      if (!state) return this.show({ ...STATE, over: "" });
-      const moved = PLACE_FIELDS.filter((field) => state[field] !== asked[field]);
+      const nearest = tensorHistory.measuredState(this.machine, clean, fixed) || tensorHistory.measuredState(this.machine, clean);
+      if (!nearest) return this.show({ ...STATE, over: "" });
+      const state = this.withValues(nearest);
+      const moved = [...PLACE_FIELDS.filter((field) => state[field] !== asked[field]), ...["python", "unit"].filter((field) => state[field] !== clean[field])];
       this.note.textContent = moved.length ? words.moved(this.describe(asked, name ? [name] : moved), this.describe(state, moved)) : "";
       this.state = this.asked = state;
       if (this.mode === "explorer") history.replaceState(null, "", `#${tensorHistory.fragment(state, this.machine)}`);
@@ -132,15 +133,24 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       this.render();
     }
 
-    /** Return a state without releases, Pythons and overlays that do not exist. */
+    /** Return a state without a Python or a unit that none of its methods has. */
+    withValues(state) {
+      const entries = state.method.map((method) => this.machine.at(state, method));
+      const python = entries.some((entry) => entry.columns[state.python]) ? state.python : "";
+      const unit = state.unit === "memcpy" && !entries.some((entry) => Object.keys(entry.memcpy).length) ? "time" : state.unit;
+      return { ...state, python, unit };
+    }
+
+    /** Return a state without sizes, releases, Pythons and overlays that do not exist. */
     checked(state) {
-      const known = (value) => (this.machine.releases.includes(value) || (this.axis || []).includes(value) ? value : "");
-      const cleaned = { ...state, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
+      const over = this.overlays(state).includes(state.over) ? state.over : "", overlay = tensorHistory.machines.get(over.replace("machine:", ""));
+      const known = (value) => ([this.machine, overlay].some((machine) => machine && machine.releases.includes(value)) ? value : "");
+      const cleaned = { ...state, over, base: known(state.base), with: known(state.with), from: known(state.from), to: known(state.to) };
+      if (!(Number(state.numel) > 0 && Number(state.numel) < Infinity)) cleaned.numel = STATE.numel;
       if (!this.machine.values("group").includes(state.group)) cleaned.group = this.firstGroup();
       if (!this.machine.pythons.includes(state.python)) cleaned.python = "";
       if (state.scale !== "linear") cleaned.scale = "log";
       if (![...TIME_UNITS, ...this.countUnits()].includes(state.unit)) cleaned.unit = "time";
-      if (!this.overlays(state).includes(state.over)) cleaned.over = "";
       return cleaned;
     }
 
@@ -160,6 +170,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
 
     toMachine(name) {
       const row = this.machine.machines.find(([other]) => other === name);
+      this.controls.update(); // for the way back
       if (row) location.href = `${this.root}${row[1]}index.html${location.hash}`;
     }
 
@@ -167,7 +178,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     reached(name, value) {
       const { machine, state } = this;
       if (name === "scale") return { here: true };
-      if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]) };
+      if (name === "python") return { here: !value || state.method.some((method) => machine.at(state, method).columns[value]), what: `${words.python} ${words.joined}` };
       if (name === "unit" && !TIME_UNITS.includes(value) && !machine.loaded.has("counts")) return { here: true };
       if (name === "unit" && value === "memcpy") return this.state.method.some((method) => Object.keys((machine.at({ ...state, unit: "time" }, method) || { memcpy: {} }).memcpy).length) ? { here: true } : null;
       if (name === "grad" && !machine.loaded.has("times")) return { here: true };
@@ -188,8 +199,8 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
     /** Return fields of a state in words: "2¹⁷, grad no". */
     describe(state, fields) {
       return fields.map((name) => {
-        const value = name === "method" ? "" : label(name, state[name], this.machine);
-        return ["numel", "dtype", "layout", "group", "device", "unit"].includes(name) ? value : `${words[name]} ${value}`;
+        const value = name === "method" ? state.method.map((method) => label(name, method, this.machine)).join(", ") : label(name, state[name], this.machine);
+        return ["method", "numel", "dtype", "layout", "group", "device", "unit"].includes(name) ? value : `${words[name]} ${value}`;
       }).join(", ");
     }
 
@@ -238,7 +249,7 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       });
     }
 
-    /* -- all sizes, and the table -- */
+    /* -- all sizes -- */
 
     showStrip() {
       const { machine, state } = this;
@@ -258,22 +269,6 @@ Every element .history-chart becomes a chart; data-mode decides which controls i
       const newest = lines.map((line) => line.y.findLast((value) => value !== null)).filter((value) => value !== undefined);
       const caption = element("span", {}, element("strong", {}, format.elements(Number(numel))), newest.length ? ` ${format.quantity(Math.min(...newest), state.unit)}` : "");
       return element("button", { type: "button", value: numel, class: "hc-mini", "aria-pressed": String(current), onclick: () => this.choose("numel", numel, true) }, caption, miniatureOf(lines));
-    }
-
-    showTable() {
-      const heads = [element("th", { scope: "col" }, words.release), ...this.drawn.map((line) => element("th", { scope: "col" }, breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null))];
-      const rows = [];
-      for (let at = this.last; at >= this.first; at--) {
-        if (this.drawn.every((line) => line.y[at] === null)) continue;
-        const cells = this.drawn.map((line) => {
-          const step = line.steps.find((step) => step.release === at);
-          const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, ` ${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
-          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), mark);
-        });
-        rows.push(element("tr", {}, element("th", { scope: "row" }, this.axis[at], element("small", {}, ` ${this.drawn.map((line) => line.python[at]).find(Boolean) || ""}`)), ...cells));
-      }
-      const table = element("table", { class: "narrow" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-      this.table.replaceChildren(element("h2", {}, words.table), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.table }, table));
     }
   }
 

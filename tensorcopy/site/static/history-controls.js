@@ -55,7 +55,7 @@ const historyControls = (() => {
 
   /** Return the text of a field's value, as its button has it. */
   function label(field, value, machine) {
-    if (field === "numel") return format.elements(Number(value));
+    if (field === "numel") return Number(value) > 0 ? format.elements(Number(value)) : value;
     if (field === "method") return machine.code(value, "cpu");
     if (field === "python") return value || words.joined;
     return ["dtype", "layout", "device", "threads"].includes(field) ? value : wordOf(value);

@@ -216,7 +216,7 @@ const tensorHistory = (() => {
     const state = { ...STATE }, parameters = new URLSearchParams(fragment.replace(/^#/, ""));
     let known = false;
     for (const [name, value] of parameters) {
-      if (!(name in STATE)) continue;
+      if (!Object.hasOwn(STATE, name)) continue;
       known = true;
       state[name] = name === "method" ? value.split(",").filter(Boolean) : value;
     }
@@ -229,7 +229,7 @@ const tensorHistory = (() => {
     const parts = [];
     for (const [name, value] of Object.entries(state)) {
       const text = name === "method" ? (value.length < all.length ? value.join(",") : "") : value;
-      if (name === "group" || (text && text !== STATE[name])) parts.push(`${name}=${encodeURI(text)}`);
+      if (name === "group" || (text && text !== STATE[name])) parts.push(`${name}=${encodeURI(text).replace(/[+&#]/g, encodeURIComponent)}`);
     }
     return parts.join("&");
   }

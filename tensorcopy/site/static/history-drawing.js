@@ -11,8 +11,10 @@ const historyDrawing = (() => {
     /* -- drawing -- */
 
     render() {
-      const { state } = this;
+      const { state } = this, release = this.axis && this.axis[this.read];
+      if (!state) return; // its data is loading
       this.drawn = this.lines();
+      this.read = release === undefined ? undefined : this.axis.indexOf(release); // another overlay has other releases
       const base = this.baseIndex();
       for (const line of this.drawn) {
         line.y = tensorHistory.valuesIn(line, state.unit, base);
@@ -68,7 +70,7 @@ const historyDrawing = (() => {
       this.over = this.uplot.over || this.canvas.querySelector(".u-over");
       this.over.addEventListener("pointerdown", (event) => (this.pressed = event.clientX));
       this.over.addEventListener("click", (event) => this.click(event));
-      this.over.addEventListener("pointerleave", () => this.readAgain());
+      this.over.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.readAgain());
     },
 
     /** Place what lies above the drawing, when the drawing has its scales. */

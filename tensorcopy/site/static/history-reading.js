@@ -1,4 +1,4 @@
-/* Reading, zooming and comparing in the history chart. Methods of HistoryChart (history-chart.js). */
+/* Reading, zooming and comparing in the history chart, and its table. Methods of HistoryChart (history-chart.js). */
 "use strict";
 
 const historyReading = (() => {
@@ -32,6 +32,7 @@ const historyReading = (() => {
     },
 
     key(event) {
+      if (event.ctrlKey || event.altKey || event.metaKey) return; // the browser's
       const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -5, PageUp: 5 };
       if (event.key in moves) this.readAt(this.read + moves[event.key]);
       else if (event.key === "Home") this.readAt(this.first);
@@ -122,8 +123,9 @@ const historyReading = (() => {
     },
 
     zoomBy(factor) {
-      const half = Math.max(1, ((this.last - this.first) * factor) / 2);
-      this.zoom(Math.round(this.read - half), Math.round(this.read + half));
+      const end = this.axis.length - 1, span = Math.min(end, Math.max(2, Math.round((this.last - this.first) * factor)));
+      const first = Math.min(Math.max(0, Math.round(this.read - span / 2)), end - span);
+      this.zoom(first, first + span);
     },
 
     click(event) {
@@ -163,7 +165,7 @@ const historyReading = (() => {
     comparisonTable() {
       const { state } = this, [before, after] = [state.base, state.with].map((version) => this.axis.indexOf(version)).sort((a, b) => a - b);
       let overlaps = false;
-      const rows = this.drawn.filter((line) => line.y[before] || line.y[after]).map((line) => {
+      const rows = this.drawn.filter((line) => line.y[before] !== null || line.y[after] !== null).map((line) => {
         const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
         const joint = ratio !== null && line.y[after] * line.low[after] <= line.y[before] * line.high[before] && line.y[before] * line.low[before] <= line.y[after] * line.high[after];
         const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
@@ -184,6 +186,24 @@ const historyReading = (() => {
       const index = (at) => this.machine.releases.indexOf(this.axis[at]);
       const pythons = this.state.python ? [this.state.python] : this.machine.pythons;
       return this.addressOf(pythons.map((python) => this.machine.comparison(python, index(before), index(after))).find(Boolean));
+    },
+
+    /* -- the table -- */
+
+    showTable() {
+      const heads = [element("th", { scope: "col" }, words.release), ...this.drawn.map((line) => element("th", { scope: "col" }, breakable(line.code), line.over ? element("small", {}, ` ${line.over}`) : null))];
+      const rows = [];
+      for (let at = this.last; at >= this.first; at--) {
+        if (this.drawn.every((line) => line.y[at] === null)) continue;
+        const cells = this.drawn.map((line) => {
+          const step = line.steps.find((step) => step.release === at);
+          const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, ` ${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
+          return element("td", {}, line.y[at] === null ? "–" : this.valueText(line, at), mark);
+        });
+        rows.push(element("tr", {}, element("th", { scope: "row" }, this.axis[at], element("small", {}, ` ${this.drawn.map((line) => line.python[at]).find(Boolean) || ""}`)), ...cells));
+      }
+      const table = element("table", { class: "narrow" }, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+      this.table.replaceChildren(element("h2", {}, words.table), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.table }, table));
     },
   };
 })();

@@ -1,7 +1,7 @@
 /* Choose a pair: it opens its page, or the explorer with both releases marked. The fragment is #from=A&to=B&on=MACHINE/ENVIRONMENT. */
 
 function addPairs(form) {
-  const { on, from, to } = form.elements, note = form.querySelector("[role=status]");
+  const { on, from, to } = form.elements, here = on.value, note = form.querySelector("[role=status]");
   const target = () => {
     const { folder, python } = on.selectedOptions[0].dataset;
     const releases = [...from.options].map((option) => option.value);
@@ -17,9 +17,13 @@ function addPairs(form) {
     else if (permanent) note.textContent = `Opens the comparison of all cases, ${before} → ${after}, with verdicts.`;
     else note.textContent = `${before} → ${after} has no page of its own: opens the explorer with both releases marked.`;
   };
+  const elsewhere = (wanted) => {
+    const { page } = on.selectedOptions[0].dataset, address = page && `${page}#from=${wanted.from}&to=${wanted.to}&on=${on.value}`;
+    if (page) on.value = here; // for the way back
+    return address;
+  };
   const fill = (wanted) => {
-    const { releases, page } = on.selectedOptions[0].dataset;
-    if (page) return location.assign(`${page}#from=${wanted.from}&to=${wanted.to}&on=${on.value}`);
+    const { releases } = on.selectedOptions[0].dataset;
     const names = releases.split(" ");
     for (const [select, value] of [[from, names[Math.max(0, names.length - 2)]], [to, names[names.length - 1]]]) {
       select.replaceChildren(...names.map((name) => new Option(name, name)));
@@ -30,9 +34,13 @@ function addPairs(form) {
   const read = () => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
     if ([...on.options].some((option) => option.value === wanted.on)) on.value = wanted.on;
+    const address = elsewhere(wanted);
+    if (address) return location.replace(address);
     fill(wanted);
   };
   form.addEventListener("change", (event) => {
+    const address = elsewhere({ from: from.value, to: to.value });
+    if (address) return location.assign(address);
     if (event.target === on) fill({ from: from.value, to: to.value });
     else show();
     history.replaceState(null, "", `#from=${from.value}&to=${to.value}&on=${on.value}`);

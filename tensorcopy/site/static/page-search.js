@@ -16,8 +16,8 @@ function matcher(word) {
   const size = word.match(/^(\d+)(k|m|g)(i|ib)?$/);
   const wanted = size ? String(size[1] * BINARY[size[2]]) : SAME_WORDS[word] || word;
   if (!/^\d+$/.test(wanted)) return (text) => text.includes(wanted);
-  const whole = new RegExp(`(^|[^\\d.])${wanted}(?![\\d.])`);
-  return (text) => whole.test(text); // 16 is not part of 16384
+  const whole = new RegExp(`(^|[^\\w.])${wanted}(?![\\d.])`);
+  return (text) => whole.test(text); // 16 is not part of 16384, nor of float16
 }
 
 /* Returns a search field and its message. `show` gets the items whose text matches. */
@@ -45,7 +45,8 @@ function addFilter(table) {
     for (const row of rows) row.hidden = !shown.has(row);
     for (const body of table.tBodies) body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("section"));
   };
-  table.closest(".scroll").before(...searchOf(rows, "row", (row) => row.textContent, show));
+  const textOf = (row) => row.cells[0].textContent + " " + row.textContent.slice(row.cells[0].textContent.length); // a case may end in a number
+  table.closest(".scroll").before(...searchOf(rows, "row", textOf, show));
 }
 
 /* The cells of all tables of cases: those that do not match are pale, and rows and tables without a match are hidden. */

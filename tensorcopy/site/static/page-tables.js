@@ -5,8 +5,9 @@ const UNITS = { ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, KiB: 2 ** 10, MiB: 2 ** 2
 function valueOf(cell) {
   const text = cell.textContent.trim().replace(/[\u202f\u2009 ](?=\d)/g, "").replace("−", "-");
   const number = text.match(/^\D*?([+-]?\d[\d.]*)\s*(\S*)/);
-  if (!text || !number || cell.tagName === "TH") return text;
-  return Number(number[1]) * (UNITS[number[2]] || 1);
+  if (cell.tagName === "TH") return searchable(text); // sizes as numbers
+  const value = number ? Number(number[1]) * (UNITS[number[2]] || 1) : NaN;
+  return Number.isNaN(value) ? text : value; // a version is a text
 }
 
 function compared(left, right) {
