@@ -131,5 +131,12 @@ def test_a_hit_is_within_five_points():
     far = annotated.annotated({"series": [{"median": series, "first_slow_index": 50}]}, detection)
     assert (near.score.detected, near.score.false, near.score.delay) == (1, 0, -3)
     assert (far.score.detected, far.score.false, far.score.delay) == (0, 1, None)
-    with pytest.raises(TensorcopyError):
-        annotated.annotated({"series": "none"}, detection)
+
+
+@pytest.mark.parametrize(
+    "series",
+    ["none", [], [5], [{"median": "slow", "first_slow_index": None}], [{"median": [1.0], "first_slow_index": 7}], [{"median": [0.0]}]],
+)
+def test_a_data_set_of_another_form_is_refused(series):
+    with pytest.raises(TensorcopyError, match="not an annotated data set"):
+        annotated.annotated({"series": series}, detection)

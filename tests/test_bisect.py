@@ -175,6 +175,25 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
 
 
 @pytest.mark.slow
+def test_a_build_that_does_not_run_the_call_is_skipped_and_removed(monkeypatch, tmp_path):
+    """Its name is that of the failure, and no environment of the search stays."""
+    job = builds.Job(
+        "detach 1 float32 contiguous", "3.11", Paths(tmp_path, tmp_path, tmp_path / "env", ("3.11",)), "0123456789ab", lambda text: None
+    )
+    removed = []
+    monkeypatch.setattr(builds, "_environment", lambda _job, version: (version, partial(removed.append, version)))
+
+    def seconds(_job, version):
+        if version == "2.1.0":
+            raise TensorcopyError("it does not run", got="", allowed="", next="")
+        return 1e-6
+
+    monkeypatch.setattr(builds, "_seconds", seconds)
+    assert builds.in_turns(job, ["2.0.0", "2.1.0", "2.2.0"]) is None
+    assert list(builds.failures(job)) == ["2.1.0"]
+    assert removed == ["2.0.0", "2.1.0", "2.2.0"]
+
+
 def test_patches_outside_the_table_are_among_the_builds():
     """The index has 2.9.0, the table has not; the ends are there too."""
     assert wheel_index.between("2.8.0", "2.10.0", "3.11") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]

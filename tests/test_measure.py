@@ -48,6 +48,7 @@ def test_groups_for_a_small_disk_share_the_newest_release():
     """It makes the groups comparable."""
     groups = plan.groups(FIVE, 3)
     assert groups == [[FIVE[0], FIVE[1], FIVE[4]], [FIVE[2], FIVE[3], FIVE[4]]]
+    assert plan.groups(FIVE[::-1], 3)[0][-1] == FIVE[4]  # in whatever order they were named
     assert plan.groups(FIVE, 5) == [FIVE]
     assert all(len(group) <= 2 for group in plan.groups(FIVE, 2))
 

@@ -102,7 +102,12 @@ def test_a_change_that_was_not_confirmed_is_inconclusive(comparison, tmp_path):
 def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_path):
     """Except for the fields that differ: they are text."""
     case = next(iter(comparison.changes))
-    numbers = {"passes": (2, 4), "more_passes": 7, "differences": (Difference("cpu", "A", "B"),), "failure": Failure.NEVER_QUIET}
+    numbers = {
+        "passes": (2, 4),
+        "more_passes": 7,
+        "differences": (Difference("cpu", "A", "B"), Difference("gpu power_limit_w", "300", "350")),
+        "failure": Failure.NEVER_QUIET,
+    }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request
         verdict = pr_comment.TESTED.get(reason, (Verdict.INCONCLUSIVE,))[0]
         tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}

@@ -261,3 +261,23 @@ def test_another_device_is_measured_without_the_cpu():
     assert re.search(PullRequest("a", "b", 4).selection, "copies.BySize.time_copy('tensor', 16)")
     named = PullRequest("a", "b", 4, suites="16, 'cuda'", device="cuda").selection
     assert re.search(named, "copies.Latency.time_copy('tensor', 16, 'cuda')")
+
+
+def test_a_folder_is_linked_again_to_environments_that_were_removed(tmp_path):
+    """As after `rm -rf .asv/env`: the link is still there, and leads to nothing."""
+    shared, folder = tmp_path / "env", tmp_path / "commit"
+    folder.mkdir()
+    for _ in range(2):
+        revisions.link_environments(folder, shared)
+        (shared / "here").touch()
+        assert (folder / ".asv" / "env" / "here").exists()
+        shutil.rmtree(shared)
+
+
+def test_a_pull_request_counts_nothing():
+    """Whatever its pattern: a count could decide a verdict, which the comment does not show."""
+    request = PullRequest("a" * 40, "b" * 40, 10, suites="BySize")
+    matches = [
+        name for name in ("copies.BySize.time_copy", "instructions.BySize.track", "memory.BySize.x") if re.search(request.selection, name)
+    ]
+    assert matches == ["copies.BySize.time_copy"]

@@ -107,6 +107,12 @@ def test_a_time_is_slower_only_where_the_clock_shows_it(pair, explained):
     assert "the change is inconclusive" in upstream.issue(report)
 
 
+def test_a_title_without_numbers_is_a_sentence(report):
+    """A repeat measurement shows a change of the history that two releases alone do not."""
+    equal = replace(report.count, after=report.count.before)
+    assert upstream.title(replace(report, count=equal, is_slower=False)) == "`x.cpu()` is slower since torch 2.10.0"
+
+
 def test_a_repeat_measurement_is_evidence_for_or_against(pair, explained):
     same = replace(explained.time.count, after=explained.time.count.before)
     uncounted = replace(explained, time=replace(explained.time, count=same))

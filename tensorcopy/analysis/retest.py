@@ -79,11 +79,11 @@ def confirmed(comparison: Comparison, remeasure: Remeasure) -> Comparison:
 def _confirmed(change: Change, verdict: Verdict, repeated: Change) -> Change:
     """Return a significant change as it was first measured.
 
-    A suspect with the numbers of its repeat measurement alone.
+    A suspect with the numbers of its repeat measurement, and the p of the first.
     """
     if change.verdict is verdict:
         return change
-    return replace(repeated, p=change.p, confirmed=change.confirmed)
+    return replace(repeated, p=change.p, p_is_bound=change.p_is_bound, confirmed=change.confirmed)
 
 
 def _not_confirmed(change: Change) -> Change:

@@ -113,7 +113,7 @@ def _output(*arguments: str, wanted: str) -> str:
     finished = _run(*arguments)
     if finished.returncode != 0:
         raise _error(wanted, finished)
-    return finished.stdout.decode()
+    return finished.stdout.decode(errors="surrogateescape")  # a file may have any name
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:

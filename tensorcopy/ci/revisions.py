@@ -156,9 +156,9 @@ def bytecode(shared_environments: Path) -> dict[str, str]:
 def link_environments(folder: Path, shared_environments: Path) -> None:
     """Let a folder use the shared environments."""
     link = folder / ".asv" / "env"
+    shared_environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
     if not link.exists():
         link.parent.mkdir(exist_ok=True)
-        shared_environments.mkdir(parents=True, exist_ok=True)
         link.symlink_to(shared_environments, target_is_directory=True)
 
 

@@ -39,6 +39,8 @@ def load(path: Path) -> list[Runner]:
     """
     try:
         rows = toml.load(path).get("runner", [])
+        if not isinstance(rows, list):
+            raise ValueError(f"runner is {rows!r}, not [[runner]]")
     except (OSError, ValueError) as error:
         raise TensorcopyError(
             "the list of runners cannot be read", got=f"{path}: {error}", allowed="TOML", next=f"git checkout {path}"

@@ -214,7 +214,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         console.print(
             f"stopped at the end of its time: {left} {'pass is' if left == 1 else 'passes are'} left; the same command takes them"
         )
-    whole = not (options.bench or options.device or options.shard or options.interpreter or options.no_confirm or left)
+    is_part = options.shard and options.shard.of > 1
+    whole = not (options.bench or options.device or is_part or options.interpreter or options.no_confirm or left)
     confirmed = _confirmed(measurements, options.machine, console, until) if whole and fewest >= ENOUGH else 0
     profiled = 0 if options.no_profile or options.environments or left else _profiled(measurements, job, console)
     return 2 if problems or confirmed or profiled else 0

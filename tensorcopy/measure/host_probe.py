@@ -102,7 +102,7 @@ def host(folder: Path) -> Host:
         disk=psutil.disk_usage(str(folder)).free,
         governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         boost=_boost(),
-        battery=battery is not None and not battery.power_plugged,
+        battery=battery is not None and battery.power_plugged is False,  # None: unknown
     )
 
 

@@ -1,6 +1,6 @@
 """Plan passes: select releases and Pythons, count missing passes, and order them.
 
-Starts no process except uv's search for Pythons, and the probe of a named interpreter.
+Starts no process except uv's search for Pythons, the probe of a named interpreter, and what opens an environment.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
+
+from packaging.version import Version
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
@@ -217,7 +219,7 @@ def groups(measurements: Sequence[Measurement], max_environments: int) -> list[l
     """
     if len(measurements) <= max_environments:
         return [list(measurements)]
-    *earlier, anchor = measurements
+    *earlier, anchor = sorted(measurements, key=lambda measurement: Version(measurement.release.version))
     size = max_environments - 1
     return [[*earlier[start : start + size], anchor] for start in range(0, len(earlier), size)]
 

@@ -75,7 +75,7 @@ def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
 
 def _host(host: Host, memory: int) -> list[Finding]:
     names = ", ".join(host.busiest[:5])
-    load = f"{host.busy:.0%} of {host.cores} processors in use" + (f", by {names}" if names else "")
+    load = f"{host.busy:.0%} of the processors in use" + (f", by {names}" if names else "")
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
     return [
         _finding("other load", load, _load_level(host.busy), f"wait until {names or 'the load'} has ended"),

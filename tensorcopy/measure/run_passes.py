@@ -93,7 +93,8 @@ def measure_all(
 def passes_left(measurements: Sequence[Measurement], job: Job, *, passes: int, max_environments: int) -> int:
     """Return how many passes `measure_all` with the same arguments would take."""
     wanted = dict.fromkeys(measurements, passes)
-    wanted[measurements[-1]] *= len(groups(measurements, max_environments))
+    all_groups = groups(measurements, max_environments)
+    wanted[all_groups[0][-1]] *= len(all_groups)
     return sum(missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in measurements)
 
 

@@ -61,10 +61,19 @@ class Annotated:
     asv: Score
 
 
+def _is_annotated(row: object) -> bool:
+    """Return whether a series has positive times and, or null, the index of its first slow one."""
+    if not isinstance(row, dict) or not {"median", "first_slow_index"} <= set(row):
+        return False
+    times, index = row["median"], row["first_slow_index"]
+    valid = isinstance(times, list) and all(isinstance(time, (int, float)) and time > 0 for time in times)
+    return valid and (index is None or (isinstance(index, int) and 0 <= index < len(times)))
+
+
 def annotated(document: Mapping[str, Any], asv: Detector) -> Annotated:
     """Return the score on series with `median` and `first_slow_index` or null."""
     series = document.get("series") if isinstance(document, dict) else None
-    if not isinstance(series, list) or not all({"median", "first_slow_index"} <= set(row) for row in series):
+    if not isinstance(series, list) or not series or not all(map(_is_annotated, series)):
         raise TensorcopyError(
             "not an annotated data set",
             got=f"{document!r:.60}",

@@ -64,8 +64,10 @@ def profile(job: Job, version: str) -> Profile | None:
         job.report(f"torch {version}, counting")
         try:
             environment, remove = _environment(job, version)
-            _keep(job, "profiles", version, take.profiled(environment, f"^{re.escape(job.name)}$"))
-            remove()
+            try:
+                _keep(job, "profiles", version, take.profiled(environment, f"^{re.escape(job.name)}$"))
+            finally:
+                remove()
         except DiskError:
             raise
         except TensorcopyError as error:
@@ -78,27 +80,32 @@ def profile(job: Job, version: str) -> Profile | None:
 
 
 def in_turns(job: Job, versions: Sequence[str]) -> dict[str, list[float]] | None:
-    """Return the seconds per call of each pass, by build; None where a build cannot be installed.
+    """Return the seconds per call of each pass, by build; None where a build cannot be installed or does not run the call.
 
     A pass is a process; the builds take turns, each in another place, so that a drift of the machine affects all alike.
     """
     key = " ".join(versions)
     opened: dict[str, tuple[Environment, Callable[[], None]]] = {}
     passes: list[dict[str, float]] = _read(job)["turns"].get(key, [])
-    for number in range(len(passes), PASSES):
-        try:
-            opened = opened or {version: _environment(job, version) for version in versions}
-        except DiskError:
-            raise
-        except TensorcopyError as error:
-            _keep(job, "failed", versions[len(versions) // 2], str(error))
-            return None
-        order = [*versions[number % len(versions) :], *versions[: number % len(versions)]]
-        job.report(f"torch {', '.join(versions)}, pass {number + 1} of {PASSES}")
-        passes.append({version: _seconds(job, opened[version][0]) for version in order})
-        _keep(job, "turns", key, passes)
-    for _, remove in opened.values():
-        remove()
+    version = ""
+    try:
+        for version in versions if len(passes) < PASSES else ():
+            opened[version] = _environment(job, version)
+        for number in range(len(passes), PASSES):
+            job.report(f"torch {', '.join(versions)}, pass {number + 1} of {PASSES}")
+            seconds = {}
+            for version in (*versions[number % len(versions) :], *versions[: number % len(versions)]):
+                seconds[version] = _seconds(job, opened[version][0])
+            passes.append(seconds)
+            _keep(job, "turns", key, passes)
+    except DiskError:
+        raise
+    except TensorcopyError as error:
+        _keep(job, "failed", version, str(error))
+        return None
+    finally:
+        for _, remove in opened.values():
+            remove()
     return {version: [each[version] for each in passes] for version in versions}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
@@ -87,6 +87,8 @@ def take_all(
         reporter.at(index)
         try:
             written.append(take(measurement, job))
+        except DiskError:
+            raise  # the next profile could not be stored either
         except TensorcopyError as error:
             problems.append(error)
     return written, problems

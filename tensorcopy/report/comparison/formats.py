@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
@@ -43,7 +44,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as comparison.schema.json describes it.
+    """Return the comparison as a document; comparison.schema.json describes that of a pull request.
 
     Times in seconds."""
     changes = comparison.changes
@@ -129,5 +130,5 @@ def _side(comparison: Comparison, index: int) -> dict[str, Any]:
 
 
 def _six(number: float | None) -> float | None:
-    """Round to six figures: further ones differ from one processor to another."""
-    return None if number is None else float(f"{number:.6g}")
+    """Round to six figures, further ones differ from one processor to another; None for what JSON has no number for."""
+    return None if number is None or not isfinite(number) else float(f"{number:.6g}")

@@ -34,7 +34,7 @@ def sentences(comparison: Comparison) -> list[str]:
     """
     by_device: dict[str, list[tuple[Case, Change]]] = {}
     for case, change in comparison.changes.items():
-        if case.suite.partition(".")[0] in MAIN and change.ratio:
+        if case.suite.partition(".")[0] in MAIN and change.ratio and {"method", "numel"} <= set(dict(case.parameters)):
             by_device.setdefault(case.device, []).append((case, change))
     texts = []
     for device, rows in by_device.items():

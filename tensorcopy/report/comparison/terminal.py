@@ -116,7 +116,7 @@ def counts(comparison: Comparison) -> list[str]:
     inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
     texts = {
         Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
-        Reason.COUNT_UNCHANGED: "instructions within ±1 %, and the interval contains no change",
+        Reason.COUNT_UNCHANGED: "instructions unchanged, and the interval of the time includes 0 %",
     }
     lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
     return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]

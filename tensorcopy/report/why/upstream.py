@@ -123,7 +123,7 @@ def title(report: Slowdown) -> str:
     slower = f"{_percent(cause.time.ratio)} slower" if cause.time and cause.time.ratio and report.is_slower else ""
     if report.count.changed and report.count.ratio > 1:
         return f"`{cause.code}` takes {_percent(report.count.ratio)} more instructions {since}{f', and is {slower}' if slower else ''}"
-    return f"`{cause.code}` is {slower} {since}"
+    return f"`{cause.code}` is {slower or 'slower'} {since}"
 
 
 def _percent(ratio: float) -> str:
