@@ -23,6 +23,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.local import sweep, sweep_plot, sweep_table
 from tensorcopy.worker.probes import size_sweep
+from tensorcopy.worker.registry.method import make_method
 from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 from tests.conftest import ROOT
 
@@ -202,3 +203,11 @@ def agrees() -> bool:
                 warnings.simplefilter("ignore")  # here they are errors
                 ratios.append(point.median / timer.blocked_autorange(min_run_time=0.2).median)
     return abs(median(ratios) - 1) < 0.05
+
+
+def test_an_operation_that_returns_no_tensor_is_not_plotted():
+    """The error names what it raised or returned."""
+    for code, got in (("x.tolist()", "AttributeError"), ("x.no_such_method()", "AttributeError")):
+        method = make_method("a", code, since="1.9.0")
+        with pytest.raises(TensorcopyError, match=rf"cannot be plotted: got {got}"):
+            size_sweep._check_copy(method, torch.ones(2), "cpu")

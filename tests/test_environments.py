@@ -106,6 +106,19 @@ def test_an_interpreter_without_torch_is_refused(tmp_path):
         environments.inspected(python)
 
 
+def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_path, monkeypatch):
+    """Its process starts in another one."""
+    monkeypatch.chdir(tmp_path)
+    python = interpreter(tmp_path / "python", f'exec {sys.executable} "$@"')
+    assert interpreters.executable("./python") == python
+
+
+def test_what_an_interpreter_writes_need_not_be_text(tmp_path):
+    python = interpreter(tmp_path / "python", "printf '\\377 no torch' >&2; exit 1")
+    with pytest.raises(TensorcopyError, match="no torch"):
+        interpreters.run_probe(python, "probe")
+
+
 def test_an_interpreter_that_cannot_import_torch_is_refused(tmp_path):
     """The message has the last line of its error output."""
     python = interpreter(tmp_path / "python", 'echo "ImportError: libcudart.so.11: no such file" >&2; exit 1')

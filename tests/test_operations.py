@@ -118,11 +118,18 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
         ("name = 1", "got name = 1; allowed: a string"),
         ('name = "a"\ncode = "x"\n[[operation]]\nname = "a"\ncode = "x"', "two operations have the same name"),
         ('name = "a', "is refused"),
+        ('operation = ["x"]', "got operation = 'x'; allowed: [[operation]] tables"),
+        ('name = "a"\ncode = "x"\nsince = ""', "got since = ''; allowed: a release of torch"),
+        ('name = "a"\ncode = "x"\nsince = "soon"', "got since = 'soon'"),
+        ('name = "a"\ncode = "x"\nimports = [".mine"]', "got imports '.mine'; allowed: names of modules"),
+        ('name = "a"\ncode = "x"\npromise.with_gard = {}', "got promise with with_gard; allowed: plain and with_grad"),
+        ('name = "a"\ncode = "q"\ninputs.start = {}', "got the input 'start'; allowed: names of Python, none of calls"),
+        ('name = "a"\ncode = "q"\ninputs.lambda = {}', "got the input 'lambda'"),
     ],
 )
 def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
     """The message has the value and what is allowed."""
-    (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
+    (tmp_path / operations.FILE).write_text(row if row.startswith("operation") else f"[[operation]]\n{row}\n")
     monkeypatch.chdir(tmp_path)
     operations.declared.cache_clear()
     try:
@@ -140,12 +147,14 @@ def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
         ('name = "baseline"\ncode = "x.clone()"', "an operation has the name of another: got baseline"),
         ('name = "floor"\ncode = "x.clone()"', "an operation has the name of another: got floor"),
         ('name = "a"\ncode = "nowhere.copy(x)"\nimports = ["nowhere"]', "the operation a cannot be imported: got nowhere: No module named"),
+        ('name = "a"\ncode = "newer.f(x)"\nimports = ["newer"]', "the operation a cannot be imported: got newer: AttributeError: module"),
         ('name = "a"\ncode = "x +"', "the operation a is refused: got SyntaxError"),
         ('name = "a"\ncode = "x"\npromise.plain = { colour = 1 }', "the operation a is refused: got TypeError"),
     ],
 )
 def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
     (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
+    (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
     code, _, err = here("check")
     assert code == 2
     assert err.startswith(f"tensorcopy: {text}")

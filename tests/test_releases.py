@@ -124,14 +124,23 @@ def test_a_text_with_quotes_is_written_and_read(tmp_path):
         (('sha = "', 'sha = "x'), "the SHA of torch"),
         (("numpy = ", "nunpy = "), "is not a release"),
         (("[[release]]", "[[release"), "cannot be read"),
+        (('sha = "', 'sha = 5 # "'), "is not a release"),
     ],
-    ids=["sha", "key", "syntax"],
+    ids=["sha", "key", "syntax", "number"],
 )
 def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
     """The table may be edited by hand."""
     table = tmp_path / "releases.toml"
     table.write_text(release_table.TABLE.read_text().replace(*change, 1))
     with pytest.raises(TensorcopyError, match=message):
+        release_table.load(table)
+
+
+@pytest.mark.parametrize("text", ["release = [5]", "[release]\nversion = '2.0.0'"])
+def test_a_table_without_rows_is_an_error_in_one_line(tmp_path, text):
+    table = tmp_path / "releases.toml"
+    table.write_text(text)
+    with pytest.raises(TensorcopyError, match="is not a release"):
         release_table.load(table)
 
 

@@ -20,6 +20,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import child_process, environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.worker.registry import operations
 
 SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
 FILE = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
@@ -116,7 +117,9 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        child_process.started(probe.command(), stderr=errors, env=environment.variables(), cwd=CHECKOUT) as process,
+        child_process.started(
+            probe.command(), stderr=errors, env={**environment.variables(), **operations.variables()}, cwd=CHECKOUT
+        ) as process,
     ):
         assert process.stdout is not None
         for number, line in enumerate(process.stdout):

@@ -16,7 +16,7 @@ def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
 
     options : of subprocess.Popen
     """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
         try:
             yield process
         except BaseException:

@@ -33,7 +33,7 @@ def executable(python: str) -> Path:
         raise TensorcopyError(
             "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="correct the name or the path"
         )
-    return Path(path)
+    return Path(path).absolute()  # probes start in another folder
 
 
 def run_probe(
@@ -56,7 +56,7 @@ def run_probe(
     inherited = os.environ if variables is None else variables
     with (
         _package() as folder,
-        tempfile.TemporaryFile("w+") as errors,  # a file, since an unread pipe would fill up and block the process
+        tempfile.TemporaryFile("w+", errors="replace") as errors,  # a file, since an unread pipe would fill up and block the process
         child_process.started(
             command,
             stderr=errors,

@@ -75,7 +75,7 @@ def load(table: Path = TABLE) -> tuple[Release, ...]:
 
     Raises TensorcopyError for an invalid row.
     """
-    rows = [_release(row, table) for row in _document(table).get("release", [])]
+    rows = [_release(row if isinstance(row, dict) else {"version": row}, table) for row in _document(table).get("release", [])]
     return tuple(sorted(rows, key=lambda release: Version(release.version)))
 
 
@@ -159,6 +159,8 @@ def _release(row: dict[str, Any], table: Path) -> Release:
     try:
         first, last = row["pythons"]
         Version(row["version"])
+        if not isinstance(row["sha"], str):
+            raise TypeError(f"sha = {row['sha']!r}")
         release = Release(
             **{**row, "pythons": (first, last), "requires": tuple(row.get("requires", ())), "kernels": tuple(row.get("kernels", ()))}
         )

@@ -73,6 +73,8 @@ def _run(job: Mapping[str, Any]) -> int:
         else:
             runpy.run_path(program, run_name="__main__")
     except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
 

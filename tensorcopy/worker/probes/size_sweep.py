@@ -121,7 +121,7 @@ def measure(
 
 def _methods(what: str) -> list[Method]:
     """Return the methods of a sweep that this torch has, own operations last."""
-    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what]
+    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what and not operation.inputs]
     return [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
 
 
@@ -181,8 +181,16 @@ def _baseline_timer(x: torch.Tensor, what: str, device: str) -> Timer:
 
 
 def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:
-    y = method.on[device](x)
-    values = y if isinstance(y, np.ndarray) else y.detach().cpu().numpy()
+    try:
+        y = method.on[device](x)
+        values = y if isinstance(y, np.ndarray) else y.detach().cpu().numpy()
+    except Exception as error:  # such as of x.numpy() where x requires grad
+        raise TensorcopyError(
+            f"{code_on(method, device)} cannot be plotted",
+            got=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
+            allowed="a tensor or an ndarray",
+            next="tensorcopy check",
+        ) from error
     if not np.array_equal(values, x.detach().cpu().numpy()):
         raise TensorcopyError(
             f"{code_on(method, device)} does not copy {len(x)} elements",

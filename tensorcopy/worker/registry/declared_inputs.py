@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from keyword import iskeyword
 from typing import Any
 
 from tensorcopy.worker.devices import DEVICES
@@ -12,6 +13,7 @@ SIZE = "n"  # stands for the size of a case
 DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
 LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
 MOST = 2**24  # of a size, and of a dimension
+OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ def faults(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a table of inputs: what it has, and what is allowed."""
     names = [field.name for field in fields(Input)]
     for name, row in inputs.items():
-        if not name.isidentifier():
-            yield f"the input {name!r}", "names of Python"
+        if not name.isidentifier() or iskeyword(name) or name in OF_THE_LOOP:
+            yield f"the input {name!r}", f"names of Python, none of {', '.join(OF_THE_LOOP)}"
         elif not isinstance(row, dict):
             yield f"inputs.{name} = {row!r}", '{ shape = ["n", 64] }'
         elif set(row) - set(names):

@@ -18,6 +18,7 @@ TOLERANCES = {
     torch.bfloat16: 1e-2,
     torch.float32: 1e-4,
     torch.float64: 1e-7,
+    torch.complex64: 1e-4,
 }  # others are exact
 
 

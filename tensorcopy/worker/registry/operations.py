@@ -35,6 +35,7 @@ BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
 SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}")
 GUIDE = "docs/own-operation.md has an example"
 
 
@@ -114,6 +115,8 @@ def of_file(path: Path) -> Iterator[Operation]:
     if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
         raise _refused(path, ", ".join(document), "[[operation]] tables, [project] and [suites]")
     for row in rows:
+        if not isinstance(row, dict):
+            raise _refused(path, f"operation = {row!r}", "[[operation]] tables")
         yield _checked(row, path)
 
 
@@ -132,6 +135,13 @@ def _checked(row: Mapping[str, Any], path: Path) -> Operation:
     for name in ("name", "group"):
         if name in row and not NAME.fullmatch(row[name]):
             raise _refused(path, f"{name} = {row[name]!r}", "lowercase letters, digits and _, at most 40")
+    if not VERSION.fullmatch(row.get("since", "1.9.0")):
+        raise _refused(path, f"since = {row['since']!r}", "a release of torch, such as 2.1.0")
+    for module in row.get("imports", ()):
+        if not all(map(str.isidentifier, module.split("."))):
+            raise _refused(path, f"imports {module!r}", "names of modules")
+    if set(row.get("promise", {})) - {"plain", "with_grad"}:
+        raise _refused(path, f"promise with {', '.join(row['promise'])}", "plain and with_grad")
     if row.get("group") in TAKEN:
         raise _refused(path, f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
@@ -165,14 +175,15 @@ def _of_packages() -> Iterator[Operation]:
     for point in _entry_points():
         module, _, function = point.value.partition(":")
         package = point.dist.name.lower() if getattr(point, "dist", None) else "own"
-        if not NAME.fullmatch(point.name) or not function:
+        group = re.sub(r"\W", "_", package)
+        if not NAME.fullmatch(point.name) or not function or group in TAKEN:
             raise TensorcopyError(
                 f"an entry point of {ENTRY_POINTS} is not an operation",
                 got=f"{point.name} = {point.value!r}",
-                allowed='a name of lowercase letters, digits and _, and "module:function"',
+                allowed='a name of lowercase letters, digits and _, and "module:function"; the package has no name of a registry\'s group',
                 next=GUIDE,
             )
-        yield Operation(point.name, f"{module}.{function}(x)", (module,), group=re.sub(r"\W", "_", package))
+        yield Operation(point.name, f"{module}.{function}(x)", (module,), group=group)
 
 
 def _refused(path: Path, got: str, allowed: str) -> TensorcopyError:

@@ -109,10 +109,10 @@ def _import(module: str, operation: operations.Operation) -> Any:
     try:
         importlib.import_module(module)
         return importlib.import_module(module.partition(".")[0])
-    except ImportError as error:
+    except Exception as error:  # whatever a module raises: a torch may lack what it uses
         raise TensorcopyError(
             f"the operation {operation.name} cannot be imported",
-            got=f"{module}: {error}",
+            got=f"{module}: {'' if isinstance(error, ImportError) else f'{type(error).__name__}: '}{error}",
             allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
             next="install it there, or name it in the operation's requires",
         ) from error
