@@ -34,7 +34,7 @@ class Reason(str, Enum):
     TOO_FEW_PASSES = "too_few_passes"
     NOT_CONFIRMED = "not_confirmed"  # changed at first, but not in every repeat measurement
     COUNT_CHANGED = "count_changed"  # an exact count did, and the clock shows no opposite change
-    COUNT_UNCHANGED = "count_unchanged"  # an exact count did not change, and the interval of the time contains no change
+    COUNT_UNCHANGED = "count_unchanged"  # an exact count did not change, and the interval of the time includes 0 %
 
 
 class Failure(str, Enum):

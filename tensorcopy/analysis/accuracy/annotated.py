@@ -62,7 +62,7 @@ class Annotated:
 
 
 def _is_annotated(row: object) -> bool:
-    """Return whether a series has positive times and, or null, the index of its first slow one."""
+    """Return whether a series has positive times, and the index of the first slow one or null."""
     if not isinstance(row, dict) or not {"median", "first_slow_index"} <= set(row):
         return False
     times, index = row["median"], row["first_slow_index"]
