@@ -86,6 +86,23 @@ def test_preferred_pythons_come_first(monkeypatch):
     assert environments.pythons_for(NEW, ["3.13", "3.9"]) == ["3.9", "3.12", "3.11"]
 
 
+def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
+    """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before."""
+    installed = []
+
+    def install(path, *arguments):
+        path.mkdir(exist_ok=True)
+        installed.append(environments.backend())
+
+    monkeypatch.setattr(environments, "_install", install)
+    monkeypatch.setattr(environments, "_opened", lambda path, run_probe: None)
+    monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
+    for wheel in ("", "cu126", "cu126", "", ""):
+        monkeypatch.setenv("UV_TORCH_BACKEND", wheel)
+        environments.build(tmp_path, NEW, "3.11", "cuda")
+    assert installed == ["", "cu126", ""]
+
+
 def interpreter(path: Path, command: str) -> Path:
     path.write_text(f"#!/bin/sh\n{command}\n")
     path.chmod(0o755)

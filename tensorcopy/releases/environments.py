@@ -127,7 +127,7 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
     declared = project.declared()
     own = [package for operation in operations.declared() for package in operation.requires] + (declared.requirements() if declared else [])
     requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
-    text = "\n".join(requirements)
+    text = "\n".join([*requirements, *([f"# {BACKEND}={backend()}"] if backend() else [])])  # builds of one name may have several wheels
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
     for installs in (not is_old, True):
         if installs:
