@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import remeasure
 from tensorcopy.results.load import Case
 
@@ -26,6 +30,18 @@ CONTROL = Case("floors.Control.time_sum", ())
 def test_two_releases_alternate_until_both_have_their_passes(counts, passes, order):
     """The order is A B B A, so that a steady drift of the machine affects both alike."""
     assert list(remeasure.alternating(counts, passes)) == order
+
+
+def test_another_machine_measures_nothing_again(shipped_results, tmp_path):
+    """It is refused before a release is installed."""
+    before, after = (
+        replace(result, provenance={**result.provenance, "identity": "0" * 12})
+        for result in shipped_results.results
+        if result.environment == "py3.11-cuda" and version(result) in ("2.14.1", "2.15.0")
+    )
+    with pytest.raises(TensorcopyError, match="this is not the machine of the results: got identity "):
+        remeasure.measurer(before, after, Paths(tmp_path, tmp_path, tmp_path / "env", ("3.11",)), lambda progress: None)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import files, load
 from tensorcopy.results.load import Case, Result
+from tensorcopy.worker import hardware
 
 START = 1 / 8  # of a full pass: asv starts, and imports the suites with torch
 FULL_PASS = 300  # cases in a full pass
@@ -37,6 +38,7 @@ def measurer(
     shall have in the end. Raises TensorcopyError where this machine is not the results' machine, or cannot install the releases.
     """
     pair, machine = _measurements(before, after), before.machine
+    _check_same("identity", hardware.identity(), before)  # before anything is installed
     configuration.register_machine(machine)
     separate = replace(paths, results=paths.environments.parent / "confirmation")
     started: set[int] = set()
@@ -119,15 +121,20 @@ def _load_pair(pair: tuple[Measurement, Measurement], paths: Paths, original: Re
     by_path = {result.path: result for result in loaded.results}
     before, after = (by_path[measurement.file(paths, original.machine)] for measurement in pair)
     for name in ("cpu", "identity"):
-        here, there = before.provenance.get(name), original.provenance.get(name)
-        if there is not None and here != there:  # a result from before version 4 of the suites has no identity
-            raise TensorcopyError(
-                "this is not the machine of the results",
-                got=f"{name} {here}",
-                allowed=f"{original.machine}, {name} {there}",
-                next="leave --confirm out, or measure both releases here",
-            )
+        _check_same(name, before.provenance.get(name), original)
     return before, after
+
+
+def _check_same(name: str, here: str | None, original: Result) -> None:
+    """Raise TensorcopyError where this machine has another value of a field than a result's machine."""
+    there = original.provenance.get(name)
+    if there is not None and here != there:  # a result from before version 4 of the suites has no identity
+        raise TensorcopyError(
+            "this is not the machine of the results",
+            got=f"{name} {here}",
+            allowed=f"{original.machine}, {name} {there}",
+            next="leave --confirm out, or measure both releases here",
+        )
 
 
 def alternating(counts: Sequence[int], passes: int) -> Iterator[int]:
