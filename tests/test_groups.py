@@ -129,3 +129,32 @@ def test_an_environment_that_measured_one_case_does_not_end_the_group():
     one = {case: timing for case, timing in newest.timings.items() if case["method"] == METHODS[0]}
     by_case = series.joined([[replace(newest, timings=one)], results(lambda index, method: 0.92 if index >= 6 else 1.0)])
     assert [change.release for change in groups.changes_by_release(by_case)] == ["2.7.0"]
+
+
+def test_a_case_of_another_python_hides_no_change():
+    """It is on an axis of its own, which may be longer than that of the others."""
+    newer = results(lambda index, method: 0.92 if index >= 3 else 1.0, releases=RELEASES[6:])
+    older = results(lambda index, method: 1.0, python="3.9", releases=RELEASES[:6])
+    only_here = {Case("copies.BySize.time_copy", (("method", "gone"), ("numel", "16"))): next(iter(older[0].timings.values()))}
+    by_case = series.joined([newer, [replace(result, timings=only_here) for result in older]])
+    assert [change.release for change in groups.changes_by_release(by_case)] == ["2.10.0"]
+
+
+def test_three_pythons_are_one_history():
+    """The values of each are scaled to the next; those measured are as measured."""
+    oldest = results(lambda index, method: 1.0, python="3.8", releases=RELEASES[:4], scale=10.0, noise=0.0)
+    older = results(lambda index, method: 1.0, python="3.9", releases=RELEASES[3:8], scale=2.0, noise=0.0)
+    newer = results(lambda index, method: 1.0, releases=RELEASES[7:], noise=0.0)
+    (case_series, *_) = series.joined([newer, older, oldest]).values()
+    assert case_series.values == pytest.approx([1e-6] * 12)
+    assert case_series.measured == pytest.approx([1e-5] * 3 + [2e-6] * 4 + [1e-6] * 5)
+    assert [joint.factor for joint in case_series.joints] == pytest.approx([0.2, 0.5])
+
+
+def test_an_older_python_without_earlier_values_is_not_joined():
+    """The case exists since the release that both measured first."""
+    newer = results(lambda index, method: 1.0, releases=RELEASES[4:])
+    older = [replace(result, timings={} if index < 4 else result.timings) for index, result in
+             enumerate(results(lambda index, method: 1.0, python="3.9", releases=RELEASES[:7]))]  # fmt: skip
+    (case_series, *_) = series.joined([newer, older]).values()
+    assert case_series.joints == ()

@@ -105,7 +105,7 @@ def between(
     fit = machine_drift.fit(result for result in related if machine_drift.same_machine(result, before))
     drift = side_drift.between(fit.model(following), before, after)
     pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
-    least = exact_counts.LEAST if margin <= MARGIN else margin
+    least = _least(margin)
     changes = {
         case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
         for case, change in judge(pairs, margin=margin, noise=fit.noise(around, judged)).items()
@@ -113,16 +113,25 @@ def between(
     return Comparison(before, after, labels(before, after), changes, margin, around, drift)
 
 
-def of_counts(before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "") -> Comparison:
+def _least(margin: float) -> float:
+    """Return the smallest change of a count: a margin above that of times is the reader's, and holds for counts too."""
+    return exact_counts.LEAST if margin <= MARGIN else margin
+
+
+def of_counts(
+    before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "", *, margin: float = MARGIN
+) -> Comparison:
     """Compare the exact counts of two results, in one unit.
 
     unit : such as "instructions"; only cases whose name matches `pattern`
+    margin : the smallest change that counts, where it is larger than that of times
     """
     around = [result for result in others if _same_environment(result, before)]
     counted = [case for case in before.counts if counts.unit_of(case) == unit and re.search(pattern, case_name(case))]
-    changes = {case: exact_counts.count_change(before, after, case, around) for case in counted}
+    least = _least(margin)
+    changes = {case: exact_counts.count_change(before, after, case, around, least) for case in counted}
     judged = {case: exact_counts.of_count(change) for case, change in changes.items() if change}
-    return Comparison(before, after, labels(before, after), judged, exact_counts.LEAST)
+    return Comparison(before, after, labels(before, after), judged, least)
 
 
 def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:
@@ -166,6 +175,8 @@ def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:
     """
     provenance = result.provenance
     fields = {name: provenance[name] for name in SAME_MACHINE if provenance.get(name) not in (None, "")}
+    if "cpu_quota" in provenance:
+        fields["cpu_quota"] = provenance["cpu_quota"] or "none"
     if "settings" in fields:
         fields["settings"] = {name: value for name, value in fields["settings"].items() if name not in FREE_SETTINGS}
     if with_gpu:

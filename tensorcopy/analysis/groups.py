@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
+from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, releases_of
 from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise.spread import scaled_deviations
@@ -83,20 +83,12 @@ def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange
     """Return the changes of many cases of one axis, in order of release."""
     groups = grouped(by_case)
     by_group = {group: group_series(group, [by_case[case] for case in cases]) for group, cases in groups.items()}
-    releases = _releases(by_case)
+    releases = releases_of(by_case.values())
     changes: list[ReleaseChange] = []
     for release in releases:
         for group, cases in groups.items():
             changes += _changes_at(release, group, [by_case[case] for case in cases], by_group[group])
     return changes
-
-
-def _releases(by_case: Mapping[Case, CaseSeries]) -> list[str]:
-    """Return every release of the axis: a case may have only some of them."""
-    longest: tuple[str, ...] = ()
-    for case_series in by_case.values():
-        longest = case_series.releases if len(case_series.releases) > len(longest) else longest
-    return list(longest)
 
 
 def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:

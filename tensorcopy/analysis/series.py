@@ -12,6 +12,8 @@ from functools import lru_cache
 from math import sqrt
 from statistics import median
 
+from packaging.version import Version
+
 from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
@@ -30,7 +32,7 @@ class Joint:
     """The release at which the axis passes from an older Python to a newer one.
 
     index : of the first release on the newer Python
-    factor : by which the older Python's values before it are scaled
+    factor : by which the older Python's values before it are scaled to the newer one's; joints further on scale them again
     older : the older Python's result of that release
     """
 
@@ -126,7 +128,7 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
         return None
     place = {release: index for index, release in enumerate(older.releases)}.get(newer.releases[first])
     shared = older.values[place] if place is not None else None
-    if place is None or not place or not shared:
+    if place is None or not shared or not any(value is not None for value in older.values[:place]):
         return None
     factor = (newer.values[first] or shared) / shared
     tail = slice(first, None)
@@ -139,9 +141,17 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
         results=(*older.results[:place], *newer.results[tail]),
         values=values,
         spreads=spreads,
-        joints=(Joint(place, factor, older.results[place]), *(replace(j, index=j.index + place - first) for j in newer.joints)),
+        joints=(
+            Joint(place, factor / newer.scale(first), older.results[place]),
+            *(replace(j, index=j.index + place - first) for j in newer.joints),
+        ),
     )
     return replace(extended, steps=_steps(newer.case, values, spreads, extended.results))
+
+
+def releases_of(all_series: Iterable[CaseSeries]) -> list[str]:
+    """Return every release of some series, in order of version: a series may have only some of them."""
+    return sorted({release for each in all_series for release in each.releases}, key=Version)
 
 
 def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:

@@ -136,11 +136,13 @@ def _compared(before: str, after: str, machine: str, pattern: str, device: str, 
 def _counts_compared(options: argparse.Namespace) -> Comparison:
     """Compare the exact counts of two results. Raises TensorcopyError."""
     from tensorcopy.analysis import comparisons
+    from tensorcopy.analysis.two_sample import MARGIN
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
-    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, options.case)
+    margin = options.margin or MARGIN
+    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, options.case, margin=margin)
     if not comparison.changes:
         raise TensorcopyError(
             f"no {options.metric} were counted on both sides",

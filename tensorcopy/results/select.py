@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
@@ -76,6 +76,8 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     name would have selected a file that could not be read.
     """
     names = _parse(before, folder), _parse(after, folder)
+    if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
+        names = names[0], replace(names[1], folder=names[0].folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
     first, second = (_matching(name, loaded[name.folder], machine) for name in names)
     shared = set(map(_machine, first)) & set(map(_machine, second))

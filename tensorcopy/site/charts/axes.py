@@ -93,6 +93,8 @@ class ValueAxis:
         """Return the position of a value."""
         if self.linear:
             return (value - self.low) / (self.high - self.low)
+        if value <= 0:  # a count may be 0
+            return 0.0
         return log10(value / self.low) / log10(self.high / self.low)
 
     def ticks(self) -> list[Tick]:

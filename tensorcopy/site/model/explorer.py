@@ -139,7 +139,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "suites": [[Case(suite, ()).suite_name, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
-        "machine_changes": {str(position[name]): texts for series in all_series for name, texts in series.machine_changes.items()},
+        "machine_changes": _machine_changes(all_series, position),
         "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
         "comparison_folders": {series.results[0].python: _comparison_folder(series) for series in all_series},
@@ -229,7 +229,10 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
         if measured:
             within = timings[measured[0] : measured[-1] + 1]
             values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in within]
-            ranges = [[None if t is None else round(PER_MILLE * (end / t.median - 1)) for t, end in _ends(within, name)] for name in BOUNDS]
+            ranges = [
+                [None if t is None else round(PER_MILLE * (end / t.median - 1)) if t.median else 0 for t, end in _ends(within, name)]
+                for name in BOUNDS
+            ]
             exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
     return columns
@@ -251,6 +254,15 @@ def _compact(value: float, unit: str) -> float:
         if duration(rounded / NANO) == duration(value):
             break
     return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _machine_changes(all_series: Sequence[Series], position: Mapping[str, int]) -> dict[str, list[str]]:
+    """Return the changes of the machine by the release's index, those of every Python once."""
+    by_index: dict[str, dict[str, None]] = {}
+    for series in all_series:
+        for name, texts in series.machine_changes.items():
+            by_index.setdefault(str(position[name]), {}).update(dict.fromkeys(texts))
+    return {index: list(texts) for index, texts in by_index.items()}
 
 
 def _comparison_folder(series: Series) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import log, log1p
 
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.series import CaseSeries, releases_of
 from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.analysis.verdict import Change, Verdict
 from tensorcopy.results.load import Case, Result
@@ -46,7 +46,7 @@ class Upgrade:
 
 def releases(machine: Machine) -> tuple[str, ...]:
     """Return the releases of a machine's joined axis, the oldest first."""
-    return max((series.releases for series in machine.history.values()), key=len, default=())
+    return tuple(releases_of(machine.history.values()))
 
 
 def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
