@@ -9,7 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from itertools import combinations
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 import feedparser
@@ -26,7 +26,7 @@ from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import OPTIONAL, compact
-from tensorcopy.site.pages import comparison_pages
+from tensorcopy.site.pages import comparison_index, comparison_pages, histories, methods
 from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
 SHOWN = {
@@ -437,6 +437,24 @@ def test_the_feed_of_slowdowns_has_the_slowdowns_of_the_feed_of_changes(shipped)
     slower = [(entry.id, entry.title) for entry in changes.entries if ":slower:" in entry.id]
     assert [(entry.id, entry.title) for entry in slowdowns.entries] == slower
     assert 0 < len(slower) < len(changes.entries)
+
+
+def test_a_machine_with_one_release_replaces_no_history(shipped_results):
+    """Indexes and the pages of methods are about the machine with the longest one, also after another has measured since."""
+    chosen = [result for result in shipped_results.results if version(result) in ("2.13.0", "2.14.1", "2.15.0")]
+    newest = next(result for result in chosen if version(result) == "2.15.0")
+    since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
+    laptop = replace(newest, machine="laptop", provenance=since, path=Path("laptop") / newest.path.name)
+    content = render.content([laptop, *chosen])
+    templates = render.templates_of(content)
+    pages = {page.address: page for module in (histories, comparison_index, methods) for page in module.pages(content)}
+    texts = {
+        address: render.page_text(templates, pages[address])
+        for address in ("history/index.html", "compare/index.html", "methods/clone.html")
+    }
+    assert "All cases on xeon-2core" in texts["history/index.html"]
+    assert re.findall(r'<option value="([^"]+)" selected', texts["compare/index.html"]) == ["xeon-2core/py3.11-cuda"]
+    assert len(pages["methods/clone.html"].values["releases"]) == 3
 
 
 def test_languages_have_the_same_texts():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import RESULTS, add_strict, expression, incomplete, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -40,7 +41,7 @@ def _add_compare(commands: Any) -> None:
     )
     compare.add_argument("before", metavar="A", help=RESULT)
     compare.add_argument("after", metavar="B", help="in the same form")
-    compare.add_argument("--device", default="", help="only cases on this device: cpu, cuda, mps or xpu")
+    compare.add_argument("--device", default="", choices=DEVICES, help="only cases on this device")
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
     compare.add_argument(
         "--metric",
@@ -116,7 +117,8 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if incomplete(comparison.problems, options.strict):
         return 2
     if not any(change.interval or change.count for change in comparison.changes.values()):
-        print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
+        none = "no case has enough passes on both sides" if comparison.changes else "no case matches --case and --device"
+        print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
     slower = any(change.verdict is Verdict.SLOWER for change in comparison.changes.values())
     return int(slower and options.fail_on == "slower")

@@ -154,7 +154,7 @@ def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
     if sides is None:
         raise TensorcopyError(
             "nothing to report",
-            got=f"no slowdown in the history of {options.case}",
+            got=f"no slowdown in the history of {options.case} that lasts to its newest release",
             allowed="a case that became slower at some release",
             next="tensorcopy history lists the changes",
         )

@@ -56,7 +56,8 @@ def three_digits(number: float) -> str:
 
 def interval(ends: tuple[float, float]) -> str:
     """Format an interval of ratios: "−3.1 … +5.5 %"."""
-    return " … ".join(f"{100 * (ratio - 1):+.1f}".replace("-", "−") for ratio in ends) + f"{NARROW_SPACE}%"
+    texts = (f"{100 * (ratio - 1):+.1f}" for ratio in ends)
+    return " … ".join("0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−") for text in texts) + f"{NARROW_SPACE}%"
 
 
 def span(timing: Timing, unit: str) -> str:

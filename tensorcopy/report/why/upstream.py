@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorcopy.analysis import comparisons, confirmation
+from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.verdict import CountChange, Verdict
@@ -77,14 +78,14 @@ def slowdown(cause: Cause, results: Sequence[Result], by_key: Mapping[Key, Confi
 def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[Result, Result] | None:
     """Return the sides of the newest step of these cases to more time or instructions; None without one.
 
-    A step whose functions were counted on both sides comes first.
+    A step of which later releases took back half or more is left out. One whose functions were counted on both sides comes first.
 
     by_case : the history of each case, timed and counted
     cases : timed ones
     """
     counted = [count for case in cases if (count := counts.case_of(case))]
     histories = [by_case[case] for case in (*counted, *cases) if case in by_case]
-    steps = [(history, step) for history in histories for step in history.steps if step.ratio > 1]
+    steps = [(history, step) for history in histories for step in history.steps if step.ratio > 1 and _stays(history, step)]
     order = {row.sha: index for index, row in enumerate(release_table.load())}
     sides = [history.sides(step) for history, step in steps]
 
@@ -93,6 +94,12 @@ def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[R
         return profiled, order[pair[1].sha], release_table.minor(pair[1].python)
 
     return max(sides, key=rank, default=None)
+
+
+def _stays(history: CaseSeries, step: Step) -> bool:
+    """Return whether more than half of a step to more is left in the newest release."""
+    newest_value = next(value for value in reversed(history.values) if value is not None)
+    return newest_value**2 > step.before * step.after
 
 
 def issue(report: Slowdown) -> str:

@@ -132,8 +132,9 @@ def anchor(machine: Machine, release: str, environment: str) -> str:
 def _scaled(case_series: CaseSeries) -> str:
     """Return how the Pythons are joined, as a sentence; "" for one Python."""
     sentences = [
-        f"Before torch {case_series.releases[joint.index]}, levels and changes are those of Python {joint.older.python}, "
-        f"scaled by {joint.factor:.3f}, the ratio of the two Pythons with that release."
+        f"Before torch {case_series.releases[joint.index]}, changes are those of Python {joint.older.python}, whose times are drawn as "
+        f"measured. With that release, Python {case_series.results[joint.index].python} takes {joint.factor:.3f} times as long as "
+        f"{joint.older.python}."
         for joint in case_series.joints
     ]
     return " ".join(sentences)

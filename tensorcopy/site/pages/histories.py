@@ -19,7 +19,7 @@ from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.changes import MachineChange, count_changes, machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.machine import Machine, longest_history
 from tensorcopy.site.page import Page
 
 
@@ -39,10 +39,11 @@ class CaseRow:
 def pages(content: Content) -> Iterator[Page]:
     """Yield the index of times and, where anything was counted, the one of counts.
 
-    The first machine's cases are listed; others have their own pages, so that the index does not grow with their number.
+    The cases of the machine with the longest history are listed; others have their own pages, so that the index does not grow.
     """
     values = {
         "machines": content.machines,
+        "machine": content.machine,
         "changes": lambda machine: _ordered(machine_changes(content, machine)),
         "sections": partial(_sections, timed=True),
         "explorer": explorer.of_history,
@@ -53,6 +54,7 @@ def pages(content: Content) -> Iterator[Page]:
     counting = [machine for machine in content.machines if machine.counts_instructions]
     counted = {
         "machines": counting,
+        "machine": longest_history(counting),
         "changes": lambda machine: _ordered(count_changes(content, machine)),
         "sections": partial(_sections, timed=False),
     }

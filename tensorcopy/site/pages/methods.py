@@ -12,7 +12,7 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.machine import Machine, longest_history
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages.memory import host_peak
 from tensorcopy.site.pages.semantics import INPUTS, observed, result_by_release
@@ -52,9 +52,11 @@ class MethodRelease:
 
 
 def pages(content: Content) -> Iterator[Page]:
-    """Yield a page for each method, from the first machine that has it."""
+    """Yield a page for each method, from the machine with the longest history among those that have it."""
     for name in content.methods if content.machine else ():
-        machine = next(machine for machine in content.machines if name in machine.methods)
+        machine = longest_history([machine for machine in content.machines if name in machine.methods])
+        if machine is None:
+            continue
         code = machine.methods[name]["code"]
         values = {
             "name": name,

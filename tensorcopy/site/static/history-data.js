@@ -61,7 +61,7 @@ const tensorHistory = (() => {
   /** Format a ratio as a change: "+12.3 %", "−4.0 %", "+139.0 %". */
   function percent(ratio) {
     const text = (100 * (ratio - 1)).toFixed(1);
-    return `${Number(text) < 0 ? "−" : "+"}${text.replace("-", "")}${NARROW}%`;
+    return `${Number(text) < 0 ? "−" : Number(text) ? "+" : ""}${text.replace("-", "")}${NARROW}%`;
   }
 
   function times(ratio) {

@@ -47,7 +47,7 @@ const historyFlags = (() => {
       const { release, steps } = group;
       steps.sort((a, b) => Math.abs(Math.log(b.step.ratio)) - Math.abs(Math.log(a.step.ratio)));
       const [{ step }] = steps, sure = steps.some((each) => each.step.status);
-      const rounded = step.text.replace(/(\d)\.\d(?=\u202f?\s?%)/, "$1");
+      const rounded = step.text.replace(/\d+\.\d(?=\u202f?\s?%)/, (number) => Math.round(number));
       const several = steps.length > 1 ? ` · ${steps.length} ${words.lines}` : "";
       const name = `${this.names[release]}: ${rounded}${several}${sure ? "" : " ?"}`;
       const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");

@@ -18,7 +18,8 @@ function addPairs(form) {
     else note.textContent = `${before} → ${after} has no page of its own: opens the explorer with both releases marked.`;
   };
   const elsewhere = (wanted) => {
-    const { page } = on.selectedOptions[0].dataset, address = page && `${page}#from=${wanted.from}&to=${wanted.to}&on=${on.value}`;
+    const { page } = on.selectedOptions[0].dataset, releases = ["from", "to"].filter((name) => wanted[name]).map((name) => `${name}=${wanted[name]}&`);
+    const address = page && `${page}#${releases.join("")}on=${on.value}`;
     if (page) on.value = here; // for the way back
     return address;
   };
