@@ -16,7 +16,6 @@ from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
-from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -240,13 +239,14 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
     site = root / "site"
     with FileLock(root / "site.lock"):
         if not (root / "seconds").exists():
-            begin = process_time()
+            begin = os.times()
             site.mkdir()
             explorer_publisher.replace_explorer(site)
             card = json.loads((ROOT / accuracy_report.FILE).read_text(encoding="utf-8"))
             stored = confirmations.load(ROOT / "results").confirmations
             writer.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
-            (root / "seconds").write_text(str(process_time() - begin))
+            spent = [after - before for before, after in zip(begin, os.times())]
+            (root / "seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
     return site
 
 

@@ -233,8 +233,23 @@ def test_a_range_selects_the_steps_at_its_releases(measuring, capsys):
     assert len(fake.calls) == 1
 
 
+@pytest.mark.parametrize("failing", [STEP - 3, STEP], ids=["the earlier", "the later"])
+def test_a_pair_that_cannot_be_measured_does_not_stop_the_other(checkout, monkeypatch, capsys, failing):
+    """It is named, and the exit code is 2; the outcome of the other one is stored."""
+    for index, release in enumerate(RELEASES):
+        factors = {"tensor": 2.0 * (1.3 if index >= STEP else 1.0), "new_tensor": 1.3 if index >= STEP - 3 else 1.0}
+        times = {method: pass_times(factor, index + shift) for shift, (method, factor) in enumerate(factors.items())}
+        measured_in_passes(checkout / "results", release, times, identity=HERE)
+    fakes = {RELEASES[at].version: Fake(checkout, 1.3, problem="no room" if at == failing else "") for at in (STEP - 3, STEP)}
+    monkeypatch.setattr(confirm_history, "measurer", lambda paths: lambda pair, report: fakes[pair.releases[1]].measurer(pair, report))
+    assert main(["confirm-history"]) == 2
+    assert "tensorcopy: no room: got nothing" in capsys.readouterr().err
+    assert [len(fake.calls) for fake in fakes.values()] == [1, 1]
+    assert [each.after for each in stored(checkout)] == [version for version in fakes if version != RELEASES[failing].version]
+
+
 def test_a_pair_that_cannot_be_measured_is_an_error_and_stays_unconfirmed(checkout, measuring, capsys):
-    """The others are measured; the exit code is 2."""
+    """The exit code is 2."""
     measuring(1.3, problem="the disk is full")
     assert main(["confirm-history"]) == 2
     assert "tensorcopy: the disk is full: got nothing" in capsys.readouterr().err

@@ -85,8 +85,11 @@ def test_a_suspended_process_is_detected(monkeypatch, journal):
 def test_without_a_journal_nothing_is_recorded_or_delayed(monkeypatch):
     """As when a suite is run by hand."""
     monkeypatch.delenv(control.JOURNAL, raising=False)
+    monkeypatch.setattr(control, "sleep", lambda seconds: pytest.fail("has waited"))
     set_readings(monkeypatch, BUSY)
-    assert control.Watch().sample(lambda: 3.0, "s", 0, alone=False) == 3.0
+    samples = []
+    assert control.Watch().sample(lambda: samples.append(None) or 3.0, "s", 0, alone=False) == 3.0
+    assert len(samples) == 1
 
 
 def test_the_control_takes_microseconds():

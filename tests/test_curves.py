@@ -121,6 +121,8 @@ def test_json_and_a_picture_print_only_json(monkeypatch, tmp_path, capsys):
 def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
     """With every method's code, torch, the machine and the day, as text."""
     monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
+    drawn, draw = [], sweep_plot.draw
+    monkeypatch.setattr(sweep_plot, "draw", lambda *arguments, **named: drawn.append(draw(*arguments, **named)) or drawn[-1])
     path = tmp_path / "copies.svg"
     assert main(["plot", "copies", "-o", str(path), *options]) == 0
     assert str(path) in capsys.readouterr().out
@@ -128,6 +130,8 @@ def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
     for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", "torch 2.15.0, Box, one thread, 2026-11-21"):
         assert word in words
     assert ("relative time" in words) == ("--relative-to" in options)
+    scale = "linear" if "--no-logx" in options else "log"
+    assert [(axes.get_xscale(), axes.get_yscale()) for axes in drawn] == [(scale, scale)]
 
 
 def test_labels_do_not_overlap(tmp_path):

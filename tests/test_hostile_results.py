@@ -110,8 +110,9 @@ def test_an_impossible_number_of_elements_is_refused(folder, numel):
     def change(document):
         row(document)[column(document, "params")][1] = [numel]
 
-    problems, _ = load_changed(folder, change)
-    assert ["cannot be read" in str(problem) for problem in problems] == [True]
+    problems, site = load_changed(folder, change)
+    assert [f"{AFTER.sha[:8]}-py3.11-cuda.json cannot be read" in str(problem) for problem in problems] == [True]
+    assert f"torch {BEFORE.version} on " in site["index.html"]
 
 
 @pytest.mark.parametrize("name", ["params", "version", "result"])
@@ -122,8 +123,8 @@ def test_a_missing_column_is_a_problem(folder, name):
         document["result_columns"][column(document, name)] = "something"
 
     problems, site = load_changed(folder, change)
-    assert len(problems) == 1
-    assert "index.html" in site
+    assert [f"{AFTER.sha[:8]}-py3.11-cuda.json cannot be read" in str(problem) for problem in problems] == [True]
+    assert f"torch {BEFORE.version} on " in site["index.html"]
 
 
 def test_a_file_that_violates_the_schema_is_refused(folder):

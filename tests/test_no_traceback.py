@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,12 +92,19 @@ def test_a_bare_command_prints_the_commands_in_groups(capsys):
     assert {name for names in cli.GROUPS.values() for name in names} <= {command.words[0] for command in COMMANDS}
 
 
-def test_json_keeps_its_characters_in_any_encoding(checkout):
+def test_json_keeps_its_characters_in_any_encoding(checkout, tmp_path):
     """Escaped; in a table they are replaced."""
-    arguments = ["compare", walk.VALID["before"], walk.VALID["after"], "--format", "json"]
-    plain, ascii_only = (run(checkout, *arguments, PYTHONIOENCODING=encoding).stdout for encoding in ("utf-8", "ascii"))
+    shutil.copytree(checkout / "results", tmp_path / "results")
+    shutil.copy(checkout / "asv.conf.json", tmp_path)
+    for path in tmp_path.glob("results/*/*-*.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace("Intel(R)", "Intel®"), encoding="utf-8")
+    arguments = ["compare", walk.VALID["before"], walk.VALID["after"]]
+    plain, ascii_only = (run(tmp_path, *arguments, "--format", "json", PYTHONIOENCODING=encoding).stdout for encoding in ("utf-8", "ascii"))
+    assert "Intel®" in plain.decode()
+    assert b"Intel\\u00ae" in ascii_only
     assert ascii_only.isascii()
     assert json.loads(plain) == json.loads(ascii_only)
+    assert b"Intel?" in run(tmp_path, *arguments, PYTHONIOENCODING="ascii").stdout
 
 
 def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch):

@@ -181,12 +181,14 @@ def test_the_script_adds_a_switch_and_a_filter(watched, published_site):
     """The colour scheme is remembered; the filter leaves the rows that contain all its words."""
     page = watched(1280, "light")
     page.goto((published_site / "history/index.html").as_uri())
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Light or dark").click()
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
     page.get_by_role("searchbox").first.fill("clone bool")
     rows = page.locator("table[data-filter] tbody tr:not(.section):visible")
     assert 0 < rows.count() < 20
-    assert all("bool" in text for text in rows.all_inner_texts())
+    assert all("bool" in text and "clone" in text for text in rows.all_inner_texts())
     page.goto((published_site / "index.html").as_uri())
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
@@ -201,8 +203,8 @@ def test_pages_can_be_used_by_keyboard(watched, published_site):
     reached = set()
     for _ in range(40):
         page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.tagName.toUpperCase()"))
-    assert {"A", "DIV"} <= reached
+        reached.add(page.evaluate("document.activeElement.closest('svg.plot') ? 'plot' : document.activeElement.tagName.toUpperCase()"))
+    assert {"A", "DIV", "plot"} <= reached
     page.goto((published_site / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.locator("svg.plot .flags a").first.click()
     assert "/compare/" in page.url
@@ -220,8 +222,8 @@ def test_no_link_of_the_shipped_history_is_dead(published_site):
 
 
 def test_publishing_takes_less_than_a_minute(published_site):
-    """The limit is doubled because neighbours can double the processor time; asv's own part takes some five seconds more."""
-    assert float((published_site.parent / "seconds").read_text()) < 2 * 55
+    """Of processors; it takes a quarter of a minute, and neighbours can double that. asv's own part takes some seconds more."""
+    assert float((published_site.parent / "seconds").read_text()) < 60
 
 
 def test_the_site_is_small(published_site, shipped_results):

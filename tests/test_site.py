@@ -391,10 +391,13 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
 
 def test_every_plot_has_a_table_and_data(shipped):
     """The index of histories has no data file; the pages of its cases have."""
-    for address, text in shipped.items():
-        if '<svg xmlns="http://www.w3.org/2000/svg" class="plot"' in text and address.endswith(".html"):
-            assert "<table" in text, address
-            assert re.search(r'href="[^"]+\.csv"', text) or address == addresses.HISTORIES, address
+    plotted = {
+        address: text for address, text in shipped.items() if address.endswith(".html") and re.search(r'<svg [^>]*class="plot\b', text)
+    }
+    assert {address.split("/")[0] for address in plotted} >= {"index.html", "article.html", "history", "compare", "sizes"}
+    for address, text in plotted.items():
+        assert "<table" in text, address
+        assert re.search(r'href="[^"]+\.csv"', text) or address == addresses.HISTORIES, address
 
 
 def test_data_files_agree_with_the_pages(shipped):

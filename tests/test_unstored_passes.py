@@ -122,7 +122,7 @@ def test_a_pass_that_its_file_refuses_is_kept_and_named(ended, tmp_path):
     assert "numpy of passes[1] is" in run.errors[0].got
     assert writers.pass_ids(run.results) == ["pass-0", "pass-0"]
     assert run.merge_unstored(tmp_path / "other") == ["of new", "of old"]
-    assert all("tensor" in path.read_text() for path in run.unstored.glob("box/*-*.json"))
+    assert ["'tensor'" in path.read_text() for path in run.unstored.glob("box/*-*.json")] == [True, True]
     assert load.load_results(tmp_path / "other").unpublishable == ()
 
 
@@ -158,7 +158,7 @@ def test_passes_for_damaged_results_are_kept(ended, tmp_path, damage):
     shutil.copytree(run.results, tmp_path / "valid")
     damage(run.results)
     run.store()
-    assert all(error.what.startswith("the result file results/") for error in run.errors)
+    assert [error.what.startswith("the result file results/") for error in run.errors] == [True, True]
     shutil.rmtree(run.results)
     (tmp_path / "valid").rename(run.results)
     assert run.merge_unstored() == BOTH

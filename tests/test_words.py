@@ -19,13 +19,19 @@ TEXTS = sorted(
         PYTHON,
         *(
             ROOT.glob(pattern)
-            for pattern in ("tensorcopy/**/*.html", "tensorcopy/**/*.toml", "tensorcopy/site/*.js", "benchmarks/*.py", "docs/*.md")
+            for pattern in ("tensorcopy/**/*.html", "tensorcopy/**/*.toml", "tensorcopy/**/*.js", "benchmarks/*.py", "docs/*.md")
         ),
         (ROOT / ".github").rglob("*"),
         (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", ".ci/run", "docs/slurm.sh")),
     )
     if path.is_file()
 )
+
+
+def test_every_kind_of_text_is_searched():
+    """A pattern that matches no file would find no word."""
+    assert {path.suffix for path in TEXTS} >= {".py", ".html", ".js", ".toml", ".md", ".yml"}
+
 
 INSTEAD = {
     r"moods?": "machine drift, drift-corrected",

@@ -80,9 +80,10 @@ def test_a_workflow_has_only_the_rights_its_jobs_name(path):
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
 def test_a_step_is_one_command(path):
     """It is one line that a person could type, without an expression."""
-    for run in runs(path):
-        assert run not in ("|", ">")
-        assert "${{" not in run
+    for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+        for run in (step["run"] for step in job["steps"] if "run" in step):
+            assert "\n" not in run
+            assert "${{" not in run
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
