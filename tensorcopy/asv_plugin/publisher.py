@@ -27,7 +27,8 @@ from tensorcopy.results.reading import folder
 # asv's own explorer, which loads its scripts from three other hosts, and its list view's data, two thirds of the graphs' size
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
 
-OLD_FONTS = shutil.ignore_patterns("*.woff")  # each is there as .woff2 too, which every browser of today takes
+# each is there as .woff2 too, which every browser of today takes; names of suites and parameters need no other alphabet
+NOT_NEEDED = shutil.ignore_patterns("*.woff", "*-cyrillic-*.woff2", "*-latin-ext-*.woff2")
 # first in its page, which has no other link to ours
 BACK = '<p><a href="data.html#raw">← tensorcopy</a>: raw asv graphs, not judged</p>'
 
@@ -103,7 +104,7 @@ def replace_explorer(directory: Path) -> None:
     page = (static / "index.html").read_text(encoding="utf-8")
     (directory / "explorer.html").write_text(page.replace("<body>", f"<body>{BACK}", 1), encoding="utf-8")
     shutil.copyfile(str(static / "favicon.svg"), directory / "favicon.svg")
-    shutil.copytree(str(static / "assets"), directory / "assets", ignore=OLD_FONTS, dirs_exist_ok=True)
+    shutil.copytree(str(static / "assets"), directory / "assets", ignore=NOT_NEEDED, dirs_exist_ok=True)
     licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]
     (directory / "assets" / "LICENSE-asv-tachyon.txt").write_text("\n".join(path.read_text() for path in licences), encoding="utf-8")
 
