@@ -132,7 +132,7 @@ def test_an_environment_that_measured_one_case_does_not_end_the_group():
 
 
 def test_a_case_of_another_python_hides_no_change():
-    """It is on an axis of its own, which may be longer than that of the others."""
+    """It has a separate axis, which may be longer than that of the others."""
     newer = results(lambda index, method: 0.92 if index >= 3 else 1.0, releases=RELEASES[6:])
     older = results(lambda index, method: 1.0, python="3.9", releases=RELEASES[:6])
     only_here = {Case("copies.BySize.time_copy", (("method", "gone"), ("numel", "16"))): next(iter(older[0].timings.values()))}

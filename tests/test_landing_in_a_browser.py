@@ -193,7 +193,7 @@ def test_the_own_machine_is_beside_the_shipped_history(landing):
     """Its points are in the chart, and its values in the reading of a release, under its label."""
     page = landing(site="own")
     expect(page.locator(".own")).to_contain_text("Your machine (laptop): the fastest copy of 2¹⁴ elements is")
-    expect(page.locator(".own")).to_contain_text("1.00 times that of the shown machine xeon-2core")
+    expect(page.locator(".own")).to_contain_text("1.00 times the time on xeon-2core")
     readings = page.locator(".hc-over").all_inner_texts()
     assert len(readings) == 5
     assert all(text.strip().startswith("Your machine") for text in readings)

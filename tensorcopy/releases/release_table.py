@@ -75,8 +75,10 @@ def load(table: Path = TABLE) -> tuple[Release, ...]:
 
     Raises TensorcopyError for an invalid row.
     """
-    rows = [_release(row if isinstance(row, dict) else {"version": row}, table) for row in _document(table).get("release", [])]
-    return tuple(sorted(rows, key=lambda release: Version(release.version)))
+    rows = _document(table).get("release", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
+    return tuple(sorted((_release(row, table) for row in rows), key=lambda release: Version(release.version)))
 
 
 def find(name: str) -> Release:
@@ -150,9 +152,13 @@ def _document(table: Path) -> dict[str, Any]:
     try:
         return toml.load(table)
     except (OSError, ValueError) as error:
-        raise TensorcopyError(
-            "the table of releases cannot be read", got=f"{table.name}: {error}", allowed="TOML", next=f"git checkout {table.name}"
-        ) from error
+        raise _unreadable(table, str(error), "TOML") from error
+
+
+def _unreadable(table: Path, got: str, allowed: str) -> TensorcopyError:
+    return TensorcopyError(
+        "the table of releases cannot be read", got=f"{table.name}: {got}", allowed=allowed, next=f"git checkout {table.name}"
+    )
 
 
 def _release(row: dict[str, Any], table: Path) -> Release:

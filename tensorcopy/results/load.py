@@ -43,9 +43,7 @@ class Result:
     build: str
     environment: str  # such as "py3.11-cuda"
     timings: dict[Case, Timing]
-    counts: dict[Case, float] = field(
-        default_factory=dict
-    )  # bytes, allocations, instructions or what a third party's suite counts, by the suite's name
+    counts: dict[Case, float] = field(default_factory=dict)  # in a unit that the suite's name tells (`counts.unit_of`)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # the counts of every pass that counted
     passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them; of each suite only the control, in one list
     provenance: dict[str, Any] = field(default_factory=dict)

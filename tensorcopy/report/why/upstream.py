@@ -78,7 +78,7 @@ def slowdown(cause: Cause, results: Sequence[Result], by_key: Mapping[Key, Confi
 def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[Result, Result] | None:
     """Return the sides of the newest step of these cases to more time or instructions; None without one.
 
-    A step of which later releases took back half or more is left out. One whose functions were counted on both sides comes first.
+    A step that later releases undid, by half or more, is left out. One whose functions were counted on both sides comes first.
 
     by_case : the history of each case, timed and counted
     cases : timed ones
@@ -97,7 +97,7 @@ def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[R
 
 
 def _stays(history: CaseSeries, step: Step) -> bool:
-    """Return whether more than half of a step to more is left in the newest release."""
+    """Return whether more than half of an increase is left in the newest release."""
     newest_value = next(value for value in reversed(history.values) if value is not None)
     return newest_value**2 > step.before * step.after
 

@@ -229,10 +229,7 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
         if measured:
             within = timings[measured[0] : measured[-1] + 1]
             values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in within]
-            ranges = [
-                [None if t is None else round(PER_MILLE * (end / t.median - 1)) if t.median else 0 for t, end in _ends(within, name)]
-                for name in BOUNDS
-            ]
+            ranges = [[_per_mille(timing, name) for timing in within] for name in BOUNDS]
             exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
     return columns
@@ -241,8 +238,11 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
 BOUNDS = ("low", "high")
 
 
-def _ends(timings: Sequence[Timing | None], name: str) -> list[tuple[Timing | None, float]]:
-    return [(timing, getattr(timing, name) if timing else 0.0) for timing in timings]
+def _per_mille(timing: Timing | None, name: str) -> int | None:
+    """Return how far an end of the range of passes is from the value; 0 for a count of 0."""
+    if timing is None:
+        return None
+    return round(PER_MILLE * (getattr(timing, name) / timing.median - 1)) if timing.median else 0
 
 
 def _compact(value: float, unit: str) -> float:

@@ -178,7 +178,6 @@ def _work() -> None:
         except Exception:  # noqa: S112 - an own operation may raise anything
             continue  # raises for a tensor that requires grad or has this dtype, or is not in this torch
         _count(number, section.calls, method, small, x)
-    print(end="", file=sys.__stdout__, flush=True)
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
@@ -201,7 +200,7 @@ def _count(number: int, calls: int, method: Method | None = None, small: Any = N
         torch._C._valgrind_toggle()
         namespace["loop"](x, calls)
         torch._C._valgrind_toggle_and_dump_stats()
-        print(number, file=sys.__stdout__)
+        print(number, file=sys.__stdout__, flush=True)
 
 
 if __name__ == "__main__":
