@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.accuracy import annotated, measured, simulated
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.asv_plugin import detection
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import causes, formats, markdown

@@ -20,8 +20,7 @@ import pytest
 from tensorcopy.analysis import series
 from tensorcopy.analysis.confirmation import repeat, status
 from tensorcopy.analysis.confirmation.status import Status
-from tensorcopy.analysis.two_sample import judge
-from tensorcopy.analysis.verdict import Change, Reason, Samples, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Samples, Verdict, judge
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.cli import confirm, main
 from tensorcopy.cli.confirm import Selection

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.analysis import comparisons, exact_counts
-from tensorcopy.analysis.verdict import Change, CountChange, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.report.comparison import wording
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
@@ -18,8 +18,8 @@ TIMED = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "
 INCONCLUSIVE = Change(Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE, ratio=1.01, interval=(0.96, 1.06), p=0.5, before=1e-6, after=1.01e-6)
 
 
-def count(before: float, after: float, repeatability: float = 0.002) -> CountChange:
-    return CountChange("instructions", before, after, repeatability, max(exact_counts.LEAST, 2 * repeatability))
+def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
+    return CountPair("instructions", before, after, repeatability, max(exact_counts.LEAST, 2 * repeatability))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorcopy.analysis import comparisons, series
-from tensorcopy.analysis.verdict import Reason
+from tensorcopy.analysis.two_sample import Reason
 from tensorcopy.asv_plugin import publisher as plugin
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy.analysis import retest
-from tensorcopy.analysis.verdict import Change, Difference, Failure, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
 from tensorcopy.ci.revisions import Revision
@@ -105,7 +105,7 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
     numbers = {
         "passes": (2, 4),
         "more_passes": 7,
-        "differences": (Difference("cpu", "A", "B"), Difference("gpu power_limit_w", "300", "350")),
+        "differences": (FieldDifference("cpu", "A", "B"), FieldDifference("gpu power_limit_w", "300", "350")),
         "failure": Failure.NEVER_QUIET,
     }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request

@@ -6,7 +6,7 @@ import pytest
 
 from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.results import select
 from tests.conftest import NEW, SEEN, measured
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.verdict import Reason, Verdict
+from tensorcopy.analysis.two_sample import Reason, Verdict
 from tensorcopy.report.comparison import release_summary
 from tensorcopy.results import select
 from tensorcopy.results.profiles import profile_file

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.analysis import comparisons, retest
-from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.measure import remeasure
 from tensorcopy.releases import release_table
 from tensorcopy.results.load import Case

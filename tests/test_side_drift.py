@@ -8,7 +8,7 @@ from math import exp, log
 import pytest
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.results import passes
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift, side_drift

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.load import Case
 from tensorcopy.site import render

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tensorcopy import cli
-from tensorcopy.analysis.verdict import Reason, Verdict
+from tensorcopy.analysis.two_sample import Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why import cause, reproduction, upstream
 from tensorcopy.results import confirmations, select

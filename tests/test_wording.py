@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.analysis.verdict import Change, Difference, Failure, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
 from tensorcopy.report.comparison import wording
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
@@ -48,7 +48,7 @@ def inconclusive(reason, **details):
         (inconclusive(Reason.NO_SAMPLES_AFTER, failure=Failure.NEVER_QUIET), "inconclusive: no result after (no quiet pass)"),
         (inconclusive(Reason.NOT_A_TIME_BEFORE), "inconclusive: a sample before is not a positive number"),
         (
-            inconclusive(Reason.PROVENANCE_DIFFERS, differences=(Difference("cpu", "A", "B"), Difference("threads", "1", "2"))),
+            inconclusive(Reason.PROVENANCE_DIFFERS, differences=(FieldDifference("cpu", "A", "B"), FieldDifference("threads", "1", "2"))),
             "inconclusive: measured under different conditions (cpu: A → B, threads: 1 → 2)",
         ),
         (inconclusive(Reason.PROVENANCE_DIFFERS), "inconclusive: measured under different conditions"),

@@ -12,8 +12,7 @@ from math import log
 from statistics import median
 
 from tensorcopy.analysis import exact_counts
-from tensorcopy.analysis.two_sample import judge
-from tensorcopy.analysis.verdict import Samples, Verdict
+from tensorcopy.analysis.two_sample import Samples, Verdict, judge
 
 COUNT, TIME = "instructions", "seconds"  # what a search goes by
 

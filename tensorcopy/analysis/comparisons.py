@@ -9,8 +9,7 @@ from functools import lru_cache
 from os.path import relpath
 
 from tensorcopy.analysis import exact_counts
-from tensorcopy.analysis.two_sample import MARGIN, judge
-from tensorcopy.analysis.verdict import Change, Failure, Samples
+from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import counts

@@ -14,7 +14,7 @@ from math import log
 from statistics import median
 
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.verdict import Change, CountChange, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.results import counts
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Case, Result
@@ -42,7 +42,7 @@ def _spreads(result: Result) -> dict[Case, float]:
     return {case: spread for case, spread in by_case.items() if spread is not None}
 
 
-def count_change(before: Result, after: Result, case: Case, others: Sequence[Result] = (), least: float = LEAST) -> CountChange | None:
+def count_change(before: Result, after: Result, case: Case, others: Sequence[Result] = (), least: float = LEAST) -> CountPair | None:
     """Return the exact counts of a timed or counted case on both sides.
 
     None where it is not counted on both sides, or on two machines.
@@ -56,10 +56,10 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
         return None
     own = [spread for spread in (first.spread, second.spread) if spread is not None]
     repeats = max([repeatability(counted, [before, after, *others]), *own])
-    return CountChange(counts.unit_of(counted), first.value, second.value, repeats, max(least, REPEATS * repeats))
+    return CountPair(counts.unit_of(counted), first.value, second.value, repeats, max(least, REPEATS * repeats))
 
 
-def with_count(change: Change, count: CountChange | None) -> Change:
+def with_count(change: Change, count: CountPair | None) -> Change:
     """Return a verdict on a time with the count beside it taken into account."""
     if count is None:
         return change
@@ -73,7 +73,7 @@ def with_count(change: Change, count: CountChange | None) -> Change:
     return change
 
 
-def of_count(count: CountChange) -> Change:
+def of_count(count: CountPair) -> Change:
     """Return the verdict on a case that is counted and not timed."""
     verdict = _direction(count) if count.changed else Verdict.UNCHANGED
     reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
@@ -92,11 +92,11 @@ def steps(values: Sequence[float | None], repeats: float, least: float = LEAST) 
     return [Step(index, before, after, p=0.0, change=after / before) for index, before, after in changed]
 
 
-def _direction(count: CountChange) -> Verdict:
+def _direction(count: CountPair) -> Verdict:
     return Verdict.SLOWER if count.ratio > 1 else Verdict.FASTER
 
 
-def _opposite(change: Change, count: CountChange) -> bool:
+def _opposite(change: Change, count: CountPair) -> bool:
     """Return whether the interval of the time shows the opposite change."""
     if change.interval is None:
         return False

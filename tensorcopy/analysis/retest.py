@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import judge
-from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict, judge
 from tensorcopy.results.load import Case, Result
 
 CONFIRMATIONS = 2  # repeat measurements that must confirm a change: each squares the chance of a false alarm

@@ -15,28 +15,172 @@ distribution, its normal quantile is `statistics.NormalDist`'s, and importing `s
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil, exp, inf, log
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import lru_cache
+from math import ceil, exp, inf, log, sqrt
 from statistics import NormalDist, median
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.analysis import bootstrap
-from tensorcopy.analysis.verdict import Change, Difference, Reason, Samples, Verdict
 from tensorcopy.results.noise import spread
 from tensorcopy.results.noise.spread import Spread
 
 MARGIN = 0.03  # the smallest change to report
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
 FEWEST = 3  # passes on each side: their median tolerates one bad pass
-DRAWS = bootstrap.FEW_DRAWS  # for an interval
-CLOSER = 0.02  # a p below it is computed again with more draws: DRAWS give it to a sixth, and Holm needs smaller ones
+CLOSER = 0.02  # a p below it is computed again with more draws: FEW_DRAWS give it to a sixth, and Holm needs smaller ones
 AT_ALPHA = 2.5  # draws beyond Holm's smallest p; fewer would still be valid, but less powerful
 MOST_DRAWS = 100_000
 MOST_PASSES = 50  # more than this many more are not worth suggesting
 
+MOST_DRAWN_PASSES = 40  # of a side, as many as a release has by default: in units of its standard error, more have the same distribution
+TIMES_AS_MANY = 3  # draw at most this many times as many passes for one side as for the other: the few decide the shape
+FEW_DRAWS = 2_000  # of which all are kept
+TAIL = 0.04  # of many draws, those are kept that are as large as this share of few: a p is computed with them only if it is half as small
+MOST_KEPT = 250_000  # random numbers of a plan that are kept for other plans, 0.5 MB: as many draws of eight passes a side as a p needs
+STEP = 0.1  # between log ratios of two sides' errors that are drawn: the total is exact, so half a step moves an interval by < 1 %
+MOST_STEPS = 30  # a side that varies twenty times less adds nothing
+
+Numbers = Any  # an array of floats; numpy's types differ from release to release
 Case = TypeVar("Case", bound=Hashable)
+
+
+class Verdict(str, Enum):
+    SLOWER = "slower"
+    FASTER = "faster"
+    UNCHANGED = "unchanged"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Reason(str, Enum):
+    """The reason for a verdict; the values are keys of comparison.json."""
+
+    CHANGED = "changed"  # significant, and at least as large as the margin
+    WITHIN_MARGIN = "within_margin"  # the whole interval is
+    INTERVAL_TOO_WIDE = "interval_too_wide"
+    NO_SAMPLES_BEFORE = "no_samples_before"
+    NO_SAMPLES_AFTER = "no_samples_after"
+    NOT_A_TIME_BEFORE = "not_a_time_before"  # zero, negative, infinite or NaN
+    NOT_A_TIME_AFTER = "not_a_time_after"
+    PROVENANCE_DIFFERS = "provenance_differs"
+    TOO_FEW_PASSES = "too_few_passes"
+    NOT_CONFIRMED = "not_confirmed"  # changed at first, but not in every repeat measurement
+    COUNT_CHANGED = "count_changed"  # an exact count did, and the clock shows no opposite change
+    COUNT_UNCHANGED = "count_unchanged"  # an exact count did not change, and the interval of the time includes 0 %
+
+
+class Failure(str, Enum):
+    """The reason why a side has no samples."""
+
+    NOT_MEASURED = "not_measured"  # or skipped, or failed
+    NEVER_QUIET = "never_quiet"  # the machine was busy in every pass
+
+
+class FieldDifference(NamedTuple):
+    """A field of the provenance that differs between the sides."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountPair:
+    """An exact count of a case on both sides, such as its instructions.
+
+    unit : of the counts
+    repeatability : the relative difference of repeated counts of this case
+    least : the smallest relative change that counts as one
+    """
+
+    unit: str
+    before: float
+    after: float
+    repeatability: float
+    least: float
+
+    @property
+    def ratio(self) -> float:
+        """The count after over the count before; 1 for two zeros."""
+        return self.after / self.before if self.before else (inf if self.after else 1.0)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the difference is at least `least`, in either direction."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) >= 1 + self.least
+
+    @property
+    def equal(self) -> bool:
+        """Whether the difference is no larger than between repeated counts."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) <= 1 + self.repeatability
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One side of a comparison, of one case.
+
+    passes : each pass's samples in seconds; a pass without samples does not count
+    provenance : fields that must be equal on both sides for the times to be comparable
+    failure : why there are no samples; None if that is unknown
+    """
+
+    passes: tuple[tuple[float, ...], ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
+
+    @property
+    def are_times(self) -> bool:
+        """Whether every sample is a positive, finite number; NaN is none."""
+        return all(0 < sample < inf for samples in self.passes for sample in samples)
+
+    @property
+    def logs(self) -> list[float]:
+        """The time of each pass in log seconds, ascending: their order is no evidence."""
+        return sorted(log(median(samples)) for samples in self.passes if samples)
+
+
+@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
+class Change:
+    """The verdict on one case, with its reason and the numbers behind it.
+
+    `report.comparison.wording` has the texts.
+
+    ratio : time after / time before; None, like the interval and p, if it could not be computed
+    interval : of the ratio, at level 1 - two_sample.ALPHA for this case alone
+    p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
+    p_is_bound : whether p is only an upper bound: no draw of the test was as large
+    before, after : seconds
+    passes : quiet passes before and after
+    more_passes : about how many more would decide an inconclusive case; None if not applicable, or if they are too many to take
+    differences : for PROVENANCE_DIFFERS
+    failure : for NO_SAMPLES_BEFORE and NO_SAMPLES_AFTER; None if unknown
+    confirmed : in how many repeat measurements the change was seen, and how many there were; None if there were none
+    count : the exact count beside the time; of a case that is only counted, the count itself
+    unit : of before and after
+    """
+
+    verdict: Verdict
+    reason: Reason
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    before: float | None = None
+    after: float | None = None
+    passes: tuple[int, int] = (0, 0)
+    more_passes: int | None = None
+    differences: tuple[FieldDifference, ...] = ()
+    failure: Failure | None = None
+    confirmed: tuple[int, int] | None = None
+    count: CountPair | None = None
+    unit: str = "seconds"
+    p_is_bound: bool = False
+
+    @property
+    def size(self) -> float:
+        """The ratio that the verdict is about: of the count where it decides, else of the time; 1 if unknown."""
+        return self.count.ratio if self.count and self.reason is Reason.COUNT_CHANGED else self.ratio or 1.0
 
 
 def judge(
@@ -112,12 +256,12 @@ def _untestable(before: Samples, after: Samples) -> Change | None:
     return replace(change, more_passes=FEWEST - min(passes))
 
 
-def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FieldDifference, ...]:
     """Return the fields that both sides have with different values.
 
     A field that one side lacks does not count.
     """
-    return tuple(Difference(name, before[name], after[name]) for name in before if name in after and before[name] != after[name])
+    return tuple(FieldDifference(name, before[name], after[name]) for name in before if name in after and before[name] != after[name])
 
 
 def _estimates(
@@ -141,18 +285,18 @@ def _sizes(logs: Mapping[Case, tuple[list[float], list[float]]]) -> dict[Case, f
     sizes: dict[Case, float] = {}
     for cases in by_passes.values():
         before, after = (np.array([logs[case][side] for case in cases]) for side in (0, 1))
-        sizes.update(zip(cases, map(float, bootstrap.hodges_lehmann(before, after))))
+        sizes.update(zip(cases, map(float, hodges_lehmann(before, after))))
     return sizes
 
 
 def _estimate(before: list[float], after: list[float], shift: float, passes_vary: Spread, cases: int) -> _Shift:
     passes = len(before), len(after)
-    plan, unit = bootstrap.plan(passes_vary, passes)
-    null = plan.null(DRAWS)
+    plan, unit = _plan(passes_vary, passes)
+    null = _null(plan, FEW_DRAWS)
     in_units = shift / unit if unit else inf * shift if shift else 0.0  # passes that are all equal have no spread
     p, p_is_bound = null.p(in_units)
     if p < CLOSER:  # as fine as Holm will divide it
-        p, p_is_bound = plan.null(min(MOST_DRAWS, max(DRAWS, int(AT_ALPHA * cases / ALPHA)))).p(in_units)
+        p, p_is_bound = _null(plan, min(MOST_DRAWS, max(FEW_DRAWS, int(AT_ALPHA * cases / ALPHA)))).p(in_units)
     return _Shift(shift, null.half(ALPHA) * unit, p, p_is_bound, passes, exp(median(before)), exp(median(after)))
 
 
@@ -184,3 +328,132 @@ def _more_passes(shift: _Shift, smallest: float, cases: int) -> int | None:
 def _normal(p: float) -> float:
     """Return the two-sided quantile of the normal distribution for probability `p`."""
     return -NormalDist().inv_cdf(p / 2)
+
+
+@dataclass(frozen=True)
+class NullDistribution:
+    """The distribution of the absolute log ratio if nothing changed, in units.
+
+    tail : the largest of `draws` draws, ascending
+    """
+
+    tail: Numbers
+    draws: int
+    _halves: dict[float, float] = field(default_factory=dict)
+
+    def half(self, alpha: float) -> float:
+        """Return its quantile at 1 - `alpha`, for a distribution of few draws."""
+        if alpha not in self._halves:  # numpy takes as long for it as for a tenth of the draws
+            self._halves[alpha] = float(np.quantile(self.tail, 1 - alpha))
+        return self._halves[alpha]
+
+    def p(self, shift: float) -> tuple[float, bool]:
+        """Return the probability of at least this shift, and whether it is a bound.
+
+        Never 0 (Phipson and Smyth, 2010), and at most the tail's share. A bound where no draw is as large: p may be smaller.
+        """
+        larger = int(len(self.tail) - np.searchsorted(self.tail, abs(shift)))
+        return (1 + larger) / (1 + self.draws), larger == 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to draw for one case.
+
+    Cases and pairs of a series with equal plans share their draws.
+
+    pool : of `Spread`
+    degrees : of freedom, for Student's factor
+    passes, scales : of each side, the one with fewer passes first, else the one that varies more; the larger scale is 1
+    """
+
+    pool: tuple[float, ...]
+    degrees: int
+    passes: tuple[int, int]
+    scales: tuple[float, float]
+
+
+def _plan(vary: Spread, passes: tuple[int, int]) -> tuple[Plan, float]:
+    """Return what to draw, and the unit of the draws in log seconds."""
+    sides = sorted(zip(passes, vary.sides, vary.degrees), key=lambda side: (side[0], -side[1]))
+    few = min(sides[0][0], MOST_DRAWN_PASSES)
+    many = min(sides[1][0], MOST_DRAWN_PASSES, TIMES_AS_MANY * few)
+    variances = sides[0][1] ** 2 / sides[0][0], sides[1][1] ** 2 / sides[1][0]
+    ratio = sqrt(variances[1] * many / (variances[0] * few)) if all(variances) else 1.0
+    steps = max(-MOST_STEPS, min(MOST_STEPS, round(log(ratio) / STEP)))
+    scales = exp(min(0.0, -steps * STEP)), exp(min(0.0, steps * STEP))
+    unit = sqrt(sum(variances) / (scales[0] ** 2 / few + scales[1] ** 2 / many))
+    return Plan(vary.pool, _degrees(variances, (sides[0][2], sides[1][2]), sum(passes) - 2 + vary.shared), (few, many), scales), unit
+
+
+def _degrees(variances: tuple[float, float], degrees: tuple[float, float], most: float) -> int:
+    """Return the degrees of freedom of a sum of two variances (Welch, 1947).
+
+    most : the degrees behind both, since each side may use the other's passes
+    """
+    divisor = sum(variance**2 / count for variance, count in zip(variances, degrees))
+    welch = sum(variances) ** 2 / divisor if divisor else inf
+    return max(1, int(round(min(welch, most), 6)))  # rounded, so that float noise does not make 30 degrees 29
+
+
+def hodges_lehmann(before: Numbers, after: Numbers) -> Numbers:
+    """Return for each row the median of all differences between after and before."""
+    differences = (after[:, None, :] - before[:, :, None]).reshape(len(before), -1)  # the longer side last: numpy's inner loop
+    differences.sort(axis=1)  # vectorised in numpy, and so five times as fast as a partition by two middles
+    middle = differences.shape[1] // 2
+    if differences.shape[1] % 2:
+        return differences[:, middle]
+    return differences[:, middle - 1 : middle + 1].mean(axis=1)
+
+
+@lru_cache(maxsize=2048)  # 8 kB each
+def _null(plan: Plan, draws: int) -> NullDistribution:
+    """Return the null distribution; cached, since a series has few plans."""
+    first, second = _sides(plan, draws)
+    if draws <= FEW_DRAWS:
+        return NullDistribution(np.sort(np.abs(hodges_lehmann(first.T, second.T))), draws)
+    least = _null(plan, FEW_DRAWS).tail[-int(TAIL * FEW_DRAWS)]
+    far = _may_reach(least, first, second)
+    shifts = np.sort(np.abs(hodges_lehmann(first[:, far].T, second[:, far].T)))
+    return NullDistribution(shifts[np.searchsorted(shifts, least) :], draws)
+
+
+def _sides(plan: Plan, draws: int) -> tuple[Numbers, Numbers]:
+    """Return what is drawn for each side: a row for each pass, a column for each draw."""
+    few, many = plan.passes
+    pool = np.array(plan.pool, dtype=np.float32)
+    both_signs = np.concatenate([pool, -pool])
+    draw = _few_draws if draws <= FEW_DRAWS else _many_draws if draws * (few + many) <= MOST_KEPT else _draw
+    indices, students_factors = draw(len(both_signs), few + many, plan.degrees, draws)
+    drawn = both_signs.take(indices)
+    drawn *= students_factors
+    first, second = (np.float32(scale) for scale in plan.scales)
+    return drawn[:few] * first, drawn[few:] * second
+
+
+def _draw(values: int, passes: int, degrees: int, draws: int) -> tuple[Numbers, Numbers]:
+    """Return which of the values are drawn for each pass, and Student's factor of each draw."""
+    random = np.random.default_rng(20)  # a fixed seed, so that the same samples get the same verdict
+    indices = random.integers(0, values, (draws, passes), dtype=np.int32)
+    factors = np.sqrt(degrees / random.chisquare(degrees, draws)).astype(np.float32)
+    smallest = np.uint16 if values <= 2**16 else np.int32  # cached draws then take half the memory
+    return np.ascontiguousarray(indices.T, dtype=smallest), factors
+
+
+# plans differ more in their pools than in these numbers
+_few_draws = lru_cache(maxsize=64)(_draw)
+_many_draws = lru_cache(maxsize=16)(_draw)
+
+
+def _may_reach(least: float, first: Numbers, second: Numbers) -> Numbers:
+    """Return for each draw whether its absolute Hodges-Lehmann estimate may be `least`.
+
+    At least half of its differences are then as large, in one direction: to count them is ten times as fast as to sort them.
+    """
+    up, down = np.zeros((2, first.shape[1]), dtype=np.uint16)
+    for before in first:
+        for after in second:
+            difference = after - before
+            up += difference >= least
+            down += difference <= -least
+    return np.maximum(up, down) >= len(first) * len(second) // 2

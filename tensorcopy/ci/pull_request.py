@@ -15,8 +15,7 @@ from typing import Any
 
 from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import MARGIN
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import MARGIN, Verdict
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import git, projects, revisions
 from tensorcopy.ci.revisions import Folders, NothingMeasured, Place, ReportProgress, Revision, RevisionFolder

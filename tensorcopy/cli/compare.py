@@ -93,8 +93,7 @@ def _add_history(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.two_sample import MARGIN
-    from tensorcopy.analysis.verdict import Verdict
+    from tensorcopy.analysis.two_sample import MARGIN, Verdict
     from tensorcopy.report.comparison import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):

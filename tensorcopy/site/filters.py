@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.verdict import Change
+from tensorcopy.analysis.two_sample import Change
 from tensorcopy.report.units import count, quantity, signed_percent
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing

@@ -12,8 +12,7 @@ from random import Random
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.accuracy.detector import Detector
-from tensorcopy.analysis.two_sample import judge
-from tensorcopy.analysis.verdict import Samples, Verdict
+from tensorcopy.analysis.two_sample import Samples, Verdict, judge
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift
 

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 from tensorcopy.analysis.advice import matching
 from tensorcopy.analysis.advice.matching import GROUPS, CopyRequest
-from tensorcopy.analysis.two_sample import judge
-from tensorcopy.analysis.verdict import Change, Failure, Samples, Verdict
+from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift

@@ -12,8 +12,7 @@ from statistics import median
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.retest import PASSES, Remeasure
-from tensorcopy.analysis.two_sample import ALPHA, judge
-from tensorcopy.analysis.verdict import Change, Samples
+from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
 from tensorcopy.results.confirmations import Confirmation, Outcome, ReleasePair
 from tensorcopy.results.identity import identity_of
 from tensorcopy.results.load import Case

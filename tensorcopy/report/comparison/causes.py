@@ -7,7 +7,7 @@ from statistics import median_low
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import DISPATCHER
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.comparison.wording import CHANGED
 from tensorcopy.report.units import count
 from tensorcopy.results.counts import SECONDS

@@ -6,8 +6,7 @@ from math import exp
 from statistics import median
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.two_sample import ALPHA
-from tensorcopy.analysis.verdict import Change
+from tensorcopy.analysis.two_sample import ALPHA, Change
 from tensorcopy.report.comparison.wording import amount, cases, count_text, not_included, percent, sentence
 from tensorcopy.report.units import duration
 from tensorcopy.results.load import Case, Result

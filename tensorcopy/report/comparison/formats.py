@@ -8,8 +8,7 @@ from math import isfinite
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.two_sample import ALPHA
-from tensorcopy.analysis.verdict import Change, CountChange, Verdict
+from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
 from tensorcopy.report.comparison.markdown import comparison_text
 from tensorcopy.report.comparison.wording import not_included, ordered, sentence
 from tensorcopy.report.tables import csv_text
@@ -107,7 +106,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
     }
 
 
-def _count(count: CountChange) -> dict[str, Any]:
+def _count(count: CountPair) -> dict[str, Any]:
     return {
         "unit": count.unit,
         "before": _six(count.before),

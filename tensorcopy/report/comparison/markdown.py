@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.comparison.wording import CHANGED, SYMBOLS, amount, headline, ordered, percent, sentence, times
 from tensorcopy.report.tables import markdown_table
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.verdict import Change, Failure, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Failure, Reason, Verdict
 from tensorcopy.report.comparison import markdown
 from tensorcopy.report.comparison.markdown import code
 from tensorcopy.worker.devices import DEVICES

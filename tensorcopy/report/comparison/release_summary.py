@@ -10,7 +10,7 @@ from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.comparison.causes import MAIN, signed
 from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, percent

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.verdict import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.report.comparison.causes import causes, left_out
 from tensorcopy.report.comparison.formats import rows
 from tensorcopy.report.comparison.wording import (

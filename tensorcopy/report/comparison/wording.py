@@ -8,8 +8,7 @@ from math import inf
 from statistics import median
 from typing import TypeVar
 
-from tensorcopy.analysis.two_sample import MOST_PASSES
-from tensorcopy.analysis.verdict import Change, CountChange, Failure, Reason, Verdict
+from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.units import quantity
 from tensorcopy.results.counts import SECONDS
@@ -35,7 +34,7 @@ def sentence(change: Change) -> str:
     return f"{change.verdict.value}{link}{_reason(change)}{beside}{_confirmed(change)}"
 
 
-def count_text(count: CountChange) -> str:
+def count_text(count: CountPair) -> str:
     """Return the change of an exact count: "5.2 % more instructions".
 
     "same instructions" where it is equal as far as it repeats.

@@ -10,7 +10,7 @@ from pathlib import Path
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, time_text, unique_names
 from tensorcopy.results import counts, select

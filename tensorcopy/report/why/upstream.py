@@ -12,7 +12,7 @@ from tensorcopy.analysis import comparisons, confirmation
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.analysis.verdict import CountChange, Verdict
+from tensorcopy.analysis.two_sample import CountPair, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison.wording import BY_COUNT
@@ -43,7 +43,7 @@ class Slowdown:
     """
 
     cause: Cause
-    count: CountChange
+    count: CountPair
     is_slower: bool
     is_confirmed: bool
     series: tuple[Result, ...]

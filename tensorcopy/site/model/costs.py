@@ -8,7 +8,7 @@ from math import prod
 
 from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.recommend import suite_of
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing

@@ -12,8 +12,7 @@ from itertools import combinations
 from math import log, log1p
 
 from tensorcopy.analysis.series import CaseSeries, releases_of
-from tensorcopy.analysis.two_sample import MARGIN
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine

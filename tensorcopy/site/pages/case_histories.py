@@ -9,7 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.analysis.verdict import Change
+from tensorcopy.analysis.two_sample import Change
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorcopy.analysis.comparisons import Comparison, version
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content

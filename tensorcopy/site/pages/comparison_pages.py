@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
 from tensorcopy.report.comparison import release_summary, terminal
 from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, headline, ordered

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import DISPATCHER
-from tensorcopy.analysis.verdict import Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.i18n import texts
 from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Case

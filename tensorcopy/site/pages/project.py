@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.verdict import Change, Verdict
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.units import quantity
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
