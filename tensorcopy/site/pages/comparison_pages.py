@@ -13,7 +13,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.comparison import formats as comparison_formats
-from tensorcopy.report.comparison import release_summary, terminal
+from tensorcopy.report.comparison import terminal
 from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
@@ -99,9 +99,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
     values = {
         "comparison": comparison,
-        "release": version(after),
         "machine": machine,
-        "sentences": release_summary.sentences(comparison) if before.machine == after.machine and before.sha != after.sha else [],
         "headline": headline(comparison_formats.rows(comparison)),
         "verdicts": [verdict.value for verdict in VERDICTS],
         "totals": [sum(section.counts[index] for section in shown) for index in range(len(VERDICTS))],
