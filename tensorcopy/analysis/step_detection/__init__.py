@@ -1,1 +1,0 @@
-"""Parts of the change-point detector: candidates for steps, and their tests."""
