@@ -1,7 +1,6 @@
 """How long publishing takes: `python -m tests.scale --machines 20` prints seconds, megabytes and memory.
 
-The results of every machine are made from the shipped ones with noise, and `asv publish` runs on them as on any others: once without what
-an earlier publish has kept, and once more after the last machine has measured a release again.
+The results of every machine are made from the shipped ones with noise, and `asv publish` runs on them as on any others.
 """
 
 from __future__ import annotations
@@ -143,15 +142,6 @@ def _proportional(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
-def measure_again(folder: Path, machines: int) -> None:
-    """Replace the newest result of the last machine by one with other noise."""
-    number = machines - 1
-    generator, name = random.Random(1_000 + number), f"machine-{number:02}"
-    path = sorted((folder / "results" / name).glob("*-*.json"))[-1]
-    document = _on_another_machine(json.loads((SHIPPED / path.name).read_text(encoding="utf-8")), name, 1.0, generator)
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-
 def measure(folder: Path, machines: int, files: int = 1_000) -> Published:
     """Publish the results of so many machines in a new folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -169,6 +159,4 @@ if __name__ == "__main__":
     for count in options.machines:
         with tempfile.TemporaryDirectory() as temporary:
             sys.stdout.write(f"{count} machines, {measure(Path(temporary), count, options.files)}\n")
-            measure_again(Path(temporary), count)
-            sys.stdout.write(f"  again, {publish(Path(temporary))}\n")
             sys.stdout.flush()

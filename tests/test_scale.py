@@ -34,7 +34,7 @@ def test_four_times_the_results_take_four_times_as_long():
     assert min(many) < 1.6 * 4 * max(few)
 
 
-MACHINES, FILES = writer.FEW_MACHINES + 2, 13  # of the 20 and 26 in docs/publishing.md; more than are written together
+MACHINES, FILES = writer.FEW_MACHINES + 2, 13  # more than are written together
 MEMORY = 75e6  # bytes for another machine: 20 of twice as many files then take 1.5 GB
 
 

@@ -53,11 +53,6 @@ def web_addresses() -> tuple[str, str]:
     return str(getattr(conf, "source_url", "")), str(getattr(conf, "site_url", ""))
 
 
-def publish_cache() -> Path:
-    """Return the folder in which `asv publish` keeps values for the next."""
-    return Path(Config.load().env_dir).absolute().parent / "publish"
-
-
 def write_configuration(folder: Path, results: Path, environments: Path | None = None) -> Path:
     """Write a copy of asv.conf.json into `folder`, and return its path.
 

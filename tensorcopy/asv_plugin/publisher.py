@@ -6,7 +6,7 @@ import atexit
 import os
 import shutil
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import distribution
 from importlib.resources import files
@@ -22,7 +22,6 @@ from asv.results import Results
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import load
-from tensorcopy.results.reading import folder
 
 # asv's own explorer, which loads its scripts from three other hosts, and its list view's data, two thirds of the graphs' size
 EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
@@ -44,14 +43,14 @@ def register(write: Writer) -> None:
 
 
 @cache
-def read(results_dir: Path) -> tuple[Hashable, load.Results]:
-    """Return the state of a folder and its results, read once: `asv publish` needs them four times."""
-    return folder.whole_state(results_dir), load.load_results(results_dir)
+def read(results_dir: Path) -> load.Results:
+    """Return the results of a folder, read once: `asv publish` needs them four times."""
+    return load.load_results(results_dir)
 
 
 def valid_results(results_dir: str) -> Iterator[Results]:
     """Yield asv's values of the valid result files: asv itself would stop at many damaged ones."""
-    for path in read(Path(results_dir).absolute())[1].valid:
+    for path in read(Path(results_dir).absolute()).valid:
         yield Results.load(str(path), machine_name=path.parent.name)
 
 

@@ -21,7 +21,6 @@ from tensorcopy.report.units import count, duration, quantity, size
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, navigation, pages
-from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import ENDS, SHAPES
 from tensorcopy.site.model.content import Content
@@ -63,11 +62,7 @@ def page_modules(content: Content) -> list[str]:
 
 
 def page_module(name: str) -> Any:
-    """Return a module of pages.
-
-    It has `pages(content)`, `machine_pages(content, machine)` if each machine has pages, and `cache_key(content)` if its `pages` are
-    kept for the next publish.
-    """
+    """Return a module of pages: it has `pages(content)`, and `machine_pages(content, machine)` if each machine has pages."""
     return import_module(f"{pages.__name__}.{name}")
 
 
@@ -76,11 +71,10 @@ def content(
     card: Mapping[str, Any] | None = None,
     docs: Mapping[str, str] | None = None,
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-    cache: Cache = NOTHING,
 ) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations, cache)
+    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:

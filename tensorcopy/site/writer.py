@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,9 @@ from jinja2 import Environment
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.comparison.wording import not_included
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import render
-from tensorcopy.site.cache.sources import digest
-from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
@@ -25,7 +22,6 @@ from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
 from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
 from tensorcopy.worker.registry.project import Project
 
@@ -45,7 +41,6 @@ def write(
     processes: int = 0,
     problems: Sequence[TensorcopyError] = (),
     project: Project | None = None,
-    cache: Cache = NOTHING,
 ) -> None:
     """Write pages, data files, stylesheet and scripts into `directory`, which exists.
 
@@ -56,10 +51,9 @@ def write(
     processes : how many write pages; 0 for as many as there are cores
     problems : of files that could not be read, which every page names
     project : whose pages they are; None for those of the registry
-    cache : the values of the last publish
     """
     assets.write(directory)
-    content = render.content(results, card, docs, confirmations, cache)
+    content = render.content(results, card, docs, confirmations)
     site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
     if web.site and site.content.machine and not project:
         (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
@@ -77,15 +71,11 @@ def write(
 
 
 class Site(Shared):
-    """The content, and the folder that its pages are written into.
-
-    frame : a digest of what the pages of a machine show besides that machine
-    """
+    """The content, and the folder that its pages are written into."""
 
     def __init__(self, content: Content, directory: Path) -> None:
         super().__init__(content)
         self.directory = directory
-        self.frame = _frame(content)
 
     @cached_property
     def templates(self) -> Environment:
@@ -96,17 +86,9 @@ class Site(Shared):
         return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
 
 
-def _frame(content: Content) -> str:
-    """Return a digest of the day, the project, the links, the files that could not be read, and the cases of all machines."""
-    machines = [(machine.name, machine.hardware("cpu"), machine.cases) for machine in content.machines]
-    project = content.project and (content.project.name, content.project.title)
-    links = sorted(content.docs), content.web, nanoseconds.address(content), sorted(content.methods), sorted(content.builds)
-    return digest(content.day, project, links, not_included(content.problems), machines)
-
-
 def _judge(site: Site, machine: Machine, processes: int) -> None:
     """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
-    listed = site.content.comparisons.restore(site.content.comparisons.of_machine(machine.name))
+    listed = site.content.comparisons.of_machine(machine.name)
     size = max(1, -(-len(listed) // (PIECES * processes)))
     tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
     for judged in run(site, tasks, processes, meanwhile=lambda: _fit(machine)):
@@ -131,27 +113,13 @@ def _tasks(site: Site, number: int | None) -> list[Task]:
 def _write_pages(site: Site, name: str, number: int | None) -> None:
     """Write the pages of one module: those of a machine, or those of the site."""
     machine = None if number is None else site.content.machines[number]
-    cache_key = _cache_key(site.content, name, machine)
-    texts = site.content.cache.value(("pages", name, *cache_key, site.frame), partial(_texts, site, name, machine))
+    module = render.page_module(name)
+    pages: Sequence[Page | File] = module.pages(site.content) if machine is None else module.machine_pages(site.content, machine)
+    texts = {page.address: _text(site.templates, page) for page in pages}
     for folder in {(site.directory / address).parent for address in texts}:
         folder.mkdir(parents=True, exist_ok=True)
     for address, text in texts.items():
         (site.directory / address).write_text(text, encoding="utf-8")
-
-
-def _cache_key(content: Content, name: str, machine: Machine | None) -> tuple[str, ...]:
-    """Return the cache key of the pages of a module; with an empty part, they are not stored."""
-    if machine is not None:
-        return machine.cache_key
-    of_site: Callable[[Content], tuple[str, ...]] | None = getattr(render.page_module(name), "cache_key", None)
-    return of_site(content) if of_site else ("",)
-
-
-def _texts(site: Site, name: str, machine: Machine | None) -> dict[str, str]:
-    """Return the text of each page of a module, by address."""
-    module = render.page_module(name)
-    pages: Sequence[Page | File] = module.pages(site.content) if machine is None else module.machine_pages(site.content, machine)
-    return {page.address: _text(site.templates, page) for page in pages}
 
 
 def _text(templates: Environment, page: Page | File) -> str:

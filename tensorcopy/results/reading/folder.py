@@ -76,12 +76,6 @@ def state(directory: Path) -> tuple[Hashable, bool]:
     return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
 
 
-def whole_state(directory: Path) -> Hashable:
-    """Return a value that changes when any file changes, comes or goes: profiles and confirmations, too."""
-    statuses = _statuses([directory / "benchmarks.json", *sorted(directory.glob("*/*"))])
-    return tuple((name, status.st_ino, status.st_size, status.st_mtime_ns) for name, status in statuses)
-
-
 def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
     for path in names:
         for of_path in (path.stat, path.lstat):  # a link to nothing has only a status of its own

@@ -6,25 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.site import addresses
-from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.model.result_series import Pair
 
 
 class ComparisonTable(Mapping[str, Comparison]):
     """The comparison of every pair of results that has a page, by address.
 
-    One is judged when it is first read, unless another process (`keep`) or the last publish (`restore`) has judged it.
+    One is judged when it is first read, unless another process (`keep`) has judged it.
     """
 
-    def __init__(self, pairs: Iterable[Pair], cache: Cache = NOTHING) -> None:
-        self._cache = cache
+    def __init__(self, pairs: Iterable[Pair]) -> None:
         self._pairs = {addresses.of_comparison(before, after): (series, before, after) for series, before, after in pairs}
         self._judged: dict[str, Comparison] = {}
 
     def __getitem__(self, address: str) -> Comparison:
         if address not in self._judged:
             series, before, after = self._pairs[address]
-            self._judged[address] = self._cache.value(self._cache_key(address), lambda: series.compared(before, after))
+            self._judged[address] = series.compared(before, after)
         return self._judged[address]
 
     def __iter__(self) -> Iterator[str]:
@@ -43,16 +41,6 @@ class ComparisonTable(Mapping[str, Comparison]):
     def between_machines(self) -> list[str]:
         """Return the addresses of the comparisons of two machines."""
         return [address for address, (_, before, after) in self._pairs.items() if before.machine != after.machine]
-
-    def restore(self, listed: Iterable[str]) -> list[str]:
-        """Take over the comparisons that the last publish judged, and return the addresses of the others."""
-        stored = {address: self._cache.stored(self._cache_key(address)) for address in listed}
-        self.keep({address: value[0] for address, value in stored.items() if value})
-        return [address for address, value in stored.items() if not value]
-
-    def _cache_key(self, address: str) -> tuple[str, ...]:
-        _, before, after = self._pairs[address]
-        return "comparison", address, *map(self._cache.sources.python, (before, after))
 
     def keep(self, judged: Mapping[str, Comparison]) -> None:
         """Take over comparisons that were judged elsewhere."""

@@ -12,7 +12,6 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
-from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
@@ -32,7 +31,6 @@ class Content:
     web : where the repository and the site are published
     problems : of files of results that could not be read
     project : whose own operations and suites the results are of; None for those of the registry
-    cache : the values of the last publish
     """
 
     machines: tuple[Machine, ...]
@@ -42,7 +40,6 @@ class Content:
     web: WebAddresses = NOWHERE
     problems: tuple[TensorcopyError, ...] = ()
     project: Project | None = None
-    cache: Cache = NOTHING
 
     @classmethod
     def of_results(
@@ -53,10 +50,9 @@ class Content:
         docs: Mapping[str, str],
         day: str,
         confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-        cache: Cache = NOTHING,
     ) -> Content:
         """Return the content of results and documentation."""
-        return cls(tuple(machines(results, releases, confirmations, cache)), card, docs, day, cache=cache)
+        return cls(tuple(machines(results, releases, confirmations)), card, docs, day)
 
     @property
     def site_name(self) -> str:
@@ -76,7 +72,7 @@ class Content:
     @cached_property
     def comparisons(self) -> ComparisonTable:
         """The judged comparison of every pair of results that has a page, by address."""
-        return ComparisonTable(result_series.pairs(self.series), self.cache)
+        return ComparisonTable(result_series.pairs(self.series))
 
     def comparison_address(self, before: Result, after: Result) -> str:
         """Return the address of the comparison of two results; "" when they have no page."""

@@ -18,8 +18,6 @@ from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
-from tensorcopy.site.cache.sources import digest
-from tensorcopy.site.cache.store import NOTHING, Cache
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import case_changes, counted_changes
 from tensorcopy.site.model.cases.case_changes import CaseChange
@@ -42,7 +40,6 @@ class Machine:
     costs : of the newest release
     quiet : the share of samples that were taken while the machine was quiet; None when no control was recorded
     confirmations : of the steps that were measured again
-    cache : the values of the last publish
     """
 
     series: tuple[Series, ...]
@@ -50,7 +47,6 @@ class Machine:
     histories: tuple[History, ...]
     quiet: float | None
     confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
-    cache: Cache = field(default=NOTHING, repr=False)
 
     @property
     def name(self) -> str:
@@ -106,21 +102,13 @@ class Machine:
 
         The article's grid, which few releases have, is on the article's page.
         """
-        return self.cache.value(("history", *self.cache_key), self._history)
-
-    def _history(self) -> dict[Case, CaseSeries]:
         joined = case_series.joined(self._axes)
         return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
     @cached_property
-    def cache_key(self) -> tuple[str, ...]:
-        """The name, and digests of the files and confirmations, as `Cache.value` takes them."""
-        return self.name, self.cache.sources.machine(self.result), digest(*map(repr, self.confirmations.values()))
-
-    @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
-        return self.cache.value(("changes by release", *self.cache_key), lambda: groups.changes_by_release(self.history))
+        return groups.changes_by_release(self.history)
 
     @property
     def counts_instructions(self) -> bool:
@@ -130,9 +118,6 @@ class Machine:
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         """The changes of each case, as every page shows them."""
-        return self.cache.value(("case changes", *self.cache_key), self._case_changes)
-
-    def _case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
         by_python = [series.series_by_case for series in self.joined_series]
         return {
             case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
@@ -142,7 +127,7 @@ class Machine:
     @cached_property
     def causes(self) -> dict[counted_changes.Key, CountedChange]:
         """The changes of the instructions whose functions were counted, by result and profiled case."""
-        return counted_changes.of_series([series.results for series in self.series], self.cache)
+        return counted_changes.of_series([series.results for series in self.series])
 
     @cached_property
     def timed_by_count(self) -> dict[Case, Case]:
@@ -220,7 +205,6 @@ def machines(
     results: Sequence[Result],
     releases: Sequence[Release],
     confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-    cache: Cache = NOTHING,
 ) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
@@ -231,7 +215,7 @@ def machines(
     by_machine: dict[str, list[Series]] = {}
     for series in result_series.of_results(results, releases):
         by_machine.setdefault(series.machine, []).append(series)
-    return [_machine(tuple(group), confirmations, cache) for group in by_machine.values()]
+    return [_machine(tuple(group), confirmations) for group in by_machine.values()]
 
 
 def longest_history(measured: Sequence[Machine]) -> Machine | None:
@@ -239,7 +223,7 @@ def longest_history(measured: Sequence[Machine]) -> Machine | None:
     return max(measured, key=lambda machine: len({result.sha for result in machine.results}), default=None)
 
 
-def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation], cache: Cache) -> Machine:
+def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation]) -> Machine:
     first, results = all_series[0], [result for series in all_series for result in series.results]
     newest = _newest_complete(first)
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
@@ -251,7 +235,6 @@ def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirm
         histories=tuple(group_history for group_history in histories if group_history.points),
         quiet=_quiet_share(results),
         confirmations=confirmations,
-        cache=cache,
     )
 
 

@@ -12,18 +12,18 @@ import pickle
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
+from io import BytesIO
 from multiprocessing import get_context
 from traceback import format_exception
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.load import Result
-from tensorcopy.site.cache import pickles
+from tensorcopy.results.load import Case, Result
 from tensorcopy.site.model.content import Content
 
 VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
@@ -90,7 +90,7 @@ def run(shared: Shared, tasks: Sequence[Task], processes: int, meanwhile: Callab
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
             answers = [executor.submit(_answer, task) for task in tasks]
         meanwhile()
-        return [pickles.loads(answer.result(), shared.results) for answer in answers]
+        return [_loads(answer.result(), shared.results) for answer in answers]
     except BrokenProcessPool as error:
         raise TensorcopyError(
             "a process that wrote pages was ended from outside",
@@ -116,10 +116,45 @@ def _answer(task: Task) -> bytes:
     function, arguments = task
     assert _shared is not None
     try:
-        return pickles.dumps(function(_shared, *arguments))
+        return _dumps(function(_shared, *arguments))
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         except Exception:
             raise RuntimeError("".join(format_exception(error))) from None
         raise
+
+
+class _Pickler(pickle.Pickler):
+    """Pickle a result, which every process has, as its path."""
+
+    def persistent_id(self, value: object) -> tuple[str, Any] | None:
+        if isinstance(value, Result):
+            return "result", str(value.path)
+        return ("case", (value.suite, value.parameters)) if isinstance(value, Case) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BytesIO, results: Mapping[str, Result]) -> None:
+        super().__init__(file)
+        self.results = results
+
+    def persistent_load(self, name: tuple[str, Any]) -> Any:
+        kind, value = name
+        return self.results[value] if kind == "result" else _case(*value)
+
+
+@cache
+def _case(suite: str, parameters: tuple[tuple[str, str], ...]) -> Case:
+    """Return a case that all values share: there are hundreds, in each of many comparisons."""
+    return Case(suite, parameters)
+
+
+def _dumps(value: object) -> bytes:
+    file = BytesIO()
+    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def _loads(data: bytes, results: Mapping[str, Result]) -> Any:
+    return _Unpickler(BytesIO(data), results).load()

@@ -25,7 +25,6 @@ from pygments.util import ClassNotFound
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.i18n import LANGUAGES
 from tensorcopy.site import addresses, filters
-from tensorcopy.site.cache.sources import digest
 from tensorcopy.site.charts import method_drawings
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
@@ -60,11 +59,6 @@ def pages(content: Content) -> Iterator[Page]:
             languages if len(languages) > 1 else {},
             _description(tokens),
         )
-
-
-def cache_key(content: Content) -> tuple[str, ...]:
-    """Return a digest of what the pages show, beside what all pages show."""
-    return (digest(content.docs, content.methods),)
 
 
 def _file_name(stem: str, language: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from tensorcopy.results.load import Case, Result
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
 from tensorcopy.site import addresses
-from tensorcopy.site.cache.store import NOTHING, Cache
 
 LARGE = 2**17  # elements from which on the kernel dominates
 PLAIN = "float32 contiguous"
@@ -54,19 +53,15 @@ class CountedChange:
         return addresses.of_cause(self.before, self.after, self.name)
 
 
-def of_series(all_series: Iterable[tuple[Result, ...]], cache: Cache = NOTHING) -> dict[Key, CountedChange]:
+def of_series(all_series: Iterable[tuple[Result, ...]]) -> dict[Key, CountedChange]:
     """Return the changes of the instructions between neighbouring results, by result and case.
 
     Results without a profile, or with a damaged one, have none.
-
-    cache : the values of the last publish
     """
     changes = {}
     for results in all_series:
         for before, after in pairwise(results):
-            files = map(cache.sources.result, (before, after))
-            names = cache.value(("counted changes", *files), partial(_changed_names, before, after))
-            changes.update({(after.path, name): CountedChange(before, after, name) for name in names})
+            changes.update({(after.path, name): CountedChange(before, after, name) for name in _changed_names(before, after)})
     return changes
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 from tensorcopy.analysis.profiles import difference
@@ -63,7 +62,7 @@ class FunctionRow:
 def pages(content: Content) -> Iterator[Page]:
     """Yield the page, of the first machine whose functions were counted; none without one, and none in a project."""
     for machine in () if content.project else content.machines:
-        releases = content.cache.value(("spent over releases", *machine.cache_key), partial(spent.over_releases, machine.results, CASE))
+        releases = spent.over_releases(machine.results, CASE)
         if releases:
             yield Page(addresses.NANOSECONDS, "nanoseconds.html", "The most expensive nanoseconds", _values(content, machine, releases))
             return
@@ -71,11 +70,11 @@ def pages(content: Content) -> Iterator[Page]:
 
 def address(content: Content) -> str:
     """Return the page's address; "" where there is none."""
-    return addresses.NANOSECONDS if not content.project and any(_is_profiled(content, machine) for machine in content.machines) else ""
-
-
-def _is_profiled(content: Content, machine: Machine) -> bool:
-    return content.cache.value(("is profiled", *machine.cache_key), partial(spent.is_profiled, machine.results, CASE))
+    return (
+        addresses.NANOSECONDS
+        if not content.project and any(spent.is_profiled(machine.results, CASE) for machine in content.machines)
+        else ""
+    )
 
 
 def _values(content: Content, machine: Machine, releases: Sequence[Spent]) -> dict[str, object]:
