@@ -3,7 +3,7 @@
 Run it by name: `asv run --bench article`.
 """
 
-from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
+from tensorcopy.worker.methods import CONVERSIONS, COPIES
 
 from .cases import Suite, case
 

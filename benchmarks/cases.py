@@ -18,12 +18,10 @@ from time import monotonic, perf_counter
 import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
-from tensorcopy.worker import devices
+from tensorcopy.worker import devices, own
 from tensorcopy.worker.devices import Usability
-from tensorcopy.worker.registry import inputs
-from tensorcopy.worker.registry.method import NAMES, code_on, exists
-from tensorcopy.worker.registry.operations import declared
-from tensorcopy.worker.tensors import make_tensor
+from tensorcopy.worker.methods import NAMES, code_on, exists, make_tensor
+from tensorcopy.worker.operations import declared
 
 from .control import Watch
 
@@ -141,18 +139,18 @@ def case_of_inputs(method, n):
     """
     skip_if_absent()
     operation = next(operation for operation in declared() if operation.name == method.name)
-    device = inputs.device_of(operation)
+    device = own.device_of(operation)
     skip_without(device)
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
     if n not in operation.sizes:
         skip(f"the sizes of {method.name} are {', '.join(map(str, operation.sizes))}")
-    inputs.check_reference(operation, method, n)
+    own.check_reference(operation, method, n)
     return Loop(
         code_on(method, device),
-        lambda: inputs.make_values(operation, method, n),
+        lambda: own.make_values(operation, method, n),
         device=device,
-        moves=inputs.numel(operation, n) <= MOVED,
+        moves=own.numel(operation, n) <= MOVED,
         namespace=method.names,
     )
 

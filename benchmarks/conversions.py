@@ -4,8 +4,7 @@ From an accelerator they go through `.cpu()`.
 """
 
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry.methods import CONVERSIONS
-from tensorcopy.worker.tensors import DTYPES, LAYOUTS
+from tensorcopy.worker.methods import CONVERSIONS, DTYPES, LAYOUTS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, skip
 

@@ -1,8 +1,7 @@
 """Five ways to copy a tensor, by size, graph, layout, dtype and device."""
 
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry.methods import COPIES
-from tensorcopy.worker.tensors import DTYPES, LAYOUTS
+from tensorcopy.worker.methods import COPIES, DTYPES, LAYOUTS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
 

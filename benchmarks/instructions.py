@@ -4,6 +4,7 @@ All are counted in one process per release, which takes a minute or two; skipped
 """
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.methods import DTYPES, LAYOUTS
 from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.instruction_count import (
     COPIED,
@@ -14,7 +15,6 @@ from tensorcopy.worker.probes.instruction_count import (
     OTHERS,
     Section,
 )
-from tensorcopy.worker.tensors import DTYPES, LAYOUTS
 
 from .cases import skip, skip_if_absent
 

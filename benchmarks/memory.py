@@ -6,9 +6,8 @@ They are counted, so one pass is enough.
 from functools import cache
 
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
+from tensorcopy.worker.methods import METHODS, exists, make_tensor
 from tensorcopy.worker.probes import allocations as allocation_probe
-from tensorcopy.worker.registry.methods import METHODS, exists
-from tensorcopy.worker.tensors import make_tensor
 
 from .cases import skip, skip_if_absent, skip_without
 

@@ -4,8 +4,8 @@ tensorcopy.toml and packages declare them (docs/own-operation.md). Without a dec
 """
 
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry.operations import declared
-from tensorcopy.worker.registry.own import own_operations, own_with_inputs
+from tensorcopy.worker.operations import declared
+from tensorcopy.worker.own import own_operations, own_with_inputs
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from tensorcopy.worker.registry.methods import COPIES
+from tensorcopy.worker.methods import COPIES
 
 from .cases import Suite, case, skip
 

@@ -1,6 +1,6 @@
 """detach, clone, cpu and numpy: the operations that the copies consist of."""
 
-from tensorcopy.worker.registry.methods import PRIMITIVES
+from tensorcopy.worker.methods import PRIMITIVES
 
 from .cases import Suite, case
 

@@ -1,6 +1,6 @@
 """Large copies with several threads; all other suites use one."""
 
-from tensorcopy.worker.registry.methods import COPIES
+from tensorcopy.worker.methods import COPIES
 
 from .cases import Suite, case
 

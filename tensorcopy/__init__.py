@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 API = {  # public names, and the module where each lives
-    "COPIES": "worker.registry.methods",
-    "CONVERSIONS": "worker.registry.methods",
-    "PRIMITIVES": "worker.registry.methods",
-    "ALTERNATIVES": "worker.registry.methods",
-    "Method": "worker.registry.method",
-    "observed": "worker.registry.semantics",
-    "Semantics": "worker.registry.semantics",
-    "Outcome": "worker.registry.semantics",
+    "COPIES": "worker.methods",
+    "CONVERSIONS": "worker.methods",
+    "PRIMITIVES": "worker.methods",
+    "ALTERNATIVES": "worker.methods",
+    "Method": "worker.methods",
+    "observed": "worker.semantics",
+    "Semantics": "worker.semantics",
+    "Outcome": "worker.semantics",
     "check": "worker.probes.conformance",
     "Checked": "worker.probes.conformance",
     "advise": "report.local.advise",

@@ -21,8 +21,8 @@ from tensorcopy.releases import interpreters
 from tensorcopy.report.i18n import translate
 from tensorcopy.report.local import advise
 from tensorcopy.site import render
+from tensorcopy.worker.methods import NAMES
 from tensorcopy.worker.probes import quick_bench
-from tensorcopy.worker.registry.methods import NAMES
 from tests.conftest import SEEN
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")

@@ -8,7 +8,7 @@ from tensorcopy.results.load import Case
 from tensorcopy.results.passes import PassSamples, Timing, timing
 from tensorcopy.site.model.costs import Cost
 from tensorcopy.site.model.machine import Machine, machines
-from tensorcopy.worker.registry import semantics_text
+from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, SEEN, measured
 
 RELEASES = (OLD, NEW)
@@ -133,4 +133,4 @@ def test_a_result_of_an_unknown_release_is_not_shown():
 )
 def test_an_outcome_in_words(seen, words):
     """The page and the terminal use the same words."""
-    assert semantics_text.outcome({**SEEN, **seen}) == words
+    assert semantics.describe({**SEEN, **seen}) == words

@@ -17,8 +17,7 @@ from asv_runner.discovery import disc_benchmarks
 from benchmarks import cases
 from tensorcopy.results import baseline, files
 from tensorcopy.results.load import Case
-from tensorcopy.worker.registry.methods import ALTERNATIVES, COPIES
-from tensorcopy.worker.tensors import DTYPES, make_tensor
+from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 
 @pytest.fixture(autouse=True)

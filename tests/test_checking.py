@@ -14,8 +14,8 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.worker import devices
+from tensorcopy.worker.methods import METHODS, exists
 from tensorcopy.worker.probes import conformance
-from tensorcopy.worker.registry.methods import METHODS, exists
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,8 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.local import sweep, sweep_plot, sweep_table
+from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
 from tensorcopy.worker.probes import size_sweep
-from tensorcopy.worker.registry.method import make_method
-from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
 from tests.conftest import ROOT
 
 matplotlib.use("agg")

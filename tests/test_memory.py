@@ -12,9 +12,9 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import memory
+from tensorcopy.worker.methods import COPIES, METHODS
 from tensorcopy.worker.probes import allocations
 from tensorcopy.worker.probes.allocations import Allocations
-from tensorcopy.worker.registry.methods import COPIES, METHODS
 
 NUMEL = 2**18  # 1 MiB
 

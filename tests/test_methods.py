@@ -8,7 +8,7 @@ import torch
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, observed
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import devices
-from tensorcopy.worker.registry.methods import GROUPS, METHODS, promised
+from tensorcopy.worker.methods import GROUPS, METHODS, promised
 
 NAMES = {
     "copy": ["new_tensor", "clone_detach", "empty_like_copy", "tensor", "detach_clone"],

@@ -16,9 +16,9 @@ from tensorcopy.report.local.progress import WIDTH
 from tensorcopy.report.why.cause import Cause
 from tensorcopy.results.load import Result
 from tensorcopy.results.profiles.profile_file import Node, Profile
+from tensorcopy.worker.methods import Promise, make_method, make_table
 from tensorcopy.worker.probes.conformance import Checked, CheckedRows
-from tensorcopy.worker.registry.method import Promise, make_method, make_table
-from tensorcopy.worker.registry.semantics import Outcome, Semantics
+from tensorcopy.worker.semantics import Outcome, Semantics
 
 HOSTILE = "<script>alert('&')</script>"
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")

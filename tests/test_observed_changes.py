@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorcopy.analysis.advice import matching
-from tensorcopy.worker.registry.semantics_text import outcome
+from tensorcopy.worker.semantics import describe
 
 torch = pytest.importorskip("torch")
 
-from tensorcopy.worker.registry import semantics  # noqa: E402 - it imports torch
-from tensorcopy.worker.registry.method import Method, make_method  # noqa: E402
+from tensorcopy.worker import semantics  # noqa: E402 - it imports torch
+from tensorcopy.worker.methods import Method, make_method  # noqa: E402
 
 
 def operation(code: str) -> Method:
@@ -47,7 +47,7 @@ def test_a_gradient_that_is_not_passed_on_is_a_change():
     observed = semantics.observed(operation("torch.where(x.isfinite(), 2 * x - x.detach(), x)"), "cpu")
     assert observed.with_grad.keeps_graph
     assert observed.with_grad.changes in ("gradients", "values, gradients")  # 2 x - x is rounded for some x
-    assert outcome(dataclasses.asdict(observed.with_grad)).startswith("changes ")
+    assert describe(dataclasses.asdict(observed.with_grad)).startswith("changes ")
 
 
 @pytest.mark.parametrize("code", ["x.tolist()", "(x,)", "x.sum().item()", "x.to_sparse()"])

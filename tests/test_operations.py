@@ -15,7 +15,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.worker.registry import operations, own
+from tensorcopy.worker import operations, own
 from tests.conftest import ROOT
 
 NEWEST = release_table.load()[-1]
@@ -164,7 +164,7 @@ def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text
 def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
     """The file is read when an own operation is first used, not at import."""
     (tmp_path / operations.FILE).write_text('[[operation]]\nname = "A b"\n')
-    code = "from tensorcopy import COPIES; from tensorcopy.worker.registry import own; print(len(COPIES)); own.own_operations()"
+    code = "from tensorcopy import COPIES; from tensorcopy.worker import own; print(len(COPIES)); own.own_operations()"
     completed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert completed.stdout == "5\n"
     assert "tensorcopy.toml is refused: got an operation without code" in completed.stderr

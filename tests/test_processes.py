@@ -16,7 +16,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.site import render, writer
 from tensorcopy.site.output import processes
 from tensorcopy.site.output.compact import compact
-from tensorcopy.worker.registry.method import UnknownMethod
+from tensorcopy.worker.methods import UnknownMethod
 from tests.conftest import ROOT, measured
 
 WRITE = """

@@ -14,9 +14,9 @@ from tensorcopy.releases import environments
 from tensorcopy.report.why import difference_text
 from tensorcopy.results import load
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.worker import operations
 from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import valgrind
-from tensorcopy.worker.registry import operations
 from tests.conftest import require
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"

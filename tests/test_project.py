@@ -24,8 +24,8 @@ from tensorcopy.report.case_history import group_name
 from tensorcopy.results import counts, document_numbers
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, render
-from tensorcopy.worker.registry import operations, project
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.worker import operations, project
+from tensorcopy.worker.project import Project
 from tests.conftest import ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
@@ -231,26 +231,26 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
 
 def test_inputs_have_the_strides_and_values_that_are_declared(folder):
     """The same values in every process; the set-up sees them."""
-    from tensorcopy.worker.registry import inputs, own
+    from tensorcopy.worker import own
 
     text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
     (folder / operations.FILE).write_text(text)
     own.own_with_inputs.cache_clear()
     try:
         (operation,), method = operations.declared(), own.own_with_inputs()["attention"]
-        values = inputs.make_values(operation, method, 16)
+        values = own.make_values(operation, method, 16)
         assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
         assert values["q"].requires_grad
         assert values["k"].stride() == (1, 16)
-        assert values["q"].equal(inputs.make_values(operation, method, 16)["q"])
-        assert inputs.numel(operation, 16) == 2 * 16 * 64
-        inputs.check_reference(operation, method, 16)
+        assert values["q"].equal(own.make_values(operation, method, 16)["q"])
+        assert own.numel(operation, 16) == 2 * 16 * 64
+        own.check_reference(operation, method, 16)
         wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
         with pytest.raises(TensorcopyError, match="the operation attention differs from its reference: got a difference of"):
-            inputs.check_reference(wrong, method, 16)
+            own.check_reference(wrong, method, 16)
         wrong = operations.Operation(**{**vars(operation), "reference": "q"})
         with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
-            inputs.check_reference(wrong, method, 16)
+            own.check_reference(wrong, method, 16)
     finally:
         own.own_with_inputs.cache_clear()
 

@@ -22,7 +22,7 @@ from tensorcopy.cli import main, parser
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report.comparison import pr_comment
-from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker import operations, project
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git

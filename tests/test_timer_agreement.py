@@ -23,7 +23,7 @@ WRONG = '''
 import torch
 
 from benchmarks import cases
-from tensorcopy.worker.registry.methods import COPIES
+from tensorcopy.worker.methods import COPIES
 
 
 class SetUpPerCall:

@@ -28,7 +28,7 @@ from tensorcopy.results.profiles.profile_file import Node, Profile
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.model.cases.counted_changes import CountedChange
 from tensorcopy.site.pages.functions import causes as site_causes
-from tensorcopy.worker.registry.methods import METHODS
+from tensorcopy.worker.methods import METHODS
 from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT
 
 RESULTS = ROOT / "results"

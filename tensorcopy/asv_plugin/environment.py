@@ -25,7 +25,7 @@ from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.results import emulated
-from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker import operations, project
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
 DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured

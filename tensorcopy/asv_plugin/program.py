@@ -21,7 +21,7 @@ from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import child_process
 from tensorcopy.results.writing import WAITING
-from tensorcopy.worker.registry import operations
+from tensorcopy.worker import operations
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")

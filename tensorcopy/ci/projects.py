@@ -12,7 +12,7 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.ci import git, revisions
 from tensorcopy.ci.revisions import Place
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker import operations, project
 
 SIDES = ("base", "head")
 

@@ -25,7 +25,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.comparison import formats, pr_comment
 from tensorcopy.results.load import Case, Result
-from tensorcopy.worker.registry import project
+from tensorcopy.worker import project
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"

@@ -64,13 +64,13 @@ def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Ma
     """Print torch's warnings and errors in full, then each difference."""
     from rich.text import Text
 
-    from tensorcopy.worker.registry.semantics_text import differences
+    from tensorcopy.worker.semantics import describe_differences
 
     for text, codes in _texts(rows):
         console.print(Text(f"{', '.join(codes)}: {text}"), soft_wrap=True)
     for row in differing:
         tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
-        changed = differences(row["promised"], row["observed"])
+        changed = describe_differences(row["promised"], row["observed"])
         console.print(Text(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}"), soft_wrap=True)
 
 
@@ -89,9 +89,9 @@ def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[s
 
 def _short(observed: Mapping[str, Any]) -> str:
     """Return an outcome for a table cell; an error's text is printed below the table."""
-    from tensorcopy.worker.registry.semantics_text import outcome
+    from tensorcopy.worker.semantics import describe
 
-    return str(observed["raises"]).partition(":")[0] or outcome(dict(observed))
+    return str(observed["raises"]).partition(":")[0] or describe(dict(observed))
 
 
 def _texts(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

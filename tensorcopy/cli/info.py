@@ -184,24 +184,26 @@ def _observed_here() -> _Observed:
 
 def _all_methods(methods: Mapping[str, Any]) -> Table:
     """Return a table of every method's code and behaviour."""
-    from tensorcopy.worker.registry.semantics_text import outcome
+    from tensorcopy.worker.semantics import describe
 
     table = _table("method", "code", "result")
     for name, row in methods.items():
         behaviour = row["observed"].get("cpu")
-        result = outcome(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
+        result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
         table.add_row(name, row["code"], result)
     return table
 
 
 def _method_by_release(name: str, observed: Sequence[_Observed]) -> Table:
     """Return a table of one method's behaviour on every measured release."""
-    from tensorcopy.worker.registry.semantics_text import outcome
+    from tensorcopy.worker.semantics import describe
 
     table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
     for each in observed:
         behaviour = each.methods.get(name, {}).get("observed", {}).get("cpu")
-        texts = (outcome(behaviour["plain"]), outcome(behaviour["with_grad"])) if behaviour else ("not available, or not observed yet", "")
+        texts = (
+            (describe(behaviour["plain"]), describe(behaviour["with_grad"])) if behaviour else ("not available, or not observed yet", "")
+        )
         table.add_row(each.torch, each.python, *texts)
     return table
 
@@ -212,7 +214,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.comparison.wording import not_included
     from tensorcopy.results import load, select
     from tensorcopy.results.reading.unread import concerning
-    from tensorcopy.worker.registry import project
+    from tensorcopy.worker import project
 
     results = load.load_results(RESULTS)
     if not results.results and results.problems:

@@ -20,7 +20,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import child_process, environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.worker.registry import operations
+from tensorcopy.worker import operations
 
 SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
 FILE = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`

@@ -18,7 +18,7 @@ from tensorcopy.measure.run_passes import Job, measure_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import load
 from tensorcopy.results.load import Result
-from tensorcopy.worker.registry import project
+from tensorcopy.worker import project
 
 QUICK_SUITES = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
 BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")

@@ -22,8 +22,8 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.gpu_support import Gpu
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
+from tensorcopy.worker import project
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.registry import project
 
 TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
 ALL = "^"

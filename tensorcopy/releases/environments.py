@@ -20,7 +20,7 @@ from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
-from tensorcopy.worker.registry import operations, project
+from tensorcopy.worker import operations, project
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default

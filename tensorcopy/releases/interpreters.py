@@ -14,8 +14,8 @@ from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.releases import child_process
+from tensorcopy.worker import operations
 from tensorcopy.worker import run_probe as probe_program
-from tensorcopy.worker.registry import operations
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 CHECKOUT = operations.CHECKOUT

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.worker.registry import project
+from tensorcopy.worker import project
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.package_folder import SUITES_NAME
-from tensorcopy.worker.registry import operations
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.worker import operations
+from tensorcopy.worker.project import Project
 
 OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
 OWN = "own"  # the module of the suites of own operations

@@ -20,9 +20,8 @@ from threading import Timer
 from typing import Any
 
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import forked_jobs
+from tensorcopy.worker import forked_jobs, operations
 from tensorcopy.worker import run_probe as probe_program
-from tensorcopy.worker.registry import operations
 
 IN_A_JOB = ("ASV", "TENSORCOPY_")  # beginnings of variables that a job reads; others, such as OMP_NUM_THREADS, libraries read earlier
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first

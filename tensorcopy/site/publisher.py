@@ -11,7 +11,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations
 from tensorcopy.site import web_addresses
-from tensorcopy.worker.registry import project
+from tensorcopy.worker import project
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:

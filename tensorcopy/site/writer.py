@@ -23,7 +23,7 @@ from tensorcopy.site.output.compact import compact
 from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.worker.project import Project
 
 LONGEST = ("case_histories", "functions", "comparison_pages", "sizes")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory

@@ -19,11 +19,10 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import devices, gpu, hardware
+from tensorcopy.worker import devices, hardware, operations, semantics
+from tensorcopy.worker.methods import Method, exists, promised
+from tensorcopy.worker.own import groups, own_groups
 from tensorcopy.worker.probes import article_claims
-from tensorcopy.worker.registry import operations, semantics
-from tensorcopy.worker.registry.method import Method, exists, promised
-from tensorcopy.worker.registry.own import groups, own_groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
@@ -77,7 +76,11 @@ def collect() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
-        **({"gpu": gpu.collect(), "gpu_cache_mib": gpu.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
+        **(
+            {"gpu": devices.gpu_properties(), "gpu_cache_mib": devices.gpu_cache_mib()}
+            if "cuda" in available and torch.version.cuda
+            else {}
+        ),
         "driver": _driver(),
         "settings": settings,
     }
@@ -186,7 +189,7 @@ def _hugepages() -> str:
 
 
 def _driver() -> str:
-    return _first_line(Path("/proc/driver/nvidia/version")) or gpu.driver()  # a container may have no /proc/driver
+    return _first_line(Path("/proc/driver/nvidia/version")) or devices.nvidia_driver()  # a container may have no /proc/driver
 
 
 def _first_line(path: Path) -> str:

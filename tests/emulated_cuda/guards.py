@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
+from tensorcopy.worker.methods import CONVERSIONS, COPIES
 
 NUMEL = 2**24  # 64 MiB: a real device takes longer for a copy than its host for the launch
 OPERATION = 500  # microseconds that a copy takes on the emulated device

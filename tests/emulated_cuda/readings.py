@@ -62,8 +62,8 @@ def peak(method, device):
     """Return the bytes that a method holds on a device at most, after much more has been allocated and freed there."""
     import torch
 
+    from tensorcopy.worker.methods import METHODS
     from tensorcopy.worker.probes import allocations
-    from tensorcopy.worker.registry.methods import METHODS
 
     torch.empty(2**26, device=device)
     return allocations.on_device(METHODS[method].on["cuda"], torch.empty(2**20, device=device)).peak
@@ -74,7 +74,7 @@ def seconds_by_events(method):
     import torch
 
     from benchmarks import cases
-    from tensorcopy.worker.registry.methods import METHODS, NAMES
+    from tensorcopy.worker.methods import METHODS, NAMES
 
     code = METHODS[method].code_on_accelerator if method in METHODS else "out.copy_(x)"
     calls = CALLS_EMULATED if counters() else CALLS

@@ -12,7 +12,7 @@ from asv.console import log
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker.registry import project
+from tensorcopy.worker import project
 
 KINDS = ("release", "interpreter", "existing")
 ALLOWED = "release:N.N, interpreter:PYTHON, existing:PYTHON, or a name that `asv setup` prints"

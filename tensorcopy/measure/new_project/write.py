@@ -8,9 +8,9 @@ from pathlib import Path
 from tensorcopy import __version__
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.writing import whole_files
-from tensorcopy.worker.registry import operations, project
-from tensorcopy.worker.registry.operations import FILE
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.worker import operations, project
+from tensorcopy.worker.operations import FILE
+from tensorcopy.worker.project import Project
 
 FILES = Path(__file__).parent / "files"
 CONFIGURATION = "asv.conf.json"

@@ -129,7 +129,7 @@ def seen(cause: Cause) -> list[str]:
 
 
 def tensor(name: str) -> str:
-    """Return an expression for the tensor of a profiled case, as `tensorcopy.worker.tensors` makes it."""
+    """Return an expression for the tensor of a profiled case, as `tensorcopy.worker.methods` makes it."""
     _, numel_text, dtype, layout, *grad = name.split()
     numel = int(numel_text)
     options = [*([f"dtype=torch.{dtype}"] if dtype != "float32" else []), *(["requires_grad=True"] if grad else [])]

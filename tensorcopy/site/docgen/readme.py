@@ -20,7 +20,7 @@ from tensorcopy.site.data_files import badge
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
 from tensorcopy.site.web_addresses import WebAddresses
-from tensorcopy.worker.registry.semantics_text import outcome
+from tensorcopy.worker.semantics import describe
 
 BEGIN = "<!-- produced by `tensorcopy readme`: {} -->"
 END = "<!-- end -->"
@@ -120,7 +120,7 @@ def _rows(machine: Machine, table: CostTable) -> list[list[str]]:
     rows = []
     for method, costs in zip(table.methods, table.costs, strict=True):
         timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
-        semantics = escaped(outcome(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
+        semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
         rows.append([code(machine.code(method)), semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
     return rows
 

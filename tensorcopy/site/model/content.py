@@ -17,7 +17,7 @@ from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
 from tensorcopy.site.model.result_series import Series
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
-from tensorcopy.worker.registry.project import Project
+from tensorcopy.worker.project import Project
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tensorcopy.site.model.machine import Machine, longest_history
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages.memory import host_peak
 from tensorcopy.site.pages.semantics import INPUTS, observed, result_by_release
-from tensorcopy.worker.registry.semantics_text import outcome
+from tensorcopy.worker.semantics import describe
 
 COUNTED_NUMEL = "1024"  # at which the instructions of every method are shown
 
@@ -72,7 +72,7 @@ def _lead(machine: Machine, name: str) -> str:
     outcome_with_grad = observed(machine.result, name, "with_grad")
     if not outcome_with_grad:
         return "Not observed with the newest torch."
-    return f"With torch {machine.newest.version}, for a leaf that requires grad: {outcome(outcome_with_grad)}."
+    return f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(outcome_with_grad)}."
 
 
 def _costs(machine: Machine, name: str) -> list[CaseCost]:
@@ -92,7 +92,7 @@ def _costs(machine: Machine, name: str) -> list[CaseCost]:
 def _releases(machine: Machine, name: str) -> list[MethodRelease]:
     rows: list[MethodRelease] = []
     for result in result_by_release(machine):
-        outcomes = tuple(outcome(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS)
+        outcomes = tuple(describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS)
         peak = result.counts.get(host_peak(name))
         rows.append(
             MethodRelease(

@@ -14,7 +14,7 @@ from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
-from tensorcopy.worker.registry.semantics_text import outcome
+from tensorcopy.worker.semantics import describe
 
 TITLE = "What each method does"
 DESCRIPTION = "What each way of copying a tensor returns, shares and warns about, and where gradients go, on every torch release."
@@ -92,6 +92,6 @@ def _difference(shown: Mapping[str, Any], compared: Mapping[str, Any]) -> str:
 
     When the words of both outcomes are equal, add every differing field.
     """
-    texts = [f"{outcome(dict(seen))}: {seen['warns']}" if seen["warns"] else outcome(dict(seen)) for seen in (shown, compared)]
+    texts = [f"{describe(dict(seen))}: {seen['warns']}" if seen["warns"] else describe(dict(seen)) for seen in (shown, compared)]
     fields = ", ".join(f"{name}: {value}" for name, value in shown.items() if value != compared.get(name))
     return texts[0] if texts[0] != texts[1] else f"{texts[0]} ({fields})"

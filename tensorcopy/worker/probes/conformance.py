@@ -13,12 +13,11 @@ from typing import Any
 import numpy
 import torch
 
-from tensorcopy.worker import devices, html_table
-from tensorcopy.worker.registry import semantics, semantics_text
-from tensorcopy.worker.registry.method import code_on, exists, promised
-from tensorcopy.worker.registry.own import groups
-from tensorcopy.worker.registry.semantics import Outcome
+from tensorcopy.worker import devices, html_table, semantics
+from tensorcopy.worker.methods import code_on, exists, promised
+from tensorcopy.worker.own import groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.semantics import Outcome
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a promise: kept, not kept, none
@@ -56,7 +55,7 @@ class CheckedRows(list):  # type: ignore[type-arg] # Python 3.9 has no generic l
 
 def _cells(row: Checked) -> tuple[str, ...]:
     tensor = "plain" if row.of == PLAIN else html_table.unbroken("requires grad")
-    return SIGNS[row.kept], html_table.code(row.code), row.device, tensor, semantics_text.outcome(asdict(row.observed))
+    return SIGNS[row.kept], html_table.code(row.code), row.device, tensor, semantics.describe(asdict(row.observed))
 
 
 def check(on: str | Iterable[str] = ()) -> list[Checked]:

@@ -24,11 +24,20 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker.methods import (
+    ALTERNATIVES,
+    CONVERSIONS,
+    COPIES,
+    DTYPES,
+    LAYOUTS,
+    PRIMITIVES,
+    Method,
+    exists,
+    make_method,
+    make_tensor,
+)
+from tensorcopy.worker.own import find_method, own_operations
 from tensorcopy.worker.probes.functions import valgrind
-from tensorcopy.worker.registry.method import Method, make_method
-from tensorcopy.worker.registry.methods import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES, exists
-from tensorcopy.worker.registry.own import find_method, own_operations
-from tensorcopy.worker.tensors import DTYPES, LAYOUTS, make_tensor
 
 WARM_UP = 60  # calls on a small tensor: Python 3.11 specializes bytecode within some dozens of calls
 TIMES = 3  # one count may be an outlier: malloc consolidates the heap now and then

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from tensorcopy.worker import control, devices, provenance
+from tensorcopy.worker.methods import code_on
+from tensorcopy.worker.own import BASELINE, find_method
 from tensorcopy.worker.probes import timers
 from tensorcopy.worker.probes.timers import Timer
-from tensorcopy.worker.registry.method import code_on
-from tensorcopy.worker.registry.own import BASELINE, find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 ROUNDS = 9

@@ -21,13 +21,11 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import control, devices
+from tensorcopy.worker import control, devices, operations
+from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
+from tensorcopy.worker.own import BASELINE, own_operations
 from tensorcopy.worker.probes import timers
 from tensorcopy.worker.probes.timers import Timer
-from tensorcopy.worker.registry import operations
-from tensorcopy.worker.registry.method import Method, code_on, exists
-from tensorcopy.worker.registry.methods import CONVERSIONS, COPIES
-from tensorcopy.worker.registry.own import BASELINE, own_operations
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}

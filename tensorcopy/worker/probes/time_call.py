@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from tensorcopy.worker.methods import make_tensor
+from tensorcopy.worker.own import find_method
 from tensorcopy.worker.probes import instruction_count, timers
-from tensorcopy.worker.registry.own import find_method
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
-from tensorcopy.worker.tensors import make_tensor
 
 SAMPLES = 150
 SAMPLE = 0.002  # seconds: shorter than the time that another program gets the processor for, so that some samples are undisturbed

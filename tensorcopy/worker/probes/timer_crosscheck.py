@@ -25,8 +25,7 @@ import torch
 
 from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
-from tensorcopy.worker.registry.methods import METHODS, NAMES
-from tensorcopy.worker.tensors import make_tensor
+from tensorcopy.worker.methods import METHODS, NAMES, make_tensor
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
 SECONDS = 0.005  # of a measurement by the reference, as of a sample of asv

@@ -18,19 +18,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.metadata import entry_points
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
-from tensorcopy.worker.registry import declared_inputs
-from tensorcopy.worker.registry.declared_inputs import Input
+from tensorcopy.worker.devices import DEVICES
 
 FILE = "tensorcopy.toml"
 ENTRY_POINTS = "tensorcopy.operations"
 VARIABLE = "TENSORCOPY_OPERATIONS"  # the environment variable with all declarations as JSON
 FOLDER = "TENSORCOPY_FOLDER"  # the environment variable with the folder of tensorcopy.toml, where it is not the current one
-CHECKOUT = Path(__file__).resolve().parents[3]
+CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = ("copies", "conversions")
 TAKEN = ("copy", "conversion", "primitive", "alternative")
 SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have several dimensions
@@ -146,9 +146,9 @@ def _checked(row: Mapping[str, Any], path: Path) -> Operation:
         raise _refused(path, f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
         raise _refused(path, f"beside = {row['beside']!r}", " or ".join(BESIDE))
-    if not all(map(declared_inputs.is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
-        raise _refused(path, f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {declared_inputs.MOST}")
-    for got, allowed_inputs in declared_inputs.faults(row.get("inputs", {})):
+    if not all(map(is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
+        raise _refused(path, f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
+    for got, allowed_inputs in input_faults(row.get("inputs", {})):
         raise _refused(path, got, allowed_inputs)
     inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
     return Operation(**_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
@@ -157,7 +157,7 @@ def _checked(row: Mapping[str, Any], path: Path) -> Operation:
 def _values(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an operation's fields, from TOML or JSON."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    return {**values, "inputs": declared_inputs.of_table(row.get("inputs", {}))}
+    return {**values, "inputs": inputs_of_table(row.get("inputs", {}))}
 
 
 def packages() -> list[str]:
@@ -188,3 +188,64 @@ def _of_packages() -> Iterator[Operation]:
 
 def _refused(path: Path, got: str, allowed: str) -> TensorcopyError:
     return TensorcopyError(f"{path.name} is refused", got=got, allowed=allowed, next=GUIDE)
+
+
+SIZE = "n"  # stands for the size of a case
+INPUT_DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
+INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
+MAX_SIZE = 2**24  # of a size, and of a dimension
+OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor that an operation takes.
+
+    shape : of numbers, and "n" for the size of the case
+    layout : "transposed" are the last two dimensions, "strided" is every second element of the last one
+    """
+
+    shape: tuple[int | str, ...] = (SIZE,)
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    device: str = "cpu"
+    requires_grad: bool = False
+
+
+def input_faults(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a table of inputs: what it has, and what is allowed."""
+    names = [field.name for field in fields(Input)]
+    for name, row in inputs.items():
+        if not name.isidentifier() or iskeyword(name) or name in OF_THE_LOOP:
+            yield f"the input {name!r}", f"names of Python, none of {', '.join(OF_THE_LOOP)}"
+        elif not isinstance(row, dict):
+            yield f"inputs.{name} = {row!r}", '{ shape = ["n", 64] }'
+        elif set(row) - set(names):
+            yield f"{', '.join(sorted(set(row) - set(names)))} in inputs.{name}", ", ".join(names)
+        else:
+            yield from _row_faults(name, row)
+
+
+def _row_faults(name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    shape = row.get("shape", [SIZE])
+    if not isinstance(shape, list) or not all(size == SIZE or is_size(size) for size in shape):
+        yield f"shape = {shape!r} in inputs.{name}", f'an array of "n" and of numbers from 1 to {MAX_SIZE}'
+        return
+    for name_of_field, allowed in (("dtype", INPUT_DTYPES), ("layout", tuple(INPUT_LAYOUTS)), ("device", DEVICES)):
+        if row.get(name_of_field, allowed[0]) not in allowed:
+            yield f"{name_of_field} = {row[name_of_field]!r} in inputs.{name}", ", ".join(allowed)
+    layout = row.get("layout", "contiguous")
+    if len(shape) < INPUT_LAYOUTS.get(layout, 0) or (layout == "channels_last" and len(shape) != INPUT_LAYOUTS[layout]):
+        yield f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{INPUT_LAYOUTS[layout]} dimensions"
+    if not isinstance(row.get("requires_grad", False), bool):
+        yield f"requires_grad = {row['requires_grad']!r} in inputs.{name}", "true or false"
+
+
+def is_size(value: object) -> bool:
+    """Return whether a value is a size of a tensor's dimension."""
+    return type(value) is int and 0 < value <= MAX_SIZE
+
+
+def inputs_of_table(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
+    """Return the inputs of a valid table."""
+    return {name: Input(**{**row, "shape": tuple(row.get("shape", (SIZE,)))}) for name, row in inputs.items()}

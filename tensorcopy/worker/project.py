@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import toml
-from tensorcopy.worker.registry import operations
-from tensorcopy.worker.registry.operations import FILE, GUIDE
+from tensorcopy.worker import operations, toml
+from tensorcopy.worker.operations import FILE, GUIDE
 
 FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)

@@ -1,0 +1,214 @@
+"""The reader's own operations as methods, beside those of the registry.
+
+They are read and compiled on first use: importing the registry reads no file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.worker import operations
+from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Promise, code_on, make_method, make_table
+from tensorcopy.worker.operations import SIZE, Input, Operation
+from tensorcopy.worker.semantics import Outcome, Semantics
+
+BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
+RESERVED = (BASELINE, "floor")  # "floor" is the baseline's name in earlier output
+
+
+@cache
+def own_operations() -> Mapping[str, Method]:
+    """Return the reader's own operations of a tensor x as methods, by name.
+
+    They are declared in tensorcopy.toml and by installed packages. Raises TensorcopyError.
+    """
+    return make_table(*(_method(operation) for operation in operations.declared() if not operation.inputs))
+
+
+@cache
+def own_with_inputs() -> Mapping[str, Method]:
+    """Return the reader's own operations that declare their inputs, by name.
+
+    They are measured, and not called with a tensor x. Raises TensorcopyError.
+    """
+    return make_table(*(_method(operation) for operation in operations.declared() if operation.inputs))
+
+
+def own_groups() -> Mapping[str, Mapping[str, Method]]:
+    """Return own operations by group. Raises TensorcopyError."""
+    own: dict[str, list[Method]] = {}
+    for operation in operations.declared():
+        if operation.inputs:
+            continue
+        own.setdefault(operation.group, []).append(own_operations()[operation.name])
+    return MappingProxyType({group: make_table(*methods) for group, methods in own.items()})
+
+
+@cache
+def groups() -> Mapping[str, Mapping[str, Method]]:
+    """Return all methods by group: the registry's, then those of own operations.
+
+    Raises TensorcopyError.
+    """
+    return MappingProxyType({**GROUPS, **own_groups()})
+
+
+def find_method(name: str) -> Method:
+    """Return the registry's method or the own operation called `name`.
+
+    Raises TensorcopyError.
+    """
+    return METHODS[name] if name in METHODS else own_operations()[name]
+
+
+def _method(operation: operations.Operation) -> Method:
+    if operation.name in METHODS or operation.name in RESERVED:
+        raise TensorcopyError(
+            "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=operations.GUIDE
+        )
+    names = dict(NAMES)
+    for module in operation.imports:
+        names[module.partition(".")[0]] = _import(module, operation)
+    try:
+        promises = [Promise(operation.since, semantics, None) for semantics in _promised(operation)]
+        return make_method(
+            operation.name,
+            operation.code,
+            *promises,
+            on_accelerator=operation.code_on_accelerator,
+            since=operation.since,
+            names=names,
+        )
+    except (SyntaxError, TypeError) as error:
+        raise TensorcopyError(
+            f"the operation {operation.name} is refused",
+            got=f"{type(error).__name__}: {error}",
+            allowed="an expression of x",
+            next=operations.GUIDE,
+        ) from error
+
+
+def _promised(operation: operations.Operation) -> list[Semantics]:
+    if not operation.promise:
+        return []
+    plain = Outcome(**operation.promise.get("plain", {}))
+    with_grad = Outcome(**operation.promise["with_grad"]) if "with_grad" in operation.promise else plain
+    return [Semantics(plain, with_grad)]
+
+
+def _import(module: str, operation: operations.Operation) -> Any:
+    """Return the module's topmost package, as the `import` statement binds it."""
+    if operation.folder and operation.folder not in sys.path:
+        sys.path.append(operation.folder)
+    try:
+        importlib.import_module(module)
+        return importlib.import_module(module.partition(".")[0])
+    except Exception as error:  # whatever a module raises: a torch may lack what it uses
+        raise TensorcopyError(
+            f"the operation {operation.name} cannot be imported",
+            got=f"{module}: {'' if isinstance(error, ImportError) else f'{type(error).__name__}: '}{error}",
+            allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
+            next="install it there, or name it in the operation's requires",
+        ) from error
+
+
+SEED = 2**20 + 7  # any: every release gets the same values
+# relative and absolute
+TOLERANCES = {
+    torch.float16: 1e-2,
+    torch.bfloat16: 1e-2,
+    torch.float32: 1e-4,
+    torch.float64: 1e-7,
+    torch.complex64: 1e-4,
+}  # others are exact
+
+
+def device_of(operation: Operation) -> str:
+    """Return the device on which an operation runs: the first of its inputs that is not the CPU."""
+    return next((each.device for each in operation.inputs.values() if each.device != "cpu"), "cpu")
+
+
+def numel(operation: Operation, n: int) -> int:
+    """Return the number of elements of all inputs at one size."""
+    return sum(int(torch.Size(_shape_of(each, n)).numel()) for each in operation.inputs.values())
+
+
+def make_values(operation: Operation, method: Method, n: int) -> dict[str, Any]:
+    """Return new inputs and what the set-up makes of them, by name.
+
+    n : the size that stands for "n" in their shapes
+    """
+    generator = torch.Generator().manual_seed(SEED)
+    values = {name: _make_input(each, n, generator) for name, each in operation.inputs.items()}
+    if not operation.setup:
+        return values
+    namespace = {**method.names, **values}
+    exec(operation.setup, namespace)  # noqa: S102 - the reader's own set-up
+    return {name: value for name, value in namespace.items() if name not in method.names and name != "__builtins__"}
+
+
+def check_reference(operation: Operation, method: Method, n: int) -> None:
+    """Raise TensorcopyError where an operation's values differ from those of its reference."""
+    if not operation.reference:
+        return
+    values = make_values(operation, method, n)
+    result = eval(code_on(method, device_of(operation)), {**method.names, **values})  # noqa: S307 - the reader's own code
+    values = make_values(operation, method, n)  # again: the operation may have written into them
+    expected = eval(operation.reference, {**method.names, **values})  # noqa: S307
+    difference = _difference(result, expected)
+    if difference:
+        raise TensorcopyError(
+            f"the operation {operation.name} differs from its reference",
+            got=f"{difference} at n = {n} with torch {torch.__version__}",
+            allowed="equal shapes and values, to 1e-4 for float32 and 1e-2 for float16",
+            next="correct its code or its reference in tensorcopy.toml",
+        )
+
+
+def _make_input(each: Input, n: int, generator: Any) -> Any:
+    """Return an input: a leaf, with the strides of its layout."""
+    shape = _shape_of(each, n)
+    if each.layout == "transposed":
+        shape[-2:] = shape[:-3:-1]
+    elif each.layout == "strided":
+        shape[-1] *= 2
+    x = torch.rand(shape, generator=generator)
+    dtype = getattr(torch, each.dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        x = x > 0.5 if dtype is torch.bool else 100 * x
+    x = x.to(device=each.device, dtype=dtype)
+    if each.layout == "transposed":
+        x = x.transpose(-1, -2)
+    elif each.layout == "strided":
+        x = x[..., ::2]
+    elif each.layout == "channels_last":
+        x = x.contiguous(memory_format=torch.channels_last)
+    return x.requires_grad_() if each.requires_grad else x
+
+
+def _shape_of(each: Input, n: int) -> list[int]:
+    return [n if size == SIZE else int(size) for size in each.shape]
+
+
+def _difference(result: Any, expected: Any) -> str:
+    """Return how a result differs from the expected one; "" for none."""
+    if isinstance(expected, (tuple, list)):
+        if not isinstance(result, (tuple, list)) or len(result) != len(expected):
+            return f"{type(result).__name__} instead of {len(expected)} values"
+        return next(filter(None, map(_difference, result, expected)), "")
+    x, y = (torch.as_tensor(value).detach().cpu() for value in (result, expected))
+    if x.shape != y.shape:
+        return f"the shape {tuple(x.shape)} instead of {tuple(y.shape)}"
+    tolerance = max(TOLERANCES.get(x.dtype, 0.0), TOLERANCES.get(y.dtype, 0.0))
+    x, y = x.to(torch.complex128), y.to(torch.complex128)
+    if torch.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True):
+        return ""
+    return f"a difference of {float((x - y).abs().max()):.3g}"
