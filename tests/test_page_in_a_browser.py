@@ -38,7 +38,6 @@ KINDS = [
     "methods/asarray_copy.html",
     "semantics.html",
     "memory.html",
-    "nanoseconds.html",
     "machines.html",
     "report-card.html",
     "glossary.html",

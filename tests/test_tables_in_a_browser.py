@@ -71,28 +71,6 @@ def test_a_bar_is_as_long_as_its_change(page, published_site):
     assert header.all_inner_texts() == ["function", "before", "after", "change", "fewer | more", "calls"]
 
 
-@pytest.mark.parametrize("with_scripts", [True, False])
-def test_a_tree_of_calls_opens_and_closes(browser, published_site, with_scripts):
-    """Small branches are closed at first; a click on a function shows or hides what it calls. Without scripts everything is shown."""
-    path = next(
-        path for path in sorted((published_site / "why").rglob("*.html")) if "<li class=closed>" in path.read_text(encoding="utf-8")
-    )
-    context = browser.new_context(java_script_enabled=with_scripts)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    functions = page.locator(".calls li > i, .calls summary > i")
-    shown = [function.is_visible() for function in functions.all()]
-    if with_scripts:
-        assert {True, False} == set(shown)
-        page.locator(".calls summary").first.click()
-        assert [function.is_visible() for function in functions.all()].count(True) < shown.count(True)
-        page.locator(".calls summary").first.click()
-        assert [function.is_visible() for function in functions.all()] == shown
-    else:
-        assert set(shown) == {True}
-    context.close()
-
-
 def visible(page) -> list[str]:
     """Return the text of each row that is left, without headings of sections."""
     return page.locator("table[data-filter] tbody tr:not(.section):visible").all_inner_texts()

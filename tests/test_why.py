@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis.profiles import call_pairs, difference
+from tensorcopy.analysis.profiles import difference
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
@@ -27,7 +27,6 @@ from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.model.cases.counted_changes import CountedChange
-from tensorcopy.site.pages.functions import causes as site_causes
 from tensorcopy.worker.methods import METHODS
 from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT
 
@@ -45,7 +44,6 @@ LARGEST = 60_000  # bytes of a profile's file
 ROUNDS = 3  # of the two runs of a reproduction
 
 ROOT_FUNCTION, COPY, MALLOC = ("libpython", "_PyEval_EvalFrameDefault"), ("libtorch_cpu", "at::native::copy_"), ("libc", "malloc")
-DETACH = ("libtorch_cpu", "at::native::detach")
 
 
 def profile(*callees: Node, own: float = 100.0) -> Profile:
@@ -229,39 +227,6 @@ def test_no_shipped_change_is_said_to_lose_its_vectorisation():
     assert "vectoris" not in cause_text.text(detach)
 
 
-def test_a_tree_of_both_sides_has_each_call_once():
-    """Functions that only one side calls have no node on the other."""
-    before, after = profile(Node(COPY, 10, 1)), profile(Node(MALLOC, 40, 1))
-    (pair,) = call_pairs.paired(before.roots, after.roots)
-    assert [(callee.function, callee.before is None, callee.difference) for callee in pair.callees] == [
-        (MALLOC, True, 40),
-        (COPY, False, -10),
-    ]
-
-
-def test_a_caller_in_between_stands_beside_what_it_calls():
-    """Else everything below it would be new on one side and gone on the other."""
-    wrapper = ("libpython", "PyObject_Vectorcall")
-    before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)))
-    after = profile(Node(wrapper, 5, 1, (Node(COPY, 10, 1, (Node(MALLOC, 60, 2),)),)))
-    (pair,) = call_pairs.paired(before.roots, after.roots)
-    assert [(callee.function, callee.difference) for callee in pair.callees] == [(COPY, 20), (wrapper, 5)]
-    assert [callee.difference for callee in pair.callees[0].callees] == [20]
-    assert sum(callee.difference for callee in pair.callees) == pair.difference
-
-
-def test_a_function_in_another_library_is_the_same():
-    """An inline function is in each library that uses it, and the loader takes any."""
-    there, here = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")
-    before = profile(Node(there, 30, 2, (Node(MALLOC, 40, 1),)), Node(COPY, 10, 1))
-    after = profile(Node(here, 31, 2, (Node(MALLOC, 45, 1),)), Node(COPY, 10, 1))
-    (pair,) = call_pairs.paired(before.roots, after.roots)
-    assert [(callee.function, callee.difference) for callee in pair.callees] == [(here, 6), (COPY, 0)]
-    both = profile(Node(there, 30, 2), Node(here, 10, 1))
-    (pair,) = call_pairs.paired(both.roots, after.roots)
-    assert {callee.function: callee.difference for callee in pair.callees} == {there: -30, here: 66, COPY: 10}
-
-
 def test_a_function_that_moves_to_another_library_did_not_change():
     """Its costs count together; one that both sides have in the same libraries is compared in each."""
     there, here = ("libc10", "c10::reset_not_null_"), ("libtorch_cpu", "c10::reset_not_null_")
@@ -279,47 +244,6 @@ def test_a_function_that_moves_to_another_library_did_not_change():
         profile(Node(there, 20, 4), Node(here, 10, 2), Node(MALLOC, 40, 1)),
     )
     assert {change.function: change.difference for change in difference.between(1, *both).functions} == {there: 10, here: -10}
-
-
-def test_a_tree_without_small_branches_shows_the_same():
-    """A function with few instructions on both sides cannot have a large difference, nor can its callees."""
-    before = profile(Node(COPY, 10, 1, (Node(MALLOC, 40, 1),)), Node(DETACH, 3, 1, (Node(MALLOC, 1, 1),)))
-    after = profile(Node(COPY, 10, 1, (Node(MALLOC, 60, 1),)), Node(DETACH, 1, 1))
-    (whole,), (pruned,) = (call_pairs.paired(before.roots, after.roots, smallest) for smallest in (0, 5))
-    assert [callee.function for callee in whole.callees] == [COPY, DETACH]
-    assert [callee.function for callee in pruned.callees] == [COPY]
-    assert site_causes._branches([whole], 5, 1) == site_causes._branches([pruned], 5, 1)
-
-
-@pytest.mark.parametrize(("more", "shown"), [(400, ["at::native::copy_"]), (20, ["at::native::copy_", "malloc"])], ids=["large", "small"])
-def test_a_small_difference_has_a_tree_too(more, shown):
-    """Of 10,000 instructions, 3 % count where there is such a difference; else a quarter of the whole difference."""
-    before = profile(Node(COPY, 5_000, 1), Node(MALLOC, 4_000, 1), Node(DETACH, 990, 1))
-    after = profile(Node(COPY, 5_000 + more, 1), Node(MALLOC, 4_010, 1), Node(DETACH, 991, 1))
-    (root,) = site_causes._tree(difference.between(1, before, after))
-    names = [branch.names[0] for branch in root.callees]
-    assert names == shown
-
-
-@pytest.mark.parametrize(
-    ("copied", "calls", "lines"),
-    [
-        (20, 1, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_", "malloc"]]),
-        (30, 1, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_"], ["malloc"]]),
-        (20, 2, [["_PyEval_EvalFrameDefault", "at::native::detach", "at::native::copy_"], ["malloc"]]),
-    ],
-    ids=["passes it on", "differs too", "calls more often"],
-)
-def test_a_function_that_passes_a_difference_on_stands_before_its_callee(copied, calls, lines):
-    """In one line of the tree; what differs itself, or is called more often, has a line of its own."""
-    before = profile(Node(DETACH, 10, 1, (Node(COPY, 20, 1, (Node(MALLOC, 40, 1),)),)))
-    after = profile(Node(DETACH, 10, 1, (Node(COPY, copied, 1, (Node(MALLOC, 60, calls),)),)))
-    branches, shown = site_causes._branches(call_pairs.paired(before.roots, after.roots), 1, 1), []
-    while branches:
-        (branch,) = branches
-        shown.append([*branch.names])
-        branches = branch.callees
-    assert shown == lines
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,6 @@ from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.output import assets
 from tensorcopy.site.output.compact import compact
 from tensorcopy.site.page import File, Page
-from tensorcopy.site.pages.functions import nanoseconds
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
@@ -163,7 +162,6 @@ def _globals(content: Content) -> dict[str, Any]:
         "site_name": content.site_name,
         "day": content.day,
         "methods": {} if project else content.methods,  # that have a page
-        "nanoseconds": nanoseconds.address(content),
         "not_included": not_included(content.problems),
         "version": __version__,
         "navigation": {language: navigation.in_language(content.docs, language) for language in LANGUAGES}

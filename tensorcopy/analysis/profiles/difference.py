@@ -223,15 +223,6 @@ def _fewest(functions: Sequence[FunctionChange], total: float) -> int:
     return number
 
 
-def cost_by_group(profile: Profile) -> dict[str, float]:
-    """Return the exclusive instructions of each group's functions, the most expensive group first."""
-    groups = groups_of(profile)
-    costs: dict[str, float] = defaultdict(float)
-    for function, cost in profile.functions.items():
-        costs[groups[function]] += cost.own
-    return dict(sorted(costs.items(), key=lambda item: -item[1]))
-
-
 @lru_cache(maxsize=64)  # the newest release is compared with every other one
 def groups_of(profile: Profile) -> Mapping[Function, str]:
     """Return the group of each function of a profile; of several, the one in which it spends most."""

@@ -52,20 +52,3 @@ function addBars(table) {
     row.insertCell(CHANGES + 1).innerHTML = `<svg aria-hidden="true"><path d="M0 1h${width}v8H0"/></svg>`;
   });
 }
-
-/* Makes a nested list a tree whose branches open and close; those of the class "closed" are closed at first. */
-function addTree(tree) {
-  for (const list of [...tree.querySelectorAll("li > ul")]) {
-    const item = list.parentElement;
-    const branch = document.createElement("details");
-    const name = document.createElement("summary");
-    branch.open = !item.classList.contains("closed");
-    branch.append(name, list);
-    name.append(...item.childNodes);
-    item.append(branch);
-  }
-  const note = document.createElement("p");
-  note.className = "note";
-  note.textContent = tree.dataset.tree;
-  tree.before(note);
-}
