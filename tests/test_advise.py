@@ -18,8 +18,8 @@ from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.cli import local
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.i18n import translate
-from tensorcopy.report.local import advise
+from tensorcopy.report import advise
+from tensorcopy.report.words import translate
 from tensorcopy.site import render
 from tensorcopy.worker.methods import NAMES
 from tensorcopy.worker.probes import quick_bench

@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.units import duration
+from tensorcopy.report.numbers import duration
 from tensorcopy.results.load import Case
 from tensorcopy.site import render
 from tensorcopy.site.pages import article

@@ -12,7 +12,7 @@ import pytest
 
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.releases import release_table
-from tensorcopy.report.units import signed_percent
+from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results import confirmations, counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, render

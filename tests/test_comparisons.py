@@ -14,7 +14,7 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import causes, formats, markdown
+from tensorcopy.report import formats, sentences
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import PassSamples, timing
 from tests.conftest import NEWEST_SHIPPED, ON_3_11, ROOT, assert_golden, compared, measured, measured_in_passes, pass_times
@@ -195,24 +195,24 @@ def test_the_summary_gives_the_median_ratio_and_its_range():
     rows = [
         (name, Change(Verdict.SLOWER, Reason.CHANGED, ratio=ratio, interval=(ratio, ratio))) for name, ratio in (("a", 1.1), ("b", 1.3))
     ]
-    assert "slower | 2 | 1.20× | 1.10 to 1.30 |" in markdown.comparison_text(("before", "after"), "a machine", 0.03, rows)
+    assert "slower | 2 | 1.20× | 1.10 to 1.30 |" in formats.comparison_text(("before", "after"), "a machine", 0.03, rows)
 
 
 def test_a_long_comment_is_cut_between_lines(folder):
     """GitHub refuses longer ones. Folds are closed, and a note is added."""
     comparison = compared(*NAMES, folder, margin=0.03)
     text = formats.markdown(comparison)
-    cut = markdown.comparison_text(comparison.labels, comparison.on, comparison.margin, formats.rows(comparison), len(text) - 40)
+    cut = formats.comparison_text(comparison.labels, comparison.on, comparison.margin, formats.rows(comparison), len(text) - 40)
     assert cut.count("<details>") == cut.count("</details>")
     assert "`--format json` has everything" in cut
 
 
 def test_text_from_results_is_escaped_in_a_comment():
     """No tag, no link, no mention, no control character."""
-    assert markdown.escaped("<img src=x> `a` |b| [c](d) @someone\n# e \x1b[31m\u202e http://a www.b") == (
+    assert formats.escaped("<img src=x> `a` |b| [c](d) @someone\n# e \x1b[31m\u202e http://a www.b") == (
         r"&#60;img src=x&#62; &#96;a&#96; \|b\| \[c\](d) @&#8203;someone \#&#8203; e \[31m http:&#8203;//a www&#8203;.b"
     )
-    assert markdown.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"
+    assert formats.code("a`b|c\nd_e <!-- f") == r"`a'b\|c d_e <! -- f`"
 
 
 def test_the_table_does_not_fold_at_80_columns(shipped_results, monkeypatch, capsys):
@@ -256,7 +256,7 @@ def test_a_comparison_is_summed_up_by_cause(monkeypatch):
     for result, time in ((before, 1e-6), (after, 3e-6)):
         (copied,) = measured(OLD, {("cpu", 1): time}).timings.values()
         result.timings[Case("primitives.BySize.time_primitive", (("method", "cpu"), ("numel", "1")))] = copied
-    assert causes.causes(comparisons.between(before, after, ())) == [
+    assert sentences.causes(comparisons.between(before, after, ())) == [
         "slower: 2 of 2 copies and conversions at numel ≤ 2¹⁴, +20 % to +30 %",
         "faster: 1 of 1 copies and conversions at numel > 2¹⁴, −50 %",
         "slower: primitives: cpu ×3.0",

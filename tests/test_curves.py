@@ -21,7 +21,7 @@ import tensorcopy
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.local import sweep, sweep_plot, sweep_table
+from tensorcopy.report import sweep
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
 from tensorcopy.worker.probes import size_sweep
 from tests.conftest import ROOT
@@ -86,10 +86,10 @@ def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
 
 def test_times_can_be_multiples_of_a_method_s_times():
     """At each size."""
-    assert sweep_table.divisors(KNOWN["curves"], "fast") == {1: 1e-6, 2: 1e-6, 4: 2e-6}
-    assert sweep_table.divisors(KNOWN["curves"], "") == {1: 1.0, 2: 1.0, 4: 1.0}
+    assert sweep.divisors(KNOWN["curves"], "fast") == {1: 1e-6, 2: 1e-6, 4: 2e-6}
+    assert sweep.divisors(KNOWN["curves"], "") == {1: 1.0, 2: 1.0, 4: 1.0}
     with pytest.raises(TensorcopyError, match="no such method was measured: got 'faster'; allowed: fast, slow"):
-        sweep_table.divisors(KNOWN["curves"], "faster")
+        sweep.divisors(KNOWN["curves"], "faster")
 
 
 def test_the_table_has_bars_and_some_times(monkeypatch, capsys):
@@ -120,8 +120,8 @@ def test_json_and_a_picture_print_only_json(monkeypatch, tmp_path, capsys):
 def test_a_picture_is_labelled(monkeypatch, tmp_path, capsys, options):
     """With every method's code, torch, the machine and the day, as text."""
     monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: KNOWN)
-    drawn, draw = [], sweep_plot.draw
-    monkeypatch.setattr(sweep_plot, "draw", lambda *arguments, **named: drawn.append(draw(*arguments, **named)) or drawn[-1])
+    drawn, draw = [], sweep.draw
+    monkeypatch.setattr(sweep, "draw", lambda *arguments, **named: drawn.append(draw(*arguments, **named)) or drawn[-1])
     path = tmp_path / "copies.svg"
     assert main(["plot", "copies", "-o", str(path), *options]) == 0
     assert str(path) in capsys.readouterr().out
@@ -138,9 +138,9 @@ def test_labels_do_not_overlap(tmp_path):
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    sweep_plot.draw(known(**{f"m{number}": (1e-6, 1e-6, 1e-6 + number * 1e-12) for number in range(5)}), axes)
+    sweep.draw(known(**{f"m{number}": (1e-6, 1e-6, 1e-6 + number * 1e-12) for number in range(5)}), axes)
     heights = sorted(text.xy[1] for text in axes.texts if hasattr(text, "xy"))
-    assert all(after - before > 0.9 * sweep_plot.NEAREST for before, after in zip(heights, heights[1:]))
+    assert all(after - before > 0.9 * sweep.NEAREST for before, after in zip(heights, heights[1:]))
 
 
 def test_the_function_returns_axes(monkeypatch):

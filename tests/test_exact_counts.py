@@ -8,7 +8,7 @@ import pytest
 
 from tensorcopy.analysis import comparisons, exact_counts
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
-from tensorcopy.report.comparison import wording
+from tensorcopy.report import sentences
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tests.conftest import NEW, OLD, measured
@@ -66,16 +66,16 @@ def test_a_changed_count_decides_an_inconclusive_time():
     change = exact_counts.with_count(INCONCLUSIVE, count(10_000, 10_520))
     assert (change.verdict, change.reason) == (Verdict.SLOWER, Reason.COUNT_CHANGED)
     assert change.size == pytest.approx(1.052)
-    assert wording.sentence(change) == "slower: 5.2 % more instructions; time within ±6.0 %"
+    assert sentences.sentence(change) == "slower: 5.2 % more instructions; time within ±6.0 %"
 
 
 def test_an_equal_count_makes_an_interval_around_no_change_unchanged():
     """It is no longer inconclusive; nor is one with a difference below a change."""
     change = exact_counts.with_count(INCONCLUSIVE, count(10_000, 10_010))
     assert (change.verdict, change.reason) == (Verdict.UNCHANGED, Reason.COUNT_UNCHANGED)
-    assert wording.sentence(change) == "unchanged: same instructions; time within ±6.0 %"
+    assert sentences.sentence(change) == "unchanged: same instructions; time within ±6.0 %"
     smaller = exact_counts.with_count(INCONCLUSIVE, count(10_000, 9_960))
-    assert wording.sentence(smaller) == "unchanged: 0.4 % fewer instructions; time within ±6.0 %"
+    assert sentences.sentence(smaller) == "unchanged: 0.4 % fewer instructions; time within ±6.0 %"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_time_that_changed_keeps_its_verdict():
     slower = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.2, interval=(1.18, 1.22), p=0.001)
     change = exact_counts.with_count(slower, count(10_000, 10_000))
     assert (change.verdict, change.reason) == (Verdict.SLOWER, Reason.CHANGED)
-    assert wording.sentence(change) == "slower by 20.0 % (18.0 to 22.0 %); same instructions"
+    assert sentences.sentence(change) == "slower by 20.0 % (18.0 to 22.0 %); same instructions"
 
 
 def test_a_count_does_not_contradict_a_significant_direction_of_the_time():

@@ -11,7 +11,7 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
-from tensorcopy.report.units import duration
+from tensorcopy.report.numbers import duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, render

@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.units import duration
+from tensorcopy.report.numbers import duration
 from tensorcopy.site import render
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content

@@ -13,7 +13,7 @@ import pytest
 from github.Requester import Requester
 
 from tensorcopy.cli import main
-from tensorcopy.report.comparison import pr_comment
+from tensorcopy.report import pr_comment
 from tensorcopy.results import load
 from tests.conftest import NEW, POLL, ROOT, measured_in_passes
 from tests.test_pr_comment import artifact, document, pair_result

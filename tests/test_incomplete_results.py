@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.report.local import advise
+from tensorcopy.report import advise
 from tensorcopy.results import files, load
 from tensorcopy.site import writer
 from tests.mutations import small_results

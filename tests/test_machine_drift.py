@@ -13,7 +13,7 @@ import pytest
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.report.comparison import explain
+from tensorcopy.report import terminal
 from tensorcopy.results import passes
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift
@@ -86,7 +86,7 @@ def test_a_side_that_only_its_baselines_show_to_be_faster_is_compared_as_measure
 def test_the_evidence_shows_the_drift_of_each_pass(rng):
     """For a case that follows it fully, all of the drift is divided out."""
     before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", [0.1] * 10 + [0.0] * 10, rng)
-    lines = explain.evidence(comparisons.between(before, after, ()), COPY)
+    lines = terminal.evidence(comparisons.between(before, after, ()), COPY)
     percents = [float(text) for text in re.findall(r"drift ([+-][0-9.]+) %", lines)][20:]
     assert median(percents[:10]) - median(percents[10:]) == pytest.approx(10, abs=1.5)
 

@@ -16,7 +16,7 @@ from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
 from tensorcopy.ci.revisions import Revision
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import markdown, pr_comment, wording
+from tensorcopy.report import formats, pr_comment, sentences
 from tests.conftest import ROOT, assert_golden, compared, measured_in_passes, pass_times
 
 BASE, HEAD = "1" * 40, "f" * 40
@@ -113,7 +113,7 @@ def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_p
         tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}
         change = Change(verdict, reason, **numbers, **tested)
         text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
-        assert markdown.escaped(wording.sentence(replace(change, differences=()))) in text
+        assert formats.escaped(sentences.sentence(replace(change, differences=()))) in text
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ ENTITIES = (
 @pytest.mark.parametrize("text", ENTITIES)
 def test_a_character_reference_stays_as_it_is_written(text):
     """Its text is shown, not the character that it stands for."""
-    (token,) = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown.escaped(text))[1].children or [None]
+    (token,) = MarkdownIt("gfm-like", {"linkify": False}).parse(formats.escaped(text))[1].children or [None]
     assert token.content.replace("\u200b", "") == text
 
 

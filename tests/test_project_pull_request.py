@@ -21,7 +21,7 @@ from tensorcopy.ci.revisions import Revision, RevisionFolder
 from tensorcopy.cli import main, parser
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import pr_comment
+from tensorcopy.report import pr_comment
 from tensorcopy.worker import operations, project
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all

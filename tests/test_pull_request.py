@@ -21,7 +21,7 @@ from tensorcopy.ci.revisions import Place, Revision, RevisionFolder
 from tensorcopy.cli import main
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison import pr_comment
+from tensorcopy.report import pr_comment
 from tests.conftest import NEW, ROOT, assert_golden, measured_in_passes, pass_times
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")

@@ -19,7 +19,7 @@ import pytest
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
-from tensorcopy.report.i18n import LANGUAGES, texts
+from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import counts, load
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses, navigation, publisher, render

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tensorcopy.report.comparison import pr_comment
+from tensorcopy.report import pr_comment
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, POLL, ROOT, copied, measured_in_passes
 from tests.workflow_runs import machine as machines

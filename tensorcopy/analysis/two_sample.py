@@ -145,7 +145,7 @@ class Samples:
 class Change:
     """The verdict on one case, with its reason and the numbers behind it.
 
-    `report.comparison.wording` has the texts.
+    `report.sentences` has the texts.
 
     ratio : time after / time before; None, like the interval and p, if it could not be computed
     interval : of the ratio, at level 1 - two_sample.ALPHA for this case alone

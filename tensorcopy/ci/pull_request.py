@@ -23,7 +23,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.comparison import formats, pr_comment
+from tensorcopy.report import formats, pr_comment
 from tensorcopy.results.load import Case, Result
 from tensorcopy.worker import project
 

@@ -121,7 +121,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 
 def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
     from tensorcopy.ci import pull_request
-    from tensorcopy.report.comparison import pr_comment
+    from tensorcopy.report import pr_comment
     from tensorcopy.results.writing import whole_files
 
     text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
@@ -131,7 +131,7 @@ def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> 
 def _print_result(result: PairResult, console: Console, out: Path) -> None:
     from rich.text import Text
 
-    from tensorcopy.report.comparison import terminal
+    from tensorcopy.report import terminal
 
     if result.comparison is not None:
         listed = terminal.terminal(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
@@ -141,7 +141,7 @@ def _print_result(result: PairResult, console: Console, out: Path) -> None:
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.comparison import pr_comment
+    from tensorcopy.report import pr_comment
 
     if not options.post:
         sys.stdout.write(pr_comment.body(options.device, pr_comment.section(options.artifact, "", options.device)) + "\n")

@@ -94,7 +94,7 @@ def _add_history(commands: Any) -> None:
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis.two_sample import MARGIN, Verdict
-    from tensorcopy.report.comparison import formats, terminal
+    from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
@@ -169,7 +169,7 @@ def _confirmed(comparison: Comparison) -> Comparison:
 
 def _explain(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis.two_sample import MARGIN
-    from tensorcopy.report.comparison import explain
+    from tensorcopy.report import terminal
 
     comparison = _compared(options.before, options.after, options.machine, "", "", MARGIN)
     matches = _matching(comparison.changes, options.case)
@@ -182,7 +182,7 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
             next="copy a name from tensorcopy compare",
         )
     (case,) = matches.values()
-    console.print(explain.evidence(comparison, case), soft_wrap=True, end="", markup=False)
+    console.print(terminal.evidence(comparison, case), soft_wrap=True, end="", markup=False)
     return 2 if incomplete(comparison.problems, options.strict) else 0
 
 
@@ -212,8 +212,7 @@ def _stored_history(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
     from tensorcopy.analysis import confirmation, series
-    from tensorcopy.report import case_history
-    from tensorcopy.report.comparison import wording
+    from tensorcopy.report import case_history, sentences
     from tensorcopy.results import confirmations, load
     from tensorcopy.results.reading.unread import concerning
 
@@ -230,7 +229,7 @@ def _stored_history(options: argparse.Namespace, console: Console) -> int:
     is_one = len(selected) == 1
     table = case_history.case_table(*selected.values()) if is_one else case_history.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
-    for line in wording.not_included(problems):
+    for line in sentences.not_included(problems):
         console.print(Text(line), soft_wrap=True)
     return 2 if is_failure else 0
 

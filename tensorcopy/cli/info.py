@@ -211,7 +211,7 @@ def _method_by_release(name: str, observed: Sequence[_Observed]) -> Table:
 def _times(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.report.comparison.wording import not_included
+    from tensorcopy.report.sentences import not_included
     from tensorcopy.results import load, select
     from tensorcopy.results.reading.unread import concerning
     from tensorcopy.worker import project
@@ -247,7 +247,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases."""
-    from tensorcopy.report.units import duration
+    from tensorcopy.report.numbers import duration
     from tensorcopy.results import baseline
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")

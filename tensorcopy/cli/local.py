@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tensorcopy.report.local.advice import Advice, MatchingMethod
+    from tensorcopy.report.advise import Advice, MatchingMethod
 
 
 def add(commands: Any) -> None:
@@ -69,7 +69,7 @@ def _add_plot(commands: Any) -> None:
 def _advise(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
-    from tensorcopy.report.local.advice import cost, origin
+    from tensorcopy.report.advise import cost, origin
 
     advice = _measured_or_shipped(options)
     if options.json:
@@ -115,7 +115,7 @@ def _warn_if_busy(quiet: float | None) -> None:
 
 def _measured_or_shipped(options: argparse.Namespace) -> Advice:
     """Measure the methods, or read the shipped results. Raises TensorcopyError."""
-    from tensorcopy.report.local import advise
+    from tensorcopy.report import advise
 
     requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
     if options.shipped or not advise.can_measure(options.interpreter):
@@ -132,7 +132,7 @@ def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str]) 
     from rich.table import Table
     from rich.text import Text
 
-    from tensorcopy.report.local.advice import FASTEST, against_fastest, time_text
+    from tensorcopy.report.advise import FASTEST, against_fastest, time_text
 
     table = Table(box=None, pad_edge=False)
     for title in ("matching methods", "time", f"vs {FASTEST}", "caveats"):
@@ -144,12 +144,10 @@ def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str]) 
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report.local import sweep
+    from tensorcopy.report import sweep
 
     if options.out is not None:
-        from tensorcopy.report.local import sweep_plot  # fails before the measurement if matplotlib is missing
-
-        sweep_plot.check_path(options.out)
+        sweep.check_path(options.out)
     with share_bar(options.what) as report_share:
         document = sweep.measure(
             options.what,
@@ -161,7 +159,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
             report_progress=report_share,
         )
     if options.out is not None:
-        sweep_plot.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
+        sweep.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
     if options.json:
         output.write_json(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     elif options.out is not None:
@@ -174,10 +172,10 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
 def _print_sweep(document: Mapping[str, Any], options: argparse.Namespace, console: Console) -> None:
     from rich.text import Text
 
-    from tensorcopy.report.local import sweep_table
-    from tensorcopy.report.local.advice import quiet_text
+    from tensorcopy.report import sweep
+    from tensorcopy.report.advise import quiet_text
 
-    console.print(sweep_table.table(document, options.relative_to), soft_wrap=not console.is_terminal)
+    console.print(sweep.table(document, options.relative_to), soft_wrap=not console.is_terminal)
     grad = ", a leaf that requires grad" if options.requires_grad else ""
     how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
     console.print(Text(f"\n{how}: medians of interleaved rounds{quiet_text(document['quiet'])}"), soft_wrap=True)

@@ -14,7 +14,7 @@ from rich.text import Text
 from tensorcopy.analysis.accuracy.annotated import Annotated, Score
 from tensorcopy.analysis.accuracy.report import AccuracyReport
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.report.comparison.markdown import escaped
+from tensorcopy.report.formats import escaped
 from tensorcopy.report.tables import markdown_table, terminal_table
 
 FILE = Path("docs/accuracy.json")

@@ -21,8 +21,8 @@ from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.analysis.groups import CaseGroup, ReleaseChange, changes_by_release
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.numbers import count, quantity, signed_percent
 from tensorcopy.report.tables import terminal_table
-from tensorcopy.report.units import count, quantity, signed_percent
 from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.load import Case
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change
-from tensorcopy.report.units import count, quantity, signed_percent
+from tensorcopy.report.numbers import count, quantity, signed_percent
 from tensorcopy.results.load import Case
 from tensorcopy.results.passes import Timing
 

@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.wording import SIGNS, not_included
-from tensorcopy.report.units import count, duration, quantity, size
+from tensorcopy.report.numbers import count, duration, quantity, size
+from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses, filters, navigation, pages

@@ -1,4 +1,4 @@
-"""Texts of `tensorcopy.report.i18n` as markup. Pure."""
+"""Texts of `tensorcopy.report.words` as markup. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from tensorcopy.report.i18n import LANGUAGES, texts
+from tensorcopy.report.words import LANGUAGES, texts
 
 Translate = Callable[..., Markup]
 

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import html_table
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.semantics import Outcome, Semantics, array, raises
 
@@ -104,7 +103,7 @@ class UnknownMethod(TensorcopyError, KeyError):
 
 
 class Methods(Mapping[str, Method]):
-    """Methods by name, read-only; a KeyError lists all names, and a notebook shows a table."""
+    """Methods by name, read-only; a KeyError lists all names."""
 
     def __init__(self, methods: Sequence[Method]) -> None:
         self._by_name = {method.name: method for method in methods}
@@ -123,10 +122,6 @@ class Methods(Mapping[str, Method]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self)})"
-
-    def _repr_html_(self) -> str:
-        rows = [(name, html_table.code(method.code), f"torch {method.since}") for name, method in self.items()]
-        return html_table.table(("name", "code", "since"), rows)
 
 
 def make_table(*methods: Method) -> Mapping[str, Method]:

@@ -10,11 +10,9 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import Any, Protocol
-
-from tensorcopy.worker import html_table
 
 
 class RunsOnDevices(Protocol):
@@ -50,9 +48,6 @@ class Outcome:
     raises: str = ""
     changes: str = ""
 
-    def _repr_html_(self) -> str:
-        return html_table.table(("", "y"), [(name, _cell(value)) for name, value in asdict(self).items() if value not in (None, "")])
-
 
 @dataclass(frozen=True)
 class Semantics:
@@ -60,17 +55,6 @@ class Semantics:
 
     plain: Outcome
     with_grad: Outcome
-
-    def _repr_html_(self) -> str:
-        plain, with_grad = asdict(self.plain), asdict(self.with_grad)
-        shown = [name for name in plain if {plain[name], with_grad[name]} - {None, ""}]
-        return html_table.table(
-            ("", "plain tensor", "requires grad"), [(name, _cell(plain[name]), _cell(with_grad[name])) for name in shown]
-        )
-
-
-def _cell(value: bool | str | None) -> str:
-    return {True: "yes", False: "no", None: "–", "": "–"}.get(value, str(value))
 
 
 def raises(text: str) -> Outcome:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tensorcopy.analysis.bisection import COUNT, Outcome
 from tensorcopy.analysis.profiles.difference import Difference
-from tensorcopy.report.units import duration, signed_percent
+from tensorcopy.report.numbers import duration, signed_percent
 from tensorcopy.report.why.difference_text import named_text, number, sentence
 from tensorcopy.report.why.upstream import compare_address
 

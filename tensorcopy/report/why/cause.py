@@ -12,13 +12,11 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, time_text, unique_names
 from tensorcopy.results import counts, select
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
 from tensorcopy.results.select import Pair
-from tensorcopy.worker.html_table import code, paragraph, table
 
 RESULTS = Path("results")
 
@@ -52,16 +50,6 @@ class Cause:
         """Whether the time changed and the instructions did not."""
         moved = self.time is not None and self.time.verdict in (Verdict.SLOWER, Verdict.FASTER)
         return moved and not self.difference.changed
-
-    def _repr_html_(self) -> str:
-        title = paragraph(code(self.code), f", {case_text(self.name)}: {' → '.join(self.labels)}, {self.before.machine}")
-        header = ("exclusive instructions", "before", "after", "change")
-        names = unique_names(self.difference.functions)
-        changes = [(names[change.function], change.before.own, change.after.own) for change in self.difference.named]
-        whole = ("the whole call", self.difference.before.instructions, self.difference.after.instructions)
-        rows = [(name, number(before), number(after), signed(after - before)) for name, before, after in (*changes, whole)]
-        texts = (sentence(self.difference), named_text(self.difference), time_text(self.time))
-        return title + paragraph(" ".join(filter(None, texts))) + table(header, rows)
 
 
 def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tensorcopy.analysis.profiles.difference import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.profiles.kernels import Kernel
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.report.units import duration, signed_percent
+from tensorcopy.report.numbers import duration, signed_percent
 from tensorcopy.results.profiles.profile_file import Function
 
 GROUPS_IN_A_SENTENCE = 4

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorcopy.analysis.advice import matching
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.units import duration, signed_percent
+from tensorcopy.report.numbers import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
 from tensorcopy.report.why.difference_text import sentence
 from tensorcopy.results.load import Result

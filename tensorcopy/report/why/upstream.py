@@ -15,9 +15,9 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import CountPair, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.wording import BY_COUNT
+from tensorcopy.report.numbers import duration, signed_percent
+from tensorcopy.report.sentences import BY_COUNT
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.report.units import duration, signed_percent
 from tensorcopy.report.why import reproduction
 from tensorcopy.report.why.cause import Cause
 from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, unique_names

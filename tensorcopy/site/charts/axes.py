@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 from typing import ClassVar
 
-from tensorcopy.report.units import count, quantity, rounded, size
+from tensorcopy.report.numbers import count, quantity, rounded, size
 
 BELOW_NAMES, BELOW_NUMBERS, BELOW_ORDINALS = 46, 34, 14  # height below the plot; names are slanted
 LEAST_SPAN = 1.25  # of a logarithmic axis of times, so that noise does not look like a change
@@ -68,7 +68,7 @@ class NumelAxis:
 class ValueAxis:
     """A vertical axis of times or counts: logarithmic, or linear from 0.
 
-    unit : of the values, as in `report.units.quantity`
+    unit : of the values, as in `report.numbers.quantity`
     """
 
     low: float

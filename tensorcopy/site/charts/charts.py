@@ -9,7 +9,7 @@ from pathlib import Path
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.numbers import count, duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case
 from tensorcopy.site.addresses import of_section

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.numbers import count, duration
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import log
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.units import quantity
+from tensorcopy.report.numbers import quantity
 from tensorcopy.site.charts.svg_plot import Place, outline, stretches
 from tensorcopy.site.filters import NARROW_SPACE
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.report.units import signed_percent
+from tensorcopy.report.numbers import signed_percent
 from tensorcopy.site import addresses
 from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content

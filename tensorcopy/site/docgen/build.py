@@ -15,10 +15,9 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
-from tensorcopy.report import accuracy_report
-from tensorcopy.report.i18n import translate
-from tensorcopy.report.local import advise
+from tensorcopy.report import accuracy_report, advise
 from tensorcopy.report.why import reproduction
+from tensorcopy.report.words import translate
 from tensorcopy.results import files, load, select
 from tensorcopy.results.load import Result
 from tensorcopy.site import web_addresses

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.comparison.markdown import code
+from tensorcopy.report.formats import code
+from tensorcopy.report.numbers import size
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.report.units import size
 from tensorcopy.results.load import Case, Result
 
 NUMEL = 2**20  # of the memory suites

@@ -12,9 +12,9 @@ from typing import Any
 from tensorcopy.analysis.comparisons import WITHOUT_TORCH
 from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.comparison.markdown import code, escaped
+from tensorcopy.report.formats import code, escaped
+from tensorcopy.report.numbers import duration
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.report.units import duration
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.noise import machine_drift

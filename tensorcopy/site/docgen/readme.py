@@ -9,10 +9,10 @@ from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.comparison.markdown import code, escaped
-from tensorcopy.report.local import advise
+from tensorcopy.report import advise
+from tensorcopy.report.formats import code, escaped
+from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.report.units import count, duration
 from tensorcopy.results.load import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts, labelled_plot

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.units import duration
+from tensorcopy.report.numbers import duration
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing

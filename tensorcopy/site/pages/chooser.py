@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.advice.recommend import Option
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.numbers import count, duration
 from tensorcopy.site import addresses
 from tensorcopy.site.model.cases import huge_pages
 from tensorcopy.site.model.content import Content

@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.report.comparison import formats as comparison_formats
-from tensorcopy.report.comparison import terminal
-from tensorcopy.report.comparison.wording import BY_COUNT, CHANGED, headline, ordered
+from tensorcopy.report import formats as comparison_formats
+from tensorcopy.report import terminal
+from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses, filters

@@ -23,7 +23,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.i18n import LANGUAGES
+from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import method_drawings
 from tensorcopy.site.model.content import Content

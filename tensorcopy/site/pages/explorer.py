@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tensorcopy.report.units import quantity
+from tensorcopy.report.numbers import quantity
 from tensorcopy.results import counts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses

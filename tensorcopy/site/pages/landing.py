@@ -16,8 +16,8 @@ from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.report.i18n import texts
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.words import texts
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import method_history

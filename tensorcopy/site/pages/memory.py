@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.report.numbers import duration, quantity, size
 from tensorcopy.report.tables import csv_text
-from tensorcopy.report.units import duration, quantity, size
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.units import quantity, size
+from tensorcopy.report.numbers import quantity, size
 from tensorcopy.results import baseline, counts
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing

@@ -13,14 +13,13 @@ from typing import Any
 import numpy
 import torch
 
-from tensorcopy.worker import devices, html_table, semantics
+from tensorcopy.worker import devices, semantics
 from tensorcopy.worker.methods import code_on, exists, promised
 from tensorcopy.worker.own import groups
 from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
 from tensorcopy.worker.semantics import Outcome
 
 PLAIN, WITH_GRAD = "plain", "with_grad"
-SIGNS = {True: "✓", False: "✗", None: "?"}  # of a promise: kept, not kept, none
 
 
 @dataclass(frozen=True)
@@ -45,19 +44,6 @@ class Checked:
         return None if self.promised is None else self.promised == self.observed
 
 
-class CheckedRows(list):  # type: ignore[type-arg] # Python 3.9 has no generic list to inherit from
-    """The rows of a check; a notebook shows them as a table."""
-
-    def _repr_html_(self) -> str:
-        header = ("", "code", "device", "tensor", "observed")
-        return html_table.table(header, [_cells(row) for row in self])
-
-
-def _cells(row: Checked) -> tuple[str, ...]:
-    tensor = "plain" if row.of == PLAIN else html_table.unbroken("requires grad")
-    return SIGNS[row.kept], html_table.code(row.code), row.device, tensor, semantics.describe(asdict(row.observed))
-
-
 def check(on: str | Iterable[str] = ()) -> list[Checked]:
     """Check every method that this torch has, on these devices.
 
@@ -68,7 +54,7 @@ def check(on: str | Iterable[str] = ()) -> list[Checked]:
     selected = ([on] if isinstance(on, str) else list(on)) or devices.available()
     for device in selected:
         devices.require(device)
-    rows = CheckedRows()
+    rows: list[Checked] = []
     for device in selected:
         for group, methods in groups().items():
             for method in filter(exists, methods.values()):

@@ -16,7 +16,7 @@ from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.confirmation.repeat import SHARE
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.case_history import step_text
-from tensorcopy.report.units import signed_percent
+from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.counts import SECONDS
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any
 
-from tensorcopy.report.units import count
+from tensorcopy.report.numbers import count
 from tensorcopy.results.load import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.model.explorer import Place, place_of

@@ -9,7 +9,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.units import size
+from tensorcopy.report.numbers import size
 from tensorcopy.results.load import Case, Result
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.machine import Machine

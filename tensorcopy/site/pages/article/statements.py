@@ -11,14 +11,14 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report import i18n
+from tensorcopy.report import words
 from tensorcopy.results.load import Result
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.pages.semantics import observed
 from tensorcopy.site.translate import Translate, translator
 from tensorcopy.worker import toml
 
-TABLE = Path(i18n.__file__).with_name("article.toml")
+TABLE = Path(words.__file__).with_name("article.toml")
 
 
 @dataclass(frozen=True)

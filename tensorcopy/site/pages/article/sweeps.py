@@ -11,7 +11,7 @@ from packaging.version import Version
 from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.report.units import count, duration
+from tensorcopy.report.numbers import count, duration
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import Timing
 from tensorcopy.site.charts.axes import NumelAxis, ValueAxis

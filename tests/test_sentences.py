@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
-from tensorcopy.report.comparison import wording
+from tensorcopy.report import sentences
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
 FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85))
@@ -59,13 +59,13 @@ def inconclusive(reason, **details):
     ],
 )
 def test_every_change_has_a_sentence(change, sentence):
-    assert wording.sentence(change) == sentence
+    assert sentences.sentence(change) == sentence
 
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in (Reason.CHANGED, Reason.WITHIN_MARGIN)])
 def test_a_summary_has_no_numbers(reason):
     """So that cases can be counted by it."""
-    assert not any(character.isdigit() for character in wording.summary(inconclusive(reason, passes=(1, 2), more_passes=2)))
+    assert not any(character.isdigit() for character in sentences.summary(inconclusive(reason, passes=(1, 2), more_passes=2)))
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_a_summary_has_no_numbers(reason):
 )
 def test_the_headline_sums_up_all_cases(changes, headline):
     """A very wide worst interval is not given: it would describe no other case."""
-    assert wording.headline([(str(number), change) for number, change in enumerate(changes)]) == headline
+    assert sentences.headline([(str(number), change) for number, change in enumerate(changes)]) == headline

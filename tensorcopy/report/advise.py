@@ -1,15 +1,16 @@
 """Advice for the user's own machine: the code to type, its cost and its caveats.
 
 With torch, every matching method is observed and timed on the spot, in a separate process (`worker.probes.quick_bench`). Without torch
-the answer is that of the chooser's page, which comes with the package as shipped.json, written by `tensorcopy readme`. Both are chosen by
+the answer is that of the chooser's page, which comes with the package as shipped.json, written with the documentation. Both are chosen by
 `analysis.advice.recommend`.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,8 @@ from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.advice.recommend import Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.i18n import translate
-from tensorcopy.report.local.advice import FASTEST, Advice, MatchingMethod
-from tensorcopy.report.units import count
+from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.words import translate
 from tensorcopy.results import baseline
 from tensorcopy.results.load import Case, Result
 from tensorcopy.results.passes import PassSamples, timing
@@ -30,6 +30,95 @@ from tensorcopy.results.reading import json_file
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 NUMEL = 2**17
+FASTEST = "fastest"
+WIDTH = 40  # columns of the current step of a progress, so that a shorter one covers a longer one
+
+
+@dataclass(frozen=True)
+class MatchingMethod:
+    """A method that does what is requested.
+
+    seconds : per call; None if it was not measured
+    multiple : the time over the memcpy baseline; None if either was not measured
+    verdict : against the fastest: "fastest", "slower", "unchanged" or "inconclusive"; "" without a time
+    ratio : the time over the fastest time; None for the fastest and without a time
+    caveats : a sentence each
+    """
+
+    method: str
+    code: str
+    seconds: float | None
+    multiple: float | None
+    verdict: str
+    ratio: float | None
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The advice for a tensor `x`; converted to a string it is the code to type.
+
+    choices : all matching methods, the recommended one first; empty if no method matches
+    why : why the first one is recommended
+    numel : elements that it was measured with
+    measured : "here", or "shipped" with the package
+    torch, on, day : the release, the processor and the date of the measurement
+    quiet : the share of samples beside which the machine was quiet; None for shipped results
+    """
+
+    request: CopyRequest
+    numel: int
+    choices: tuple[MatchingMethod, ...]
+    why: str
+    measured: str
+    torch: str
+    on: str
+    day: str
+    quiet: float | None = None
+
+    @property
+    def code(self) -> str:
+        """The code to type; "" if no method matches."""
+        return self.choices[0].code if self.choices else ""
+
+    def __str__(self) -> str:
+        return self.code
+
+    def document(self) -> dict[str, Any]:
+        """Return the advice as plain values."""
+        return {"code": self.code, **asdict(self)}
+
+
+def time_text(choice: MatchingMethod) -> str:
+    """Return the time of a method; "–" where it was not measured."""
+    return duration(choice.seconds) if choice.seconds else "–"
+
+
+def cost(choice: MatchingMethod) -> str:
+    """Return the time of a method, also as a multiple of memcpy, as far as it was measured."""
+    multiple = f"{choice.multiple:.2g}× memcpy" if choice.multiple else ""
+    return ", ".join(filter(None, [duration(choice.seconds) if choice.seconds else "", multiple]))
+
+
+def against_fastest(choice: MatchingMethod) -> str:
+    """Return the verdict on a method's time against the fastest, with its size."""
+    verdict = choice.verdict if choice.verdict in ("", FASTEST, "slower") else "tied"  # unchanged or inconclusive
+    return f"{verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else verdict
+
+
+def origin(advice: Advice) -> str:
+    """Return where an advice's times come from: release, machine, tensor and day."""
+    request = advice.request
+    tensor = (
+        f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
+    )
+    where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
+    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}{quiet_text(advice.quiet)}"
+
+
+def quiet_text(quiet: float | None) -> str:
+    """Return the share of quiet samples, after a comma; "" where it is not known."""
+    return "" if quiet is None else f", {quiet:.0%} of the samples quiet"
 
 
 def advise(
@@ -200,3 +289,12 @@ def _shipped_advice(document: dict[str, Any], request: CopyRequest, numel: int) 
         allowed=", ".join(devices),
         next="install torch in the same environment to measure here",
     )
+
+
+def show_progress(share: float, doing: str) -> None:
+    """Write the finished share (0 to 1) and the current step to stderr, over the line before.
+
+    For `report_progress` of `advise` and `plot`, which write nothing by default.
+    """
+    sys.stderr.write(f"\r{share:4.0%}  {doing[:WIDTH]:<{WIDTH}}" + ("\n" if share >= 1 else ""))
+    sys.stderr.flush()

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from fastjsonschema import JsonSchemaValueException, compile
 
 from tensorcopy.analysis.two_sample import Change, Failure, Reason, Verdict
-from tensorcopy.report.comparison import markdown
-from tensorcopy.report.comparison.markdown import code
+from tensorcopy.report import formats
+from tensorcopy.report.formats import code
 from tensorcopy.worker.devices import DEVICES
 
 SCHEMA = Path(__file__).with_name("comparison.schema.json")
@@ -56,7 +56,7 @@ def section(artifact: Path, run: str, device: str) -> str:
         document = _read(paths[0], artifact)
         if document["device"] != device:
             raise _Refused(f"is for another device than {device}")
-        return markdown.cut(_section(document, run), SECTION)
+        return formats.cut(_section(document, run), SECTION)
     except _Refused as refused:
         return f"### ⚠️ The measurement on {device} cannot be shown\n\nThe file {FILE} {refused}.{_link(run)}\n"
 
@@ -148,7 +148,7 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     torch = [f"torch {pair['torch'][0]}"] if pair["kind"] == "code" else []
     on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
-    return "\n".join([markdown.comparison_text(labels, on, comparison["margin"], rows), *failures])
+    return "\n".join([formats.comparison_text(labels, on, comparison["margin"], rows), *failures])
 
 
 def _failure(label: str, lines: Sequence[str]) -> str:

@@ -1,0 +1,229 @@
+"""A comparison as Markdown, as JSON and as CSV; `terminal` has the terminal.
+
+The Markdown is a GitHub comment that is read in five seconds. All text in it that comes from results is escaped: on GitHub it stays text,
+mentions no user, links nowhere and closes no issue.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
+from statistics import median
+from typing import Any
+
+from tensorcopy.analysis.comparisons import Comparison, case_name
+from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, amount, headline, not_included, ordered, percent, sentence, times
+from tensorcopy.report.tables import csv_text, markdown_table
+from tensorcopy.results.load import Case
+
+LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
+HEADER = (
+    "case",
+    "device",
+    "verdict",
+    "ratio",
+    "low",
+    "high",
+    "p",
+    "p_is_bound",
+    "before",
+    "after",
+    "confirmed",
+    "repeats",
+    "reason",
+    "text",
+)
+
+Row = tuple[str, Change]
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """Return the name and the change of every case."""
+    return [(case_name(case), change) for case, change in comparison.changes.items()]
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return the comparison as a GitHub comment."""
+    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison), notes=not_included(comparison.problems))
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison as a document; comparison.schema.json describes that of a pull request.
+
+    Times in seconds."""
+    changes = comparison.changes
+    return {
+        "before": _side(comparison, 0),
+        "after": _side(comparison, 1),
+        "margin": comparison.margin,
+        "alpha": ALPHA,
+        "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict},
+        "changes": [_row(case, change) for case, change in ordered(changes.items())],
+        "problems": [problem.document() for problem in comparison.problems],
+    }
+
+
+def as_json(comparison: Comparison) -> str:
+    return json.dumps(document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(comparison: Comparison) -> str:
+    """Return a row for each case; an empty field is unknown."""
+    return csv_text(HEADER, (_csv_row(case, change) for case, change in ordered(comparison.changes.items())))
+
+
+FORMATS: dict[str, Callable[[Comparison], str]] = {
+    "markdown": markdown,
+    "json": as_json,
+    "csv": as_csv,
+}  # of `compare --format`, beside text
+
+
+def _csv_row(case: Case, change: Change) -> list[object]:
+    row = _row(case, change)
+    interval, confirmed = row["interval"] or (None, None), row["confirmed"] or (None, None)
+    start = [row[name] for name in ("case", "device", "verdict", "ratio")]
+    p = [row["p"], str(change.p_is_bound).lower()]
+    return [*start, *interval, *p, row["before"], row["after"], *confirmed, row["reason"], sentence(change)]
+
+
+def _row(case: Case, change: Change) -> dict[str, Any]:
+    return {
+        "case": case_name(case),
+        "suite": case.suite,
+        "parameters": dict(case.parameters),
+        "device": case.device,
+        "verdict": change.verdict.value,
+        "reason": change.reason.value,
+        "ratio": _six(change.ratio),
+        "interval": [_six(end) for end in change.interval] if change.interval else None,
+        "p": _six(change.p),
+        "p_is_bound": change.p_is_bound,
+        "before": _six(change.before),
+        "after": _six(change.after),
+        "passes": change.passes,
+        "more_passes": change.more_passes,
+        "differences": [difference._asdict() for difference in change.differences],
+        "failure": change.failure.value if change.failure else None,
+        "confirmed": change.confirmed,
+        "unit": change.unit,
+        "count": _count(change.count) if change.count else None,
+    }
+
+
+def _count(count: CountPair) -> dict[str, Any]:
+    return {
+        "unit": count.unit,
+        "before": _six(count.before),
+        "after": _six(count.after),
+        "repeatability": _six(count.repeatability),
+        "changed": count.changed,
+        "equal": count.equal,
+    }
+
+
+def _side(comparison: Comparison, index: int) -> dict[str, Any]:
+    result = (comparison.before, comparison.after)[index]
+    return {
+        "label": comparison.labels[index],
+        "machine": result.machine,
+        "python": result.python,
+        "build": result.build,
+        "provenance": result.provenance,
+    }
+
+
+def _six(number: float | None) -> float | None:
+    """Round to six figures, further ones differ from one processor to another; None for what JSON has no number for."""
+    return None if number is None or not isfinite(number) else float(f"{number:.6g}")
+
+
+def comparison_text(
+    labels: tuple[str, str], on: str, margin: float, unordered: Iterable[Row], longest: int = LONGEST, notes: Sequence[str] = ()
+) -> str:
+    """Return headline, summary and changes.
+
+    The other cases are folded, and the text is cut if it is too long.
+
+    labels : of the two sides
+    on : the processor and Python of both
+    notes : lines below the summary, such as files that could not be read
+    """
+    rows = ordered(unordered)
+    symbol = SYMBOLS[next((verdict for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), Verdict.UNCHANGED)]
+    lines = [f"### {symbol} {escaped(headline(rows))}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}", ""]
+    lines.append(_summary(rows))
+    lines += [line for note in notes for line in ("", f"⚠ {escaped(note)}")]
+    changed = [row for row in rows if row[1].verdict in CHANGED]
+    lines += ["", _table(changed)] if changed else []
+    inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]
+    for folded, title in (
+        ([row for row in inconclusive if not row[1].interval], "not compared"),
+        ([row for row in inconclusive if row[1].interval], "inconclusive"),
+        ([row for row in rows if row[1].verdict is Verdict.UNCHANGED], f"unchanged (within ±{percent(margin)})"),
+    ):
+        lines += ["", f"<details><summary>{len(folded)} {title}</summary>", "", _table(folded), "", "</details>"] if folded else []
+    return cut("\n".join(lines), longest) + "\n"
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    """Return the number of cases, the median ratio and its range for each verdict."""
+    cells = []
+    for verdict in (*CHANGED, Verdict.UNCHANGED, Verdict.INCONCLUSIVE):
+        ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
+        count = sum(change.verdict is verdict for _, change in rows)
+        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else ""
+        cells.append((f"{SYMBOLS[verdict]} {verdict.value}", str(count), times(median(ratios) if ratios else None), spread))
+    return markdown_table(("", "cases", "median ratio", "range"), cells, "lrrr")
+
+
+def _table(rows: Sequence[Row]) -> str:
+    cells = []
+    for name, change in rows:
+        before, after = (amount(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
+        cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, times(change.ratio), escaped(sentence(change))))
+    return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
+
+
+def cut(text: str, longest: int) -> str:
+    """Cut a text to `longest` characters, after a whole line.
+
+    Open folds are closed, and a note is added.
+    """
+    if len(text) <= longest:
+        return text
+    head = text[:longest].rpartition("\n")[0]
+    open_folds = head.count("<details>") - head.count("</details>")
+    note = f"Cut here: {len(text) - len(head):,} more characters; `--format json` has everything."
+    return head + "\n" + "\n</details>" * open_folds + f"\n\n{note}"
+
+
+# GitHub turns text into links, mentions and issue references even if the character is written as a character reference; a zero-width
+# space after it prevents that
+ZERO_WIDTH_SPACE = "&#8203;"
+ESCAPES = str.maketrans(
+    {
+        **{character: "\\" + character for character in "\\*_[]|~"},
+        **{character: f"&#{ord(character)};" for character in "<>`&"},  # `&commat;name` would be a mention, too
+        "@": f"@{ZERO_WIDTH_SPACE}",
+        "#": f"\\#{ZERO_WIDTH_SPACE}",
+    }
+)
+
+
+def escaped(text: str) -> str:
+    """Escape text so that GitHub renders it as plain text."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    safe = " ".join(printable.translate(ESCAPES).split())
+    return safe.replace("://", f":{ZERO_WIDTH_SPACE}//").replace("www.", f"www{ZERO_WIDTH_SPACE}.")
+
+
+def code(text: str) -> str:
+    """Return text as a code span in a table cell.
+
+    Only the ends of the span and of the cell need escaping there.
+    """
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return "`" + " ".join(printable.replace("`", "'").replace("|", "\\|").replace("<!--", "<! --").split()) + "`"

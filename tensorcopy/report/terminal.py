@@ -1,0 +1,224 @@
+"""A comparison for the terminal: the headline, the causes and the changed cases; and the evidence behind one verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import exp
+from statistics import median
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tensorcopy.analysis.comparisons import Comparison, case_name
+from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
+from tensorcopy.report.formats import rows
+from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.sentences import (
+    BY_COUNT,
+    CHANGED,
+    SIGNS,
+    amount,
+    cases,
+    causes,
+    count_text,
+    headline,
+    interval_text,
+    left_out,
+    not_included,
+    ordered,
+    percent,
+    sentence,
+    summary,
+    times,
+)
+from tensorcopy.report.tables import terminal_table
+from tensorcopy.results.counts import SECONDS
+from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import PassSamples
+
+WIDE = 120  # columns from which a row has its whole sentence
+WIDTH = 56  # columns of the axis of samples: a line is about 80 columns with its labels
+SAMPLE, MEDIAN = "·", "●"
+NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # fields of the provenance that cannot change a time
+
+Row = tuple[Case, Change]
+
+
+def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
+    """Return the headline, the causes, the changed cases by suite, and the counts of the others.
+
+    how_to_list : the option or command that lists every case
+    width : of the terminal; no row is longer than 80 columns in a narrower one than `WIDE`
+    """
+    shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
+    before, after = comparison.labels
+    parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
+    lines = causes(comparison)
+    parts += [Text("\n".join(lines) + "\n")] if lines else []
+    if shown:
+        parts += [_wide(shown) if width >= WIDE else _narrow(shown), Text("")]
+    unit = next((change.unit for change in comparison.changes.values()), SECONDS)
+    if unit != SECONDS:
+        same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
+        lines = [f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat", *not_included(comparison.problems)]
+        return Group(*parts, Text("\n".join(lines)))
+    inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
+    hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
+    return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
+
+
+def _wide(shown: Sequence[Row]) -> RenderableType:
+    cells = [(*_start(case, change, f"{_suite(case)} {_name(case)}"), times(change.ratio), sentence(change)) for case, change in shown]
+    return terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
+
+
+def _narrow(shown: Sequence[Row]) -> RenderableType:
+    """Return a table with a heading for each suite, whose rows fit in 80 columns."""
+    by_suite: dict[str, list[Row]] = {}
+    for case, change in shown:
+        by_suite.setdefault(_suite(case), []).append((case, change))
+    cells = []
+    for suite, suite_rows in by_suite.items():
+        cells.append(("", suite, "", "", ""))
+        cells += [(*_start(case, change, f" {_short_name(case)}"), _evidence(change)) for case, change in suite_rows]
+    return terminal_table(("", "case", "before", "after", "change"), cells, "llrrl")
+
+
+def _start(case: Case, change: Change, name: str) -> tuple[str, str, str, str]:
+    return SIGNS[change.verdict], name, amount(change.before, change.unit), amount(change.after, change.unit)
+
+
+def _evidence(change: Change) -> str:
+    """Return what speaks for the verdict, in few words."""
+    if change.unit != SECONDS:
+        return f"{100 * (change.size - 1):+.1f} %".replace("-", "−")
+    if change.reason in BY_COUNT and change.count:
+        return count_text(change.count)
+    return interval_text(change) if change.reason is Reason.CHANGED else times(change.ratio)
+
+
+def _suite(case: Case) -> str:
+    return case.suite_name
+
+
+def _short_name(case: Case) -> str:
+    """Return the method and its parameters in few columns: "clone_detach 2¹⁷ float16"."""
+    return " ".join(_short_value(name, value) for name, value in case.parameters)
+
+
+def _short_value(name: str, value: str) -> str:
+    if name == "requires_grad":
+        return "grad" if value == "True" else "no grad"
+    return count(int(value)) if name == "numel" else value
+
+
+def _name(case: Case) -> str:
+    return " ".join(value if name == "method" else f"{name}={value}" for name, value in case.parameters)
+
+
+def counts(comparison: Comparison) -> list[str]:
+    """Return a line for each reason of the unchanged and the inconclusive cases."""
+    changes = comparison.changes.values()
+    unchanged = Counter(change.reason for change in changes if change.verdict is Verdict.UNCHANGED)
+    inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
+    texts = {
+        Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
+        Reason.COUNT_UNCHANGED: "instructions unchanged, and the interval of the time includes 0 %",
+    }
+    lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
+    return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]
+
+
+def evidence(comparison: Comparison, case: Case) -> str:
+    """Return all evidence on one case of a comparison, in lines of up to 100 columns."""
+    change = comparison.changes[case]
+    before, after = comparison.labels
+    sections = [
+        [case_name(case), f"{before} → {after}, on {comparison.on}", sentence(change)],
+        _picture(comparison, case),
+        _statistics(comparison, case, change),
+        ["environments", *(_differences(comparison.before, comparison.after) or ["  identical"])],
+        not_included(comparison.problems),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _picture(comparison: Comparison, case: Case) -> list[str]:
+    """Return a line for each pass with its samples on a common axis.
+
+    No lines if nothing was measured.
+    """
+    sides = [
+        (label, result.timings[case].by_pass)
+        for label, result in zip(comparison.labels, (comparison.before, comparison.after))
+        if case in result.timings
+    ]
+    samples = [sample for _, by_pass in sides for pass_samples in by_pass for sample in pass_samples.speed_corrected]
+    if not samples:
+        return []
+    low, high = min(samples), max(samples)
+    lines = [" " * 12 + duration(low) + duration(high).rjust(WIDTH - len(duration(low)))]
+    for label, by_pass in sides:
+        lines.append(f"{label}, {len(by_pass)} passes ({SAMPLE} sample, {MEDIAN} median)")
+        for number, pass_samples in enumerate(by_pass, 1):
+            note = _note(pass_samples, comparison.drift.pass_drift(case, pass_samples))
+            lines.append(f"  pass {number}".ljust(12) + f"{_axis(pass_samples, low, high)}  {note}")
+    return lines
+
+
+def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]:
+    """Return the ratio, its interval, the test and the repeats, if there are any."""
+    lines = []
+    if change.ratio is not None and change.before and change.after:
+        corrected = ", drift-corrected" if case in comparison.drift.exponents else ""
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{corrected})")
+    if change.interval and change.p is not None:
+        low, high = change.interval
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({100 * (1 - ALPHA):g} %), bootstrapped over passes")
+        p = f"p {'≤' if change.p_is_bound else '='} {change.p:.2g}"  # at the resolution of the draws it is only a bound
+        lines.append(f"test       {p}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
+        lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
+    if change.count:
+        before, after = (amount(value, change.count.unit) for value in (change.count.before, change.count.after))
+        repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
+        lines.append(f"count      {count_text(change.count)} ({before} → {after}); {repeats}")
+    if change.confirmed:
+        lines.append(f"confirmed  in {change.confirmed[0]} of {change.confirmed[1]} repeat measurements")
+    return lines
+
+
+def _axis(pass_samples: PassSamples, low: float, high: float) -> str:
+    cells = [" "] * WIDTH
+    for sample in pass_samples.speed_corrected:
+        cells[_column(sample, low, high)] = SAMPLE
+    cells[_column(median(pass_samples.speed_corrected), low, high)] = MEDIAN
+    return "".join(cells)
+
+
+def _column(sample: float, low: float, high: float) -> int:
+    return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
+
+
+def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
+    """Return the median of a pass, its quiet samples and its machine drift.
+
+    For an excluded pass, return the reason.
+    """
+    if pass_samples.excluded:
+        return f"excluded: {pass_samples.excluded}"
+    parts = [duration(median(pass_samples.quiet or pass_samples.speed_corrected))]
+    if pass_samples.pairs:
+        parts.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
+    if pass_drift is not None and pass_samples.quiet:
+        parts.append(f"machine drift {round(100 * (exp(pass_drift) - 1), 1) + 0:+.1f} %")  # + 0 turns -0.0 into 0.0
+    return ", ".join(parts)
+
+
+def _differences(before: Result, after: Result) -> list[str]:
+    names = [name for name in {**before.provenance, **after.provenance} if name not in NOT_EVIDENCE]
+    return [
+        f"  {name}: {before.provenance.get(name)} → {after.provenance.get(name)}"
+        for name in names
+        if before.provenance.get(name) != after.provenance.get(name)
+    ]
