@@ -93,7 +93,6 @@ def test_an_error_while_writing_pages_ends_asv_with_exit_code_2(monkeypatch, tmp
     with pytest.raises(SystemExit, match="2"):
         publisher.Pages.publish(conf, None, None, None, None)
     assert str(ERROR) in caplog.text
-    assert (tmp_path / "explorer.html").exists()
 
 
 def test_publishing_without_the_pages_plugin_is_an_error(monkeypatch, tmp_path, caplog):

@@ -15,7 +15,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import render, writer
 from tensorcopy.site.output import processes
-from tensorcopy.site.output.compact import compact
 from tensorcopy.worker.methods import UnknownMethod
 from tests.conftest import ROOT, measured
 
@@ -147,5 +146,4 @@ def test_the_files_written_are_those_of_the_content(tmp_path):
     results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
     writer.write(results, None, {}, tmp_path, processes=1)
     written = {address: text.decode() for address, text in files(tmp_path).items() if address not in render.ASSETS}
-    pages = {address: compact(text) if address.endswith(".html") else text for address, text in render.files(render.content(results))}
-    assert written == pages
+    assert written == dict(render.files(render.content(results)))

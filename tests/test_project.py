@@ -315,8 +315,7 @@ def texts(site: Path) -> dict[str, str]:
     """Return the text of every page, by address."""
     pages = {}
     for path in site.rglob("*.html"):
-        if path.name != "explorer.html":  # asv's
-            pages[path.relative_to(site).as_posix()] = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL)
+        pages[path.relative_to(site).as_posix()] = re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL)
     return pages
 
 
@@ -324,7 +323,7 @@ def dead_links(site: Path) -> list[str]:
     """Return the local links of a site that lead nowhere."""
     dead = []
     for path in site.rglob("*.html"):
-        if path.name in ("explorer.html", "404.html"):
+        if path.name == "404.html":
             continue
         for link in re.findall(r'(?:href|src)="?([^"#> ]+)', path.read_text()):
             if not link.startswith(("http", "data:")) and not (path.parent / link).exists():

@@ -57,10 +57,9 @@ def test_a_result_has_its_provenance_and_every_promise_holds(checkout, measured,
 def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, measured):
     """The landing page has the newest release; the list of histories begins with the machine that measured last."""
     page = (checkout.root / "site" / "index.html").read_text()
-    assert f"<p class=note>torch {NEWEST.version} on " in page
+    assert f'<p class="note">torch {NEWEST.version} on ' in page
     histories = (checkout.root / "site" / "history" / "index.html").read_text()
-    assert re.search("<li id=ci>.*<li id=xeon-2core>", histories, re.DOTALL)
-    assert (checkout.root / "site" / "explorer.html").exists()
+    assert re.search('<li id="ci">.*<li id="xeon-2core">', histories, re.DOTALL)
     assert (checkout.root / "site" / "index.json").exists()
     graphs = {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
     assert "copies.BySize.time_copy.json" in graphs

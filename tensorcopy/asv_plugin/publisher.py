@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib.metadata import distribution
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +20,8 @@ from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import load
 
-# asv's own explorer, which loads its scripts from three other hosts, and its list view's data, two thirds of the graphs' size
-EXPLORER_FILES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
-
-# each is there as .woff2 too, which every browser of today takes; names of suites and parameters need no other alphabet
-NOT_NEEDED = shutil.ignore_patterns("*.woff", "*-cyrillic-*.woff2", "*-latin-ext-*.woff2")
-# first in its page, which has no other link to ours
-BACK = '<p><a href="data.html#raw">← tensorcopy</a>: raw asv graphs, not judged</p>'
+# asv's own pages, which load their scripts from three other hosts, and the data of their list view, two thirds of the graphs' size
+ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
 
 # Write pages from the folder of results into the site's folder; return the problems
 Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
@@ -64,7 +56,7 @@ def warn(warnings: Iterable[TensorcopyError]) -> None:
 
 
 class Pages(OutputPublisher):  # type: ignore[misc]
-    """Write tensorcopy's pages and asv-tachyon's explorer into asv's site."""
+    """Write tensorcopy's pages beside asv's data, in place of asv's pages."""
 
     name = "tensorcopy"
     button_label = "tensorcopy"
@@ -75,7 +67,9 @@ class Pages(OutputPublisher):  # type: ignore[misc]
         html_dir = Path(conf.html_dir)
         with exit_on_error():
             _check_writers()
-            replace_explorer(html_dir)
+            for pattern in ASV_PAGES:
+                for path in html_dir.glob(pattern):
+                    path.unlink()
             problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
         read.cache_clear()
         for problem in problems:
@@ -92,20 +86,6 @@ def _check_writers() -> None:
             allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.site.publisher"]',
             next="add that plugin to asv.conf.json",
         )
-
-
-def replace_explorer(directory: Path) -> None:
-    """Replace asv's explorer by asv-tachyon's."""
-    for pattern in EXPLORER_FILES:
-        for path in directory.glob(pattern):
-            path.unlink()
-    static = files("asv_tachyon") / "static"
-    page = (static / "index.html").read_text(encoding="utf-8")
-    (directory / "explorer.html").write_text(page.replace("<body>", f"<body>{BACK}", 1), encoding="utf-8")
-    shutil.copyfile(str(static / "favicon.svg"), directory / "favicon.svg")
-    shutil.copytree(str(static / "assets"), directory / "assets", ignore=NOT_NEEDED, dirs_exist_ok=True)
-    licences = [path for path in distribution("asv-tachyon").files or () if path.name.startswith("LICENSE")]
-    (directory / "assets" / "LICENSE-asv-tachyon.txt").write_text("\n".join(path.read_text() for path in licences), encoding="utf-8")
 
 
 def _fail() -> None:

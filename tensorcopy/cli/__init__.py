@@ -74,7 +74,6 @@ tensorcopy COMMAND --help explains a command."""
 DASHBOARD = (
     "asv",
     "asv_runner",
-    "asv_tachyon",
     "fastjsonschema",
     "filelock",
     "griffe",
@@ -84,7 +83,6 @@ DASHBOARD = (
     "mdit_py_plugins",
     "psutil",
     "pynvml",
-    "rjsmin",
     "scipy",
     "tomlkit",
     "uplot-python",  # read, never imported

@@ -29,7 +29,6 @@ GLOSSARY = "glossary.html"
 DOCS = "docs/index.html"
 RUN_IT = "docs/run-it.html"
 DATA = "data.html"
-EXPLORER = "explorer.html"
 FEED = "changes.xml"
 SLOWDOWNS = "regressions.xml"  # in place of asv's own feed, which is not judged
 BADGE = "badge.svg"

@@ -26,7 +26,6 @@ from tensorcopy.site.charts.svg_plot import ENDS, SHAPES
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.output import assets
-from tensorcopy.site.output.compact import compact
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
@@ -118,7 +117,7 @@ def write_menus(templates: Environment, directory: Path) -> None:
     by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
     link = partial(addresses.relative, addresses.LANDING)
     menus = {
-        language: compact(templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address=""))
+        language: templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address="")
         for language, links in by_language.items()
     }
     (directory / assets.MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")

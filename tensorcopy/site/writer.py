@@ -19,7 +19,6 @@ from tensorcopy.site.charts import social_image
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.output import assets
-from tensorcopy.site.output.compact import compact
 from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
@@ -115,13 +114,8 @@ def _write_pages(site: Site, name: str, number: int | None) -> None:
     machine = None if number is None else site.content.machines[number]
     module = render.page_module(name)
     pages: Sequence[Page | File] = module.pages(site.content) if machine is None else module.machine_pages(site.content, machine)
-    texts = {page.address: _text(site.templates, page) for page in pages}
+    texts = {page.address: render.text_of(site.templates, page) for page in pages}
     for folder in {(site.directory / address).parent for address in texts}:
         folder.mkdir(parents=True, exist_ok=True)
     for address, text in texts.items():
         (site.directory / address).write_text(text, encoding="utf-8")
-
-
-def _text(templates: Environment, page: Page | File) -> str:
-    text = render.text_of(templates, page)
-    return compact(text) if isinstance(page, Page) else text

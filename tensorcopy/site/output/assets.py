@@ -10,8 +10,6 @@ import shutil
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from rjsmin import jsmin
-
 STATIC = Path(__file__).parents[1] / "static"
 STYLESHEETS = ("tensorcopy.css",)
 ICON, MISSING = "icon.svg", "404.html"
@@ -31,23 +29,15 @@ PERMISSION = "Permission is hereby granted"  # the MIT terms begin so
 
 def write(directory: Path) -> None:
     """Write every stylesheet and script, the icon, the page of missing addresses, and the licences of others' code."""
-    for name in (ICON, MISSING):
+    for name in (*STYLESHEETS, ICON, MISSING):
         shutil.copyfile(STATIC / name, directory / name)
-    for name in STYLESHEETS:
-        (directory / name).write_text(_without_space((STATIC / name).read_text(encoding="utf-8")), encoding="utf-8")
     for name in SCRIPTS:
-        (directory / name).write_text(jsmin(source(name)), encoding="utf-8")
+        (directory / name).write_text(source(name), encoding="utf-8")
     package = distribution("uplot-python")
-    banner, code = _text(package, "uplot/static/uPlot.iife.js").split("*/", 1)
-    (directory / UPLOT).write_text(f"{banner}*/\n{jsmin(code)}\n", encoding="utf-8")
+    code = _text(package, "uplot/static/uPlot.iife.js")
+    (directory / UPLOT).write_text(code, encoding="utf-8")
     (directory / UPLOT_CSS).write_text(_text(package, "uplot/static/uPlot.min.css"), encoding="utf-8")
-    (directory / LICENSES).write_text(_uplot_license(banner), encoding="utf-8")
-
-
-def _without_space(css: str) -> str:
-    """Return a stylesheet without its comments and without the space that means nothing."""
-    one_line = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL))
-    return re.sub(r" ?([{};,]) ?|(?<=:) ", r"\1", one_line).strip() + "\n"
+    (directory / LICENSES).write_text(_uplot_license(code.partition("*/")[0]), encoding="utf-8")
 
 
 def _uplot_license(banner: str) -> str:
