@@ -17,8 +17,20 @@ from tensorcopy.report import pr_comment
 from tensorcopy.results import load
 from tests.conftest import NEW, POLL, ROOT, measured_in_passes
 from tests.test_pr_comment import artifact, document, pair_result
+from tests.test_workflows import TENSORCOPY, commands_of
 
 HEAD, MOVED = "f" * 40, "e" * 40
+
+
+TABLE = "tensorcopy/releases.toml"
+
+
+def step(workflow: str, command: str) -> list[str]:
+    """Return the arguments of the step of a workflow that runs a command of tensorcopy, such as "ci propose"."""
+    (arguments,) = (
+        found for found in commands_of(ROOT / ".github/workflows" / workflow, TENSORCOPY) if " ".join(found).startswith(command)
+    )
+    return arguments
 
 
 class Forge(BaseHTTPRequestHandler):
@@ -107,13 +119,15 @@ def forge(tmp_path, monkeypatch):
     server.server_close()
 
 
-def test_one_comment_is_updated_in_place(forge, tmp_path, capsys):
-    """A person's comment with our marker is not replaced."""
-    first = artifact(tmp_path / "out", document(pair_result(None, head=["first"])))
-    assert main(["ci", "comment", str(first), "--post"]) == 0
+def test_one_comment_is_updated_in_place(forge, tmp_path, monkeypatch, capsys):
+    """By the step of comment.yml. A person's comment with our marker is not replaced."""
+    monkeypatch.chdir(tmp_path)
+    command = step("comment.yml", "ci comment")
+    artifact(tmp_path / "artifact", document(pair_result(None, head=["first"])))
+    assert main(command) == 0
     assert "commented on pull request 7" in capsys.readouterr().out
-    artifact(tmp_path / "out", document(pair_result(None, head=["second"])))
-    assert main(["ci", "comment", str(first), "--post"]) == 0
+    artifact(tmp_path / "artifact", document(pair_result(None, head=["second"])))
+    assert main(command) == 0
     person, ours = forge.state["comments"]
     assert person["body"] == f"{pr_comment.MARKER} me"
     assert ours["issue"] == 7
@@ -171,7 +185,8 @@ def repository(tmp_path, monkeypatch):
     for command in (["init", "-q", "--bare", "-b", "main", "origin"], ["clone", "-q", "origin", "work"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
     work = tmp_path / "work"
-    (work / "table.toml").write_text("one")
+    (work / "tensorcopy").mkdir()
+    (work / TABLE).write_text("one")
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["checkout", "-q", "-B", "main"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "main"]):
         subprocess.run(["git", *command], cwd=work, check=True, capture_output=True)
@@ -180,45 +195,52 @@ def repository(tmp_path, monkeypatch):
 
 
 def test_a_change_becomes_a_pull_request_once(forge, repository, capsys):
-    """A second change updates it; without a change none is opened.
+    """By the step of releases.yml. A second change updates it; without a change none is opened.
 
     Its workflow is started, because GitHub starts none by itself.
     """
-    command = ["ci", "propose", "--branch", "releases", "--title", "torch 2.16.0", "--start", "pull-request.yml", "table.toml"]
+    title = "releases - torch has a new one"
+    command = step("releases.yml", "ci propose")
     assert main(command) == 0
-    assert "Nothing changed in table.toml" in capsys.readouterr().out
+    assert f"Nothing changed in {TABLE}" in capsys.readouterr().out
     forge.state["pulls"] = []
     for text in ("two", "three"):
         subprocess.run(["git", "checkout", "-q", "main"], check=True, capture_output=True)
-        (repository / "table.toml").write_text(text)
+        (repository / TABLE).write_text(text)
         assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == ["opened pull request 9", "updated pull request 9"]
-    assert [pull["title"] for pull in forge.state["pulls"]] == ["torch 2.16.0"]
-    assert forge.state["started"] == [{"ref": "releases", "inputs": {}}] * 2
-    pushed = subprocess.run(["git", "show", "origin/releases:table.toml"], cwd=repository, capture_output=True, text=True, check=True)
+    assert [pull["title"] for pull in forge.state["pulls"]] == [title]
+    assert forge.state["started"] == [{"ref": "new-release", "inputs": {}}] * 2
+    pushed = subprocess.run(["git", "show", f"origin/new-release:{TABLE}"], cwd=repository, capture_output=True, text=True, check=True)
     assert pushed.stdout == "three"
-    log = subprocess.run(["git", "log", "--format=%s", "main..origin/releases"], capture_output=True, text=True, check=True)
-    assert log.stdout.splitlines() == ["torch 2.16.0"]
+    log = subprocess.run(["git", "log", "--format=%s", "main..origin/new-release"], capture_output=True, text=True, check=True)
+    assert log.stdout.splitlines() == [title]
 
 
 def test_a_refused_push_is_an_error(forge, repository, capsys):
-    (repository / "table.toml").write_text("two")
+    (repository / TABLE).write_text("two")
     subprocess.run(["git", "remote", "set-url", "origin", str(ROOT / "no such place")], check=True)
-    assert main(["ci", "propose", "--branch", "b", "--title", "t", "table.toml"]) == 2
+    assert main(["ci", "propose", "--branch", "b", "--title", "t", TABLE]) == 2
     assert "git cannot provide the branch b at origin" in capsys.readouterr().err
 
 
-def test_merge_includes_the_results_of_an_unmerged_branch(repository, tmp_path, capsys):
-    """A branch that does not exist is ignored."""
-    for name, where in (("earlier", repository / "results"), ("new", tmp_path / "measured")):
+@pytest.mark.parametrize("layout", ["measured", "measured/results-new-1"], ids=["one artifact", "two artifacts"])
+def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, layout):
+    """By the step of measure.yml. GitHub puts an only artifact into the folder itself. An absent branch is ignored."""
+    for name, where in (("earlier", repository / "results"), ("new", repository / layout)):
         measured_in_passes(where, NEW, {"tensor": [1.0]}, machine=name)
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (["checkout", "-qb", "new-results"], ["add", "."], [*author, "commit", "-qm", "one"], ["push", "-q", "origin", "HEAD"]):
+    for command in (
+        ["checkout", "-qb", "new-results"],
+        ["add", "results"],
+        [*author, "commit", "-qm", "one"],
+        ["push", "-q", "origin", "HEAD"],
+    ):
         subprocess.run(["git", *command], cwd=repository, check=True, capture_output=True)
     subprocess.run(["git", "checkout", "-q", "main"], cwd=repository, check=True, capture_output=True)
     assert not (repository / "results").exists()
-    assert main(["merge", str(tmp_path / "measured"), "--also", "new-results"]) == 0
+    assert main(step("measure.yml", "merge")) == 0
     assert "results: 2 results added" in capsys.readouterr().out
     assert {result.machine for result in load.load_results(repository / "results").results} == {"earlier", "new"}
-    assert main(["merge", str(tmp_path / "measured"), "--also", "no-such-branch"]) == 0
+    assert main(["merge", "measured", "--also", "no-such-branch"]) == 0
     assert "2 unchanged" in capsys.readouterr().out

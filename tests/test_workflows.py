@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
-from collections.abc import Collection, Mapping
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+from asv.commands import make_argparser
 from packaging.requirements import Requirement
 
 from tensorcopy import cli
@@ -26,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import uv
 from tensorcopy.worker import toml
 from tests.conftest import ROOT
-from tests.test_layers import MODULES, named_in, named_in_text
+from tests.test_layers import MODULES
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NAMES = [path.name for path in WORKFLOWS]
@@ -86,116 +81,43 @@ def test_a_step_is_one_command(path):
             assert "${{" not in run
 
 
+VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "PASSES": "10", "RELEASES": "NEW", "SHARD": "1/2"}
+VALUES |= {"ENVIRONMENTS": "2", "TIME": "5h", "TAG": "v0.1.0"}
+TENSORCOPY = r"python -m tensorcopy\.cli|tensorcopy"
+
+
+def commands_of(path: Path, program: str) -> list[list[str]]:
+    """Return the arguments of each `uv run … program ARGUMENTS` of a workflow, with values for its variables.
+
+    program : a regular expression
+    """
+    found = [match[1] for run in runs(path) if (match := re.fullmatch(rf"uv run [^|&;]*?\b(?:{program}) (.*)", run))]
+    return [shlex.split(re.sub(r"\$(\w+)", lambda name: VALUES[name[1]], arguments)) for arguments in found]
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
-def test_every_tensorcopy_command_has_the_options_it_is_called_with(path):
-    for _, arguments in steps(path):
+def test_every_command_has_the_options_it_is_called_with(path):
+    """By the parsers of tensorcopy and asv."""
+    for arguments in commands_of(path, TENSORCOPY):
         assert cli.parser().parse_args(arguments).command
+    for arguments in commands_of(path, "asv"):
+        assert make_argparser()[0].parse_args(arguments).func
 
 
-VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cuda", "MACHINE": "box", "PASSES": "10", "RELEASES": "NEW", "SHARD": "1/2"}
-VALUES |= {"ENVIRONMENTS": "2", "TIME": "5h"}
-
-
-def steps(path: Path) -> list[tuple[list[str], list[str]]]:
-    """Return each `uv run OPTIONS tensorcopy ARGUMENTS` of a workflow as options and arguments, with values for its variables.
-
-    Where the locked packages are installed, it is `uv run --no-project python -m tensorcopy.cli ARGUMENTS`.
-    """
-    text = re.sub(r"\$(\w+)", lambda name: VALUES.get(name[1], ""), "\n".join(runs(path)))
-    commands = re.findall(r"^uv run (.*?)(?:python -m tensorcopy.cli|tensorcopy) (.*)$", text, re.MULTILINE)
-    return [(shlex.split(options), shlex.split(arguments)) for options, arguments in commands]
-
-
-def installed_packages(options: list[str]) -> set[str]:
-    """Return the import names of the packages that `uv run OPTIONS` installs, with all they require.
-
-    Without the project, they are the locked ones.
-    """
-    if "--no-project" in options:
-        return import_names(locked())
-    extras = [options[at + 1] for at, option in enumerate(options) if option == "--extra"]
-    groups = [options[at + 1] for at, option in enumerate(options) if option == "--group"]
-    project = toml.load(ROOT / "pyproject.toml")
-    if "--no-default-groups" not in options:
-        groups += project["tool"]["uv"]["default-groups"]
-    waiting = [*project["project"]["dependencies"]]
-    waiting += [line for extra in extras for line in project["project"]["optional-dependencies"][extra]]
-    while groups:
-        lines = project["dependency-groups"][groups.pop()]
-        groups += [line["include-group"] for line in lines if isinstance(line, dict)]
-        waiting += [line for line in lines if isinstance(line, str)]
-    names: set[str] = set()
-    overrides = {Requirement(line).name: Requirement(line) for line in project["tool"]["uv"]["override-dependencies"]}
-    while waiting:
-        requirement = Requirement(waiting.pop())
-        requirement = overrides.get(requirement.name, requirement)
-        waiting += [line for extra in requirement.extras for line in project["project"]["optional-dependencies"].get(extra, ())]
-        name = requirement.name.lower().replace("_", "-")
-        if name not in names and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
-            names.add(name)
-            waiting += metadata.requires(name) or []
-    return import_names(names)
-
-
-@cache
-def packages_by_import() -> Mapping[str, list[str]]:
-    """Return the distributions of each importable name."""
-    return metadata.packages_distributions()
-
-
-def import_names(names: Collection[str]) -> set[str]:
-    """Return the import names of distributions."""
-    return {
-        module for module, packages in packages_by_import().items() if set(names) & {name.lower().replace("_", "-") for name in packages}
-    }
-
-
-def modules_of_command(arguments: list[str]) -> set[str]:
-    """Return the modules that a command's function and what it imports name, but for torch, which a release's environment has."""
-    function = cli.parser().parse_args(arguments).command
-    functions = dict(inspect.getmembers(sys.modules[function.__module__], inspect.isfunction))
-    waiting, sources = [function.__name__], {}
-    while waiting:
-        name = waiting.pop()
-        sources[name] = textwrap.dedent(inspect.getsource(functions[name]))
-        used = {node.id for node in ast.walk(ast.parse(sources[name])) if isinstance(node, ast.Name)}
-        waiting += [other for other in used & functions.keys() if other not in sources]
-    named = {module for source in sources.values() for module in named_in_text(source)}
-    reached, ahead = set(), [module for module in named if module in MODULES]
-    while ahead:
-        module = ahead.pop()
-        reached.add(module)
-        if module.startswith("tensorcopy.cli"):
-            continue  # other commands' functions, which import what they need when they are called
-        more = named_in(MODULES[module])
-        named |= more
-        ahead += [other for other in more & MODULES.keys() if other not in reached]
-    return {module.partition(".")[0] for module in named} - {"torch", "tensorcopy", "benchmarks", "__future__", *sys.stdlib_module_names}
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
-def test_every_step_installs_what_its_command_imports(path):
-    """By the imports in the command's function and in every module that it reaches."""
-    for options, arguments in steps(path):
-        missing = modules_of_command(arguments) - installed_packages(options) - {"tomli", "tomllib"}  # one of them, by the Python
-        assert not missing, (options, arguments)
-
-
-def test_a_step_without_its_packages_is_detected():
-    """Without the extra, `tensorcopy readme` has no griffe."""
-    assert "griffe" in modules_of_command(["readme"]) - installed_packages(["--no-default-groups"])
-    assert "torch" not in installed_packages(["--no-project"])
-    assert "github" in modules_of_command(["ci", "comment", "artifact"]) - installed_packages(
-        ["--no-default-groups", "--extra", "dashboard"]
-    )
-
-
-def test_the_program_runs_without_the_tools_of_the_tests():
-    """`uv run tensorcopy dashboard` installs what it imports, and `uv run pytest` installs the rest when it starts."""
-    tools = import_names({"mypy", "playwright", "hypothesis", "sp-repo-review"})
-    assert not tools & installed_packages([])
-    assert tools <= installed_packages(["--group", "dev"])
-    assert not modules_of_command(["dashboard"]) - installed_packages([]) - {"tomli", "tomllib"}
+@pytest.mark.slow
+def test_the_locked_packages_are_all_that_workflows_import(tmp_path):
+    """Each module of the program is imported where only they are installed; `uv venv --python 3.12` is also the first step of a job."""
+    environment = tmp_path / "environment"
+    python = environment / "bin" / "python"
+    for command in (
+        ["venv", "--quiet", "--python", "3.12", environment],
+        ["pip", "sync", "--quiet", "--no-build", "--python", python, LOCKED],
+    ):
+        subprocess.run([uv._program(), *map(str, command)], cwd=ROOT, check=True)
+    names = [name for name in MODULES if name.startswith("tensorcopy.") and not name.startswith("tensorcopy.worker.")]
+    script = f"import importlib\nfor name in {names}: importlib.import_module(name)"
+    done = subprocess.run([python, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 LOCKED = ROOT / ".github" / "requirements.txt"
@@ -300,13 +222,9 @@ def test_a_step_ends_before_its_job():
 
 
 def test_ci_runs_the_commands_of_ci_run():
-    """Its jobs run in parallel what `.ci/run` runs one after the other; the slow tests are divided by file."""
+    """Its jobs run in parallel what `.ci/run` runs one after the other."""
     here = {line.replace("--quiet ", "") for line in re.findall(r"^(uv run .*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)}
-    there = {run.removesuffix(" $FILES") for run in runs(ROOT / ".github/workflows/ci.yml")}
-    assert here <= there
-    parts = re.findall(r"files: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
-    slow = [f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py") if re.search(r"mark\.slow\b", path.read_text())]
-    assert sorted(" ".join(parts).split()) == sorted(slow)
+    assert here <= set(runs(ROOT / ".github/workflows/ci.yml"))
 
 
 def test_the_newcomers_job_runs_the_commands_of_the_readme():
