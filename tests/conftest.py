@@ -27,9 +27,9 @@ from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import accuracy_report
-from tensorcopy.results import confirmations, load, select
-from tensorcopy.results.load import Case, Result, Results
-from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.results import confirmations, reader, select
+from tensorcopy.results.passes import Case, PassSamples, timing
+from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
@@ -86,13 +86,13 @@ def _templates_are_compiled_once() -> Generator[None, None, None]:
 @pytest.fixture(scope="session", autouse=True)
 def _shipped_results_stay_loaded() -> Generator[None, None, None]:
     """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
-    usual, shipped = load._load_cached, lru_cache(load._load)
+    usual, shipped = reader._load_cached, lru_cache(reader._load)
 
     def loaded(directory: Path, state: Hashable) -> Results:
         return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_load_cached", loaded)
+        patch.setattr(reader, "_load_cached", loaded)
         yield
 
 
@@ -221,7 +221,7 @@ def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
-    loaded = load.load_results(ROOT / "results")
+    loaded = reader.load_results(ROOT / "results")
     return replace(loaded, results=tuple(result for result in loaded.results if result.machine == SHIPPED.name))
 
 

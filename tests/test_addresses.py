@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorcopy.analysis.advice.matching import CopyRequest
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tests.conftest import NEW, OLD, measured
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import PassSamples, Timing, timing
+from tensorcopy.results.passes import Case, PassSamples, Timing, timing
 from tensorcopy.site.model.costs import Cost
 from tensorcopy.site.model.machine import Machine, machines
 from tensorcopy.worker import semantics

@@ -10,7 +10,7 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import duration
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import render
 from tensorcopy.site.pages import article
 from tensorcopy.site.pages.article import statements, sweeps

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.results import baseline
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
 from tests.conftest import NEW, OLD, measured
 
 

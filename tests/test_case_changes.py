@@ -14,7 +14,7 @@ from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results import confirmations, counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files.feed import feeds
 from tensorcopy.site.model.comparison_table import ComparisonTable

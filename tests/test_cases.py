@@ -16,7 +16,7 @@ from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
 from tensorcopy.results import baseline, files
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 

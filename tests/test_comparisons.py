@@ -15,8 +15,7 @@ from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, sentences
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.results.passes import Case, PassSamples, timing
 from tests.conftest import NEWEST_SHIPPED, ON_3_11, ROOT, assert_golden, compared, measured, measured_in_passes, pass_times
 
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")

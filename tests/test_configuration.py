@@ -11,7 +11,7 @@ from asv.config import Config
 from asv.machine import Machine, MachineCollection
 
 from tensorcopy.asv_plugin import configuration
-from tensorcopy.results.writing import lock
+from tensorcopy.results import writing
 from tests.conftest import ROOT
 
 
@@ -93,8 +93,8 @@ def test_asv_describes_the_machine_as_the_one_writer_of_the_results(tmp_path, mo
     monkeypatch.setattr(Machine, "save", Machine.save)
     monkeypatch.setattr(MachineCollection, "save", MachineCollection.save)
     configuration.write_machines_as_a_whole()
-    monkeypatch.setattr(lock, "NOTICE", 0.05)
-    with ThreadPoolExecutor(1) as pool, lock.one_writer(tmp_path, "merge"):
+    monkeypatch.setattr(writing, "NOTICE", 0.05)
+    with ThreadPoolExecutor(1) as pool, writing.one_writer(tmp_path, "merge"):
         machine = Machine()
         machine.__dict__ |= {"machine": "box", "cpu": "Box 9001", "ram": ""}
         saving = pool.submit(machine.save, str(tmp_path))

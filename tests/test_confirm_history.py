@@ -29,10 +29,9 @@ from tensorcopy.measure import confirm_history, remeasure
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import release_table
-from tensorcopy.results import confirmations, load
+from tensorcopy.results import confirmations, reader, writing
 from tensorcopy.results.confirmations import Outcome
-from tensorcopy.results.load import Case
-from tensorcopy.results.writing import lock
+from tensorcopy.results.passes import Case
 from tests.conftest import ROOT, measured_in_passes, pass_times
 
 HERE, ELSEWHERE = "0123456789ab", "ba9876543210"
@@ -83,7 +82,7 @@ class Fake:
                 times = [2.0 * factor * (1 + self.spread * (-1) ** index + 0.002 * (index % 3)) for index in range(passes)]
                 row = next(release for release in RELEASES if release.sha == result.sha)
                 measured_in_passes(again, row, {case["method"]: times for case in cases}, identity=HERE)
-            shas = {result.sha: result for result in load.load_results(again).results}
+            shas = {result.sha: result for result in reader.load_results(again).results}
             return shas[pair.before.sha], shas[pair.after.sha]
 
         return remeasure
@@ -107,7 +106,7 @@ def stored(checkout):
 
 def status_now(checkout):
     """Return the status of the step of "tensor"."""
-    results = sorted(load.load_results(checkout / "results").results, key=lambda r: [row.sha for row in RELEASES].index(r.sha))
+    results = sorted(reader.load_results(checkout / "results").results, key=lambda r: [row.sha for row in RELEASES].index(r.sha))
     by_key = confirmations.latest(stored(checkout))
     return status.statuses(series.over(results)[CASE], by_key)[STEP]
 
@@ -144,9 +143,9 @@ def test_a_step_is_measured_again_until_it_holds_or_falls(checkout, measuring, c
 def test_an_outcome_that_cannot_be_stored_is_named_and_stops_no_other_pair(checkout, measuring, capsys, monkeypatch):
     """As while another process writes the results for minutes; the wait is printed."""
     measuring(1.3)
-    monkeypatch.setattr(lock, "NOTICE", 0.01)
-    held = lock.one_writer(checkout / "results", "merge")
-    monkeypatch.setattr(lock, "one_writer", partial(lock.one_writer, patience=0.02))
+    monkeypatch.setattr(writing, "NOTICE", 0.01)
+    held = writing.one_writer(checkout / "results", "merge")
+    monkeypatch.setattr(writing, "one_writer", partial(writing.one_writer, patience=0.02))
     with held, ThreadPoolExecutor(1) as pool:
         assert pool.submit(main, ["confirm-history"]).result() == 2
     errors = capsys.readouterr().err
@@ -290,7 +289,7 @@ def test_the_file_of_confirmations_is_no_result(checkout, measuring):
     """Results are loaded as before."""
     measuring(1.3)
     main(["confirm-history"])
-    loaded = load.load_results(checkout / "results")
+    loaded = reader.load_results(checkout / "results")
     assert (len(loaded.results), loaded.problems) == (len(RELEASES), ())
 
 
@@ -435,7 +434,7 @@ def counted(result, instructions):
 )
 def test_an_exact_count_in_the_same_direction_confirms_a_step(checkout, instructions, ratio, expected):
     """Such a step is not measured again; a count that hardly changed does not explain a large step."""
-    results = [result for release in RELEASES for result in load.load_results(Path("results")).results if result.sha == release.sha]
+    results = [result for release in RELEASES for result in reader.load_results(Path("results")).results if result.sha == release.sha]
     results = [counted(result, instructions[index >= STEP]) for index, result in enumerate(results)]
     assert status.status_of(results[STEP - 1], results[STEP], CASE, ratio, {}, results) is expected
     pending = status.pending([counted(result, 1000 + 300 * (i >= STEP)) for i, result in enumerate(results)], {}, repeat.AT_MOST)
@@ -446,7 +445,7 @@ def test_a_step_that_fell_is_rejected_whatever_the_count(checkout, measuring):
     """The count changed, the time did not."""
     measuring(1.0)
     main(["confirm-history"])
-    results = {result.sha: result for result in load.load_results(Path("results")).results}
+    results = {result.sha: result for result in reader.load_results(Path("results")).results}
     before, after = counted(results[RELEASES[STEP - 1].sha], 1000), counted(results[RELEASES[STEP].sha], 1300)
     assert status.status_of(before, after, CASE, 1.3, confirmations.latest(stored(checkout))) is Status.REJECTED
 
@@ -456,7 +455,7 @@ def test_a_confirmation_counts_for_a_step_of_about_its_size(checkout, measuring,
     """More passes may show another step between the same releases."""
     measuring(1.3)
     main(["confirm-history"])
-    results = {result.sha: result for result in load.load_results(Path("results")).results}
+    results = {result.sha: result for result in reader.load_results(Path("results")).results}
     before, after = results[RELEASES[STEP - 1].sha], results[RELEASES[STEP].sha]
     by_key = confirmations.latest(stored(checkout))
     assert status.status_of(before, after, CASE, ratio, by_key) is expected
@@ -500,7 +499,7 @@ def test_real_steps_hold_and_false_ones_fall():
 @pytest.fixture
 def result(checkout):
     """The newest result of the checkout."""
-    return next(result for result in load.load_results(checkout / "results").results if result.sha == RELEASES[-1].sha)
+    return next(result for result in reader.load_results(checkout / "results").results if result.sha == RELEASES[-1].sha)
 
 
 def test_a_result_of_another_kind_of_environment_is_not_measured_again(result, monkeypatch):

@@ -12,8 +12,7 @@ import pytest
 
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import load
-from tensorcopy.results.merging import merge
+from tensorcopy.results import merge, reader
 from tests.conftest import SHIPPED
 from tests.mutations import small_results
 
@@ -203,7 +202,7 @@ def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, tried, name, chan
     """Loading reads the other results; merging writes nothing."""
     tried("a hand-made contradiction in a result file, `machine.json` or `benchmarks.json`")
     results = damaged(small, tmp_path, name, change)
-    (problem,) = load.load_results(results).problems
+    (problem,) = reader.load_results(results).problems
     assert f"results/{name}" in str(problem)
     assert "\n" not in str(problem)
     if "in no history" not in str(problem):  # it is complete, and kept for the table to have its row again
@@ -215,7 +214,7 @@ def test_a_wrong_file_is_named_and_not_merged(small, tmp_path, tried, name, chan
 def test_results_of_a_later_version_than_benchmarks_json_are_named(small, tmp_path):
     """They are not dropped: benchmarks.json is the one that is wrong."""
     results = damaged(small, tmp_path, "benchmarks.json", lambda d: d[TIMED].update(version="1"))
-    problems = load.load_results(results).problems
+    problems = reader.load_results(results).problems
     assert ["version 1 in benchmarks.json" in str(problem) for problem in problems] == [True] * 4
 
 
@@ -231,5 +230,5 @@ def test_a_good_machine_json_is_not_replaced_by_a_bad_one(small, tmp_path):
 
 def test_the_small_results_are_valid(small):
     """Else nothing here would be a claim."""
-    loaded = load.load_results(small)
+    loaded = reader.load_results(small)
     assert (len(loaded.results), loaded.problems) == (4, ())

@@ -12,7 +12,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import dashboard
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table
-from tensorcopy.results.load import Results
+from tensorcopy.results.reader import Results
 from tests.conftest import measured
 
 OLD, NEW = release_table.load()[-2:]

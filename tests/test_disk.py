@@ -22,7 +22,7 @@ from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error,
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.releases import environments, uv
 from tensorcopy.results import files
-from tensorcopy.results.merging.add import add_pass, last_pass
+from tensorcopy.results.merge import add_pass, last_pass
 from tests import writers
 from tests.conftest import NEW, ROOT, SHOWN, require
 

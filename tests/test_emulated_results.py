@@ -7,8 +7,7 @@ import json
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import emulated, load
-from tensorcopy.results.merging import merge
+from tensorcopy.results import files, merge, reader
 from tests.conftest import NEW, PROVENANCE, measured_in_passes
 
 EMULATED = {"accelerators": {"cuda": "Emulated CUDA device 0"}}
@@ -29,7 +28,7 @@ def results(tmp_path):
 
 def test_one_pass_of_an_emulated_device_refuses_its_file(results):
     """The other files are read."""
-    loaded = load.load_results(results)
+    loaded = reader.load_results(results)
     assert [result.machine for result in loaded.results] == ["real"]
     (problem,) = [each for each in loaded.problems if "is in no history" not in str(each)]  # the fixture's release is in no table
     assert problem.what == f"the result file results/emulated/{NEW.sha[:8]}-py3.11-cuda.json is refused: it is of an emulated device"
@@ -38,7 +37,7 @@ def test_one_pass_of_an_emulated_device_refuses_its_file(results):
 
 def test_asv_reads_no_file_of_an_emulated_device(results):
     """Its graphs and its regressions would have the times."""
-    assert [path.parent.name for path in load.load_results(results).valid] == ["real"]
+    assert [path.parent.name for path in reader.load_results(results).valid] == ["real"]
 
 
 def test_merging_it_writes_nothing(results, tmp_path):
@@ -50,12 +49,12 @@ def test_merging_it_writes_nothing(results, tmp_path):
 @pytest.mark.parametrize(("value", "is_refused"), [(None, True), ("1", True), ("allowed", False)])
 def test_only_one_value_of_the_variable_allows_them(monkeypatch, value, is_refused):
     """The tests that measure on the emulated device set it."""
-    monkeypatch.delenv(emulated.VARIABLE, raising=False)
+    monkeypatch.delenv(files.EMULATED_VARIABLE, raising=False)
     if value is not None:
-        monkeypatch.setenv(emulated.VARIABLE, value)
-    emulated.refuse("a measurement", {**PROVENANCE, **REAL}, {})
+        monkeypatch.setenv(files.EMULATED_VARIABLE, value)
+    files.refuse_emulated("a measurement", {**PROVENANCE, **REAL}, {})
     if is_refused:
         with pytest.raises(TensorcopyError, match="a measurement is refused: it is of an emulated device"):
-            emulated.refuse("a measurement", {**PROVENANCE, **EMULATED})
+            files.refuse_emulated("a measurement", {**PROVENANCE, **EMULATED})
     else:
-        emulated.refuse("a measurement", {**PROVENANCE, **EMULATED})
+        files.refuse_emulated("a measurement", {**PROVENANCE, **EMULATED})

@@ -10,7 +10,7 @@ from tensorcopy.analysis import comparisons, exact_counts
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.report import sentences
 from tensorcopy.results import counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tests.conftest import NEW, OLD, measured
 
 COUNTED = Case(counts.BY_SIZE, (("method", "clone_detach"), ("numel", "16"), ("requires_grad", "False")))

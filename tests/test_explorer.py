@@ -13,7 +13,7 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import duration
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model import explorer

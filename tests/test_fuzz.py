@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from tensorcopy import cli
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import load
-from tensorcopy.results.merging import merge
-from tensorcopy.results.writing import lock
+from tensorcopy.results import merge, reader, writing
 from tensorcopy.site import render
 from tests import mutations
 from tests.mutations import RELEASES, mutate, seeded, small_results
@@ -129,7 +127,7 @@ def test_loading_never_raises(tries, in_copy, check_property):
     def prop(choose: mutations.Choose) -> None:
         with in_copy():
             mutate(RESULTS, choose)
-            loaded = load.load_results(RESULTS)
+            loaded = reader.load_results(RESULTS)
             assert all("\n" not in str(problem) and len(str(problem)) < 2000 for problem in loaded.problems)
 
     check_property(prop, tries, LOAD)
@@ -157,7 +155,7 @@ def test_every_page_is_written(tries, in_copy, check_property):
     def prop(choose: mutations.Choose) -> None:
         with in_copy():
             mutate(RESULTS, choose)
-            assert dict(render.files(render.content(load.load_results(RESULTS).results)))
+            assert dict(render.files(render.content(reader.load_results(RESULTS).results)))
 
     check_property(prop, tries, PAGES)
 
@@ -177,7 +175,7 @@ def test_merging_takes_all_or_nothing(tries, in_copy, check_property):
             except TensorcopyError:
                 assert contents(into) == before
             else:
-                in_no_history = [problem for problem in load.load_results(into).problems if "in no history" not in str(problem)]
+                in_no_history = [problem for problem in reader.load_results(into).problems if "in no history" not in str(problem)]
                 assert in_no_history == []
 
     check_property(prop, tries, MERGE)
@@ -187,7 +185,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {
         str(path): path.read_text(encoding="utf-8")
         for path in folder.rglob("*")
-        if path.is_file() and path.name not in (lock.LOCK, lock.WRITER)
+        if path.is_file() and path.name not in (writing.LOCK, writing.WRITER)
     }
 
 
@@ -214,4 +212,4 @@ def test_a_mutation_that_raised_is_a_problem(seed, in_copy):
     """By the seed of a run of 1,600."""
     with in_copy():
         path, _ = mutate(RESULTS, seeded(seed))
-        assert [path.name in str(problem) for problem in load.load_results(RESULTS).problems] == [True]
+        assert [path.name in str(problem) for problem in reader.load_results(RESULTS).problems] == [True]

@@ -14,7 +14,7 @@ from github.Requester import Requester
 
 from tensorcopy.cli import main
 from tensorcopy.report import pr_comment
-from tensorcopy.results import load
+from tensorcopy.results import reader
 from tests.conftest import NEW, POLL, ROOT, measured_in_passes
 from tests.test_pr_comment import artifact, document, pair_result
 from tests.test_workflows import TENSORCOPY, commands_of
@@ -241,6 +241,6 @@ def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, la
     assert not (repository / "results").exists()
     assert main(step("measure.yml", "merge")) == 0
     assert "results: 2 results added" in capsys.readouterr().out
-    assert {result.machine for result in load.load_results(repository / "results").results} == {"earlier", "new"}
+    assert {result.machine for result in reader.load_results(repository / "results").results} == {"earlier", "new"}
     assert main(["merge", "measured", "--also", "no-such-branch"]) == 0
     assert "2 unchanged" in capsys.readouterr().out

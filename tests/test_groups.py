@@ -12,8 +12,7 @@ import pytest
 from tensorcopy.analysis import groups, series
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import case_history
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.results.passes import Case, PassSamples, timing
 from tests.conftest import measured
 
 RELEASES = tuple(

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tensorcopy.releases.release_table import load as releases
-from tensorcopy.results import load
+from tensorcopy.results import reader
 from tensorcopy.site import addresses, render
 from tests.conftest import measured_in_passes
 from tests.test_site import Tags, foreign_scripts
@@ -31,7 +31,7 @@ def load_changed(folder, change, **provenance):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
-    loaded = load.load_results(folder)
+    loaded = reader.load_results(folder)
     pages = render.files(render.content(loaded.results))
     site = dict(pages) if not loaded.problems else dict([next(page for page in pages if page[0] == addresses.LANDING)])
     for address, text in site.items():
@@ -174,7 +174,7 @@ def test_deeply_nested_json_is_refused(folder):
     """Python's parser gives up on it."""
     path = measured_in_passes(folder, AFTER, TIMES)
     path.write_text("[" * 100_000)
-    assert ["cannot be read" in str(problem) for problem in load.load_results(folder).problems] == [True]
+    assert ["cannot be read" in str(problem) for problem in reader.load_results(folder).problems] == [True]
 
 
 @pytest.mark.slow

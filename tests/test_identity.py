@@ -17,8 +17,8 @@ from tensorcopy.analysis.two_sample import Reason
 from tensorcopy.asv_plugin import publisher as plugin
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
-from tensorcopy.results import identity, load
-from tensorcopy.results.identity import identity_of
+from tensorcopy.results import reader, series_key
+from tensorcopy.results.series_key import identity_of
 from tensorcopy.site import publisher, render, writer
 from tensorcopy.site.model import result_series
 from tensorcopy.worker import hardware
@@ -49,14 +49,14 @@ def write(folder, release, identities, machine="box", started="2026-11-21T08:00:
 
 def identities_of(result):
     """Return the identities of a result's passes and its own."""
-    return {identity_of(result), *(identity.of_provenance(record["ledger"]) for record in result.passes)}
+    return {identity_of(result), *(series_key.of_provenance(record["ledger"]) for record in result.passes)}
 
 
 def test_a_folder_of_one_identity_is_loaded_as_it_is(tmp_path):
     """Known or not, and without a warning."""
     path = write(tmp_path, RELEASES[0], ["", ""])
     other = write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
-    loaded = load.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path)
     assert loaded.warnings == loaded.problems == ()
     assert {result.path: (result.machine, identity_of(result)) for result in loaded.results} == {path: ("box", ""), other: ("other", FIRST)}
 
@@ -70,19 +70,19 @@ def test_files_of_two_identities_are_loaded_as_two_machines(tmp_path, first, sec
     """The earlier one keeps the name. Their paths differ, so that nothing that is found by path mixes them."""
     write(tmp_path, RELEASES[1], [second] * 3, started="2026-11-22T08:00:00+00:00")
     write(tmp_path, RELEASES[0], [first] * 3)
-    loaded = load.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path)
     assert {result.machine: identity_of(result) for result in loaded.results} == {"box": first, name: second}
     assert {result.path.parent for result in loaded.results} == {tmp_path / "box", tmp_path / name}
     (warning,) = loaded.warnings
     assert warning.what == "two machines are called box"
-    assert warning.got == f"results of {identity.displayed(first)} and of {identity.displayed(second)}, which is called {name} here"
+    assert warning.got == f"results of {series_key.displayed(first)} and of {series_key.displayed(second)}, which is called {name} here"
     assert loaded.problems == ()
 
 
 def test_a_file_with_passes_of_two_identities_is_divided(tmp_path):
     """Each part has its own passes, samples and provenance."""
     write(tmp_path, RELEASES[0], ["", FIRST, "", FIRST])
-    results = {result.machine: result for result in load.load_results(tmp_path).results}
+    results = {result.machine: result for result in reader.load_results(tmp_path).results}
     assert results.keys() == {"box", "box-0123"}
     for result, times in ((results["box"], (1.0, 1.02)), (results["box-0123"], (1.01, 1.03))):
         (timing,) = result.timings.values()
@@ -95,7 +95,7 @@ def test_a_part_joins_the_folder_that_has_its_name_and_identity(tmp_path):
     """As after a measurement that began under one name and went on under the other."""
     write(tmp_path, RELEASES[0], ["", FIRST])
     write(tmp_path, RELEASES[0], [FIRST, FIRST], "box-0123", started="2026-11-23T08:00:00+00:00")
-    loaded = load.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path)
     assert loaded.problems == ()
     assert {result.machine: len(result.passes) for result in loaded.results} == {"box": 1, "box-0123": 3}
     (timing,) = next(result for result in loaded.results if result.machine == "box-0123").timings.values()
@@ -116,7 +116,7 @@ def test_two_results_whose_identities_differ_never_meet_without_saying_so(first,
             folder = Path(temporary) / str(number)
             for release, names in files.items():
                 write(folder, release, names)
-            loaded.append(load.load_results(folder))
+            loaded.append(reader.load_results(folder))
             assert_separate(loaded[-1], {name for names in files.values() for name in names}, PASSES * len(files))
         for before in loaded[0].results:
             for after in loaded[1].results:
@@ -169,14 +169,14 @@ def assert_said(before, after, others):
 )
 def test_a_host_measures_under_a_name_that_is_its_own(holders, name):
     """It continues its own results, and adds to no other's."""
-    assert identity.measured_as("box", FIRST, holders) == name
+    assert series_key.measured_as("box", FIRST, holders) == name
 
 
 def test_a_suffix_can_be_removed_again():
     """Only the one of that identity."""
-    assert identity.without_suffix("box-0123", FIRST) == identity.without_suffix(f"box-{FIRST}", FIRST) == "box"
-    assert identity.without_suffix("box-unknown", "") == "box"
-    assert identity.without_suffix("box-0123", SECOND) == "box-0123"
+    assert series_key.without_suffix("box-0123", FIRST) == series_key.without_suffix(f"box-{FIRST}", FIRST) == "box"
+    assert series_key.without_suffix("box-unknown", "") == "box"
+    assert series_key.without_suffix("box-0123", SECOND) == "box-0123"
 
 
 def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch, capsys):
@@ -206,7 +206,7 @@ def test_the_machine_page_shows_the_hardware(tmp_path):
     """Of a machine that recorded none, honestly nothing."""
     write(tmp_path, RELEASES[0], ["", ""])
     write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
-    site = dict(render.files(render.content(load.load_results(tmp_path).results)))
+    site = dict(render.files(render.content(reader.load_results(tmp_path).results)))
     rows = {
         name: dict(re.findall(r'<tr><th scope="row">(.*?)</th><td class="w">(.*?)</td>', site[f"machines/{name}.html"]))
         for name in ("box", "other")
@@ -224,7 +224,7 @@ def test_every_machine_is_listed_with_its_page(tmp_path):
     """The list has a row for each, which links to its environment, its history and its data."""
     write(tmp_path, RELEASES[0], ["", ""])
     write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
-    page = dict(render.files(render.content(load.load_results(tmp_path).results)))["machines.html"]
+    page = dict(render.files(render.content(reader.load_results(tmp_path).results)))["machines.html"]
     for name in ("box", "other"):
         (row,) = re.findall(rf'<tr id="{name}">.*?</tr>', page)
         for address in (f"machines/{name}.html", f"history/{name}/index.html", f"data/{name}.csv"):

@@ -12,7 +12,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.report import advise
-from tensorcopy.results import files, load
+from tensorcopy.results import reader, schemas
 from tensorcopy.site import writer
 from tests.mutations import small_results
 
@@ -126,7 +126,7 @@ def test_confirming_names_a_file_that_may_have_steps(run):
 def test_loading_raises_nothing_for_a_folder_that_cannot_be_entered(small):
     """Its files cannot be read; root can enter any folder, and becomes another user."""
     folder = Path(tempfile.mkdtemp())
-    files.fault({})  # imports the validator, which the other user may be unable to read
+    schemas.fault({})  # imports the validator, which the other user may be unable to read
     user = os.geteuid()
     try:
         shutil.copytree(small / "results", folder / "results")
@@ -137,7 +137,7 @@ def test_loading_raises_nothing_for_a_folder_that_cannot_be_entered(small):
             os.seteuid(54321)
         else:
             (folder / MACHINE).chmod(0o644)
-        loaded = load.load_results(folder / "results")
+        loaded = reader.load_results(folder / "results")
     finally:
         os.seteuid(user)
         (folder / MACHINE).chmod(0o755)
@@ -194,7 +194,7 @@ def test_json_has_the_problems(run):
 def test_every_page_names_what_could_not_be_read(run):
     """In both languages."""
     damage(BETWEEN)
-    loaded = load.load_results(Path("results"))
+    loaded = reader.load_results(Path("results"))
     target = Path("site")
     target.mkdir()
     writer.write(loaded.results, None, {}, target, problems=loaded.problems)

@@ -14,11 +14,10 @@ import pytest
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report import terminal
-from tensorcopy.results import passes
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift
-from tensorcopy.results.noise.machine_drift import AS_MEASURED
-from tensorcopy.results.passes import PassSamples
+from tensorcopy.results import noise, passes
+from tensorcopy.results.noise import AS_MEASURED
+from tensorcopy.results.passes import Case, PassSamples
+from tensorcopy.results.reader import Result
 
 BASELINES = [Case("floors.ByBytes.time_memcpy", (("memory", "kept"), ("nbytes", str(4**power)))) for power in range(12)]
 COPY = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "1024")))
@@ -55,13 +54,13 @@ def test_the_exponent_of_a_case_is_fitted_within_each_result(rng, exponent):
         measured("2.14.1", drifts(rng, usual=0.1), rng, time=2e-6, exponent=exponent),
         measured("2.15.0", drifts(rng), rng, time=1.1e-6, exponent=exponent),
     ]
-    assert machine_drift.fit_drift(results, [COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
+    assert noise.fit_drift(results, [COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
 
 
 def test_corrected_passes_vary_by_their_own_noise_only(rng):
     """As measured they vary three times as much."""
     first, second = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
-    drift = machine_drift.fit_drift([first, second], [COPY])
+    drift = noise.fit_drift([first, second], [COPY])
     assert pstdev(first.timings[COPY].logs) > 0.03
     assert pstdev(drift.logs(COPY, first.timings[COPY])) < 0.015
     assert [len(samples) for samples in drift.passes(COPY, first.timings[COPY])] == [1] * 20
@@ -103,16 +102,16 @@ def test_drift_alone_is_never_a_change(seed):
 def test_baselines_of_another_machine_or_numpy_are_not_used(rng):
     """Their times differ for other reasons than drift."""
     before = measured("2.14.1", drifts(rng), rng)
-    assert machine_drift.same_machine(before, measured("2.15.0", drifts(rng), rng))
+    assert noise.same_machine(before, measured("2.15.0", drifts(rng), rng))
     after = measured("2.15.0", drifts(rng), rng, numpy="2.3.5")
-    assert not machine_drift.same_machine(before, after)
+    assert not noise.same_machine(before, after)
     assert comparisons.between(before, after, ()).drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is None
 
 
 def test_few_passes_are_compared_as_measured(rng):
     """The exponent of a case cannot be fitted to them."""
     first, second = (measured(name, drifts(rng, passes=10), rng) for name in ("2.14.1", "2.15.0"))
-    drift = machine_drift.fit_drift([first, second], [COPY])
+    drift = noise.fit_drift([first, second], [COPY])
     assert drift.passes(COPY, first.timings[COPY]) == AS_MEASURED.passes(COPY, first.timings[COPY])
 
 
@@ -122,7 +121,7 @@ def test_a_case_on_an_accelerator_is_compared_as_measured(rng):
     results = [measured(name, drifts(rng), rng) for name in ("2.14.1", "2.15.0")]
     for result in results:
         result.timings[on_device] = result.timings[COPY]
-    drift = machine_drift.fit_drift(results, [COPY, on_device])
+    drift = noise.fit_drift(results, [COPY, on_device])
     as_measured = results[0].timings[COPY].logs
     assert drift.logs(on_device, results[0].timings[on_device]) == as_measured != drift.logs(COPY, results[0].timings[COPY])
 
@@ -132,7 +131,7 @@ def test_a_pass_without_baselines_is_compared_as_measured(rng):
     first, second = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
     timings = {COPY: second.timings[COPY]}
     bare = Result(second.path, "machine", "2.15.0", "3.11", "cuda", "py3.11-cuda", timings, provenance=second.provenance)
-    drift = machine_drift.fit_drift([first, first, bare], [COPY])
+    drift = noise.fit_drift([first, first, bare], [COPY])
     assert drift.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
     assert drift.logs(COPY, first.timings[COPY]) != first.timings[COPY].logs
 
@@ -140,7 +139,7 @@ def test_a_pass_without_baselines_is_compared_as_measured(rng):
 def test_the_drift_does_not_depend_on_the_order_of_results(rng):
     """A series is fitted once for all of its comparisons."""
     results = [measured(name, drifts(rng), rng) for name in ("2.13.0", "2.14.1", "2.15.0")]
-    first, second = (machine_drift.DriftFit(tuple(order)) for order in (results, results[::-1]))
+    first, second = (noise.DriftFit(tuple(order)) for order in (results, results[::-1]))
     assert first.drifts == second.drifts
     assert first.exponent(COPY) == second.exponent(COPY) is not None
 
@@ -148,9 +147,9 @@ def test_the_drift_does_not_depend_on_the_order_of_results(rng):
 def test_kept_noise_is_that_of_the_model(rng):
     """A result that is read again is not mistaken for the earlier one at its path."""
     before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
-    fit = machine_drift.fit([before, after])
+    fit = noise.fit([before, after])
     again = replace(after, timings=measured("2.15.0", drifts(rng), rng).timings)
     for results in ([before, after], [before, again], [again, before]):
         assert fit.noise(results, [COPY]) == fit.model([COPY]).noise(results, [COPY])
-    assert machine_drift.fit([after, before]) is fit
-    assert machine_drift.fit([again, before]) is not fit
+    assert noise.fit([after, before]) is fit
+    assert noise.fit([again, before]) is not fit

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, load
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.merging import merge, merge_results
-from tensorcopy.results.merging.divide import divided, identities
-from tensorcopy.results.merging.merge import Merged
+from tensorcopy.results import files, merge, merge_results, reader, schemas
+from tensorcopy.results.merge import Merged
+from tensorcopy.results.merge_results import divided, identities
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.series_key import identity_of
 from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
@@ -119,7 +118,7 @@ def test_merging_is_associative_commutative_and_idempotent(first, second, third)
     assert files.same(merged(first, second), merged(second, first))
     assert files.same(merged(all_three, all_three), all_three)
     assert files.same(merged(all_three, second), all_three)
-    assert files.fault(all_three) == ""
+    assert schemas.fault(all_three) == ""
 
 
 @settings(deadline=None)
@@ -228,7 +227,7 @@ def folders(tmp_path):
 def test_two_folders_become_one(folders, tmp_path):
     """With all passes and samples; merging again changes nothing."""
     assert merge.merge(folders, tmp_path / "all", summary) == Merged(new=1, grown=0, unchanged=0)
-    loaded = load.load_results(tmp_path / "all")
+    loaded = reader.load_results(tmp_path / "all")
     assert loaded.problems == ()
     (timing,) = loaded.results[0].timings.values()
     assert len(timing.by_pass) == 6
@@ -263,7 +262,7 @@ def test_another_machine_of_the_same_name_gets_a_name_of_its_own(folders, tmp_pa
         (warning,) = done.warnings
         assert warning.what == "two machines are called box"
         assert warning.got.endswith(f"which is called {second_name} here")
-        loaded = load.load_results(into)
+        loaded = reader.load_results(into)
         assert (loaded.problems, loaded.warnings) == ((), ())
         by_machine = dict(zip(("box", second_name), identities_of_folders))
         assert {result.machine: identity_of(result) for result in loaded.results} == by_machine
@@ -289,7 +288,7 @@ def test_a_file_with_passes_of_two_hosts_is_divided(folders):
     document["passes"][1]["ledger"] |= {"identity": SECOND_HOST, "cpu": "Xeon"}
     path.write_text(json.dumps(document))
     merge.merge(folders[:1], folders[0], summary)
-    by_machine = {result.machine: result for result in load.load_results(folders[0]).results}
+    by_machine = {result.machine: result for result in reader.load_results(folders[0]).results}
     (timing,), (other,) = (by_machine[machine].timings.values() for machine in ("box", "box-ba98"))
     assert [pass_samples.samples[1] for pass_samples in timing.by_pass] == [1.0e-6, 1.2e-6]
     assert [pass_samples.samples[1] for pass_samples in other.by_pass] == [1.1e-6]
@@ -324,7 +323,7 @@ def test_the_function_profile_of_a_result_is_merged_too(folders, tmp_path, first
             merge.merge(order, into, summary)
             (path,) = into.glob(f"*/*{profile_file.ENDING}")
             assert path.read_bytes() == profiles[stays]
-            assert profile_file.profiles_of(load.load_results(into).results[0]) is not None
+            assert profile_file.profiles_of(reader.load_results(into).results[0]) is not None
 
 
 def test_a_function_profile_moves_with_its_result(folders, tmp_path):

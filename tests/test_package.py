@@ -45,7 +45,7 @@ for command in commands:
             code = cli.main(command)
         except SystemExit as exit:
             code = exit.code
-    locked = "tensorcopy.results.writing.lock" in sys.modules  # it needs filelock, which an old torch does not install
+    locked = "filelock" in sys.modules  # it needs filelock, which an old torch does not install
     print(json.dumps({"code": code or 0, "out": out.getvalue(), "err": err.getvalue(), "locked": locked}))
 """
 

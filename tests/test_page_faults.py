@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.results import load
-from tensorcopy.results.noise import page_faults
-from tensorcopy.results.noise.page_faults import FaultedPass
+from tensorcopy.results import reader
+from tensorcopy.results.passes import FaultedPass, fault_reasons
 from tests.conftest import NEW, compared, measured_in_passes
 from tests.conftest import OLD as BEFORE
 
@@ -19,7 +18,7 @@ FAULTED = FaultedPass(6670e-6, 512.0)
 
 def test_a_pass_with_many_times_the_time_and_the_faults_is_excluded():
     """The reason has both."""
-    assert page_faults.reasons([*USUAL, FAULTED]) == [
+    assert fault_reasons([*USUAL, FAULTED]) == [
         *("", "", ""),
         "its calls took 19.6 times as long as in the other passes, with 512 page faults each instead of 0",
     ]
@@ -44,7 +43,7 @@ def test_a_pass_with_many_times_the_time_and_the_faults_is_excluded():
 )
 def test_no_other_pass_is_excluded(passes):
     """A slow pass alone is noise that the comparison weighs; faults of many passes are the case's own."""
-    assert set(page_faults.reasons(passes)) == {""}
+    assert set(fault_reasons(passes)) == {""}
 
 
 def with_faults(path, faults):
@@ -63,7 +62,7 @@ def test_only_the_case_that_met_the_faults_loses_the_pass(tmp_path):
     """Its time and the number of passes that count do not have it."""
     path = measured_in_passes(tmp_path, NEW, TIMES)
     with_faults(path, [0, 0, 0, 0, 512])
-    tensor, clone = load.read(path, json.loads((tmp_path / "benchmarks.json").read_text())).timings.values()
+    tensor, clone = reader.read(path, json.loads((tmp_path / "benchmarks.json").read_text())).timings.values()
     assert [bool(each.excluded) for each in tensor.by_pass] == [False] * 4 + [True]
     assert (len(tensor.usable), len(clone.usable)) == (4, 5)
     assert tensor.high == pytest.approx(1.01e-6)
@@ -72,7 +71,7 @@ def test_only_the_case_that_met_the_faults_loses_the_pass(tmp_path):
 def test_results_that_recorded_no_faults_lose_nothing(tmp_path):
     """Those measured before are not guessed about."""
     path = measured_in_passes(tmp_path, NEW, TIMES)
-    tensor, _ = load.read(path, json.loads((tmp_path / "benchmarks.json").read_text())).timings.values()
+    tensor, _ = reader.read(path, json.loads((tmp_path / "benchmarks.json").read_text())).timings.values()
     assert len(tensor.usable) == 5
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.results import passes
-from tensorcopy.results.noise import speed
+from tensorcopy.results import passes, writing
 from tensorcopy.results.passes import PassSamples
 
 SUITE = "a.B.time_c"
@@ -49,7 +48,7 @@ def test_the_range_of_a_single_pass_is_that_of_its_samples():
 
 def test_a_disturbed_pass_counts_only_where_quiet_passes_are_few():
     """Otherwise its samples are speed-corrected, if the exponent is known."""
-    quiet, disturbed = PassSamples((1.0,), (1.0,), limit=speed.QUIET_SPREAD), PassSamples((2.0,), (2.0,), limit=speed.QUIET_SPREAD)
+    quiet, disturbed = PassSamples((1.0,), (1.0,), limit=passes.QUIET_SPREAD), PassSamples((2.0,), (2.0,), limit=passes.QUIET_SPREAD)
     corrected = replace(disturbed, control_exponent=1.0)
     assert passes.timing([quiet, disturbed, quiet, quiet]).high == 1.0
     assert (passes.timing([quiet, disturbed]).high, passes.timing([quiet, disturbed]).disturbed) == (2.0, False)
@@ -76,14 +75,14 @@ def test_a_pass_without_samples_is_dropped():
     """A pass that only counted has none and stays."""
     timed, counted = record([2, 0], [[1, 2], []]), {"id": "second", "suites": {}}
     before, after = {SUITE: [[1.0, 2.0], None]}, {SUITE: [[9.0], None]}
-    assert list(passes.still_valid([timed, counted], before, after)) == [counted]
+    assert list(writing.still_valid([timed, counted], before, after)) == [counted]
 
 
 def test_replaced_samples_leave_the_earlier_records():
     """As by `asv run` without --append-samples."""
     before = {SUITE: [[1.0, 2.0], [5.0]]}
     after = {SUITE: [[9.0], [5.0, 6.0]]}
-    assert list(passes.still_valid([record([2, 1], [[1, 2], [3]])], before, after)) == [record([0, 1], [[], [3]])]
-    assert passes.added(before, after, {SUITE: "2"}, ["a.B 0 0 0 0 8e-06", "a.B 1 0 0 0 9e-06"]) == {
+    assert list(writing.still_valid([record([2, 1], [[1, 2], [3]])], before, after)) == [record([0, 1], [[], [3]])]
+    assert writing.suites_added(before, after, {SUITE: "2"}, ["a.B 0 0 0 0 8e-06", "a.B 1 0 0 0 9e-06"]) == {
         SUITE: {"version": "2", "samples": [1, 1], "control_ns": [[8000], [9000]]}
     }

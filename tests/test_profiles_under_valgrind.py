@@ -12,7 +12,7 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.measure.profiles import take
 from tensorcopy.releases import environments
 from tensorcopy.report.why import difference_text
-from tensorcopy.results import load
+from tensorcopy.results import reader
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.worker import operations
 from tensorcopy.worker.probes import instruction_count
@@ -100,7 +100,7 @@ def test_the_count_of_an_empty_call_repeats(profile, second_profile):
 @pytest.mark.slow
 def test_instruction_counts_show_the_cost_of_autograd(counted):
     """Clone before detach runs autograd, too. That counts repeat is tested above."""
-    (result,) = [result for result in load.load_results(counted.parents[1]).results if result.machine == counted.parent.name]
+    (result,) = [result for result in reader.load_results(counted.parents[1]).results if result.machine == counted.parent.name]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

@@ -21,8 +21,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.new_project import write
 from tensorcopy.releases import environments, project_suites
 from tensorcopy.report.case_history import group_name
-from tensorcopy.results import counts, document_numbers
-from tensorcopy.results.load import Case
+from tensorcopy.results import counts, passes
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.worker import operations, project
 from tensorcopy.worker.project import Project
@@ -222,7 +222,7 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
         "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
     }
     suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
-    samples, _ = document_numbers.numbers(document, suites_of_file, document_numbers.ALL_QUIET)
+    samples, _ = passes.numbers(document, suites_of_file, passes.ALL_QUIET)
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {counts.unit_of(case) for case in samples} == {counts.SECONDS}
     assert {counts.case_of(case) for case in samples} == {None}

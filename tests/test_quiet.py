@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results.noise import quiet
+from tensorcopy.results import passes
 from tensorcopy.worker import control
 
 
@@ -22,14 +22,14 @@ def test_the_limit_is_a_quarter_above_the_lowest_hundredth(readings, limit):
 
 def test_the_limit_is_that_of_all_passes_together():
     """In seconds; the records have nanoseconds."""
-    assert quiet.limit([record("a", *[8000] * 10), record("b", *[16000] * 10)]) == pytest.approx(10e-6)
+    assert passes.quiet_limit([record("a", *[8000] * 10), record("b", *[16000] * 10)]) == pytest.approx(10e-6)
 
 
 def test_a_pass_whose_control_is_far_from_the_others_is_excluded():
     """The reason has both figures. A record may also exclude its pass itself."""
     records = [record(str(number), 8500 + 10 * number) for number in range(9)]
     records += [record("far", 12000), record("by hand", 8500, left_out="a build ran beside it")]
-    assert quiet.excluded(records) == {
+    assert passes.excluded_passes(records) == {
         "far": "its control, 12.0 µs, is far from the others' 8.5 to 8.6 µs",
         "by hand": "a build ran beside it",
     }
@@ -37,4 +37,4 @@ def test_a_pass_whose_control_is_far_from_the_others_is_excluded():
 
 def test_too_few_passes_exclude_none():
     """Two speeds of one machine, each seen once."""
-    assert quiet.excluded([record("a", 8500), record("b", 16000)]) == {}
+    assert passes.excluded_passes([record("a", 8500), record("b", 16000)]) == {}

@@ -11,7 +11,7 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import remeasure
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 
 COPY = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))
 CONTROL = Case("floors.Control.time_sum", ())

@@ -12,16 +12,14 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import document_numbers, files, load
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import PassSamples
-from tensorcopy.results.reading import folder, json_file
+from tensorcopy.results import files, passes, reader, schemas, writing
+from tensorcopy.results.passes import Case, PassSamples
 from tests.conftest import PROVENANCE
 
 
 def test_a_file_is_read(results_dir):
     """Parameters by name and times in seconds; a skipped case is missing."""
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     assert (result.machine, result.python, result.build, result.environment) == ("box", "3.11", "cuda", "py3.11-cuda")
     assert len(result.timings) == 2
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
@@ -60,7 +58,7 @@ def test_a_damaged_file_is_named_and_the_others_are_read(results_dir, name, dama
         path.unlink()
     else:
         path.write_text({"truncated": path.read_text()[: path.stat().st_size // 2], "empty": "", "a list": "[1]"}[damage])
-    loaded = load.load_results(results_dir)
+    loaded = reader.load_results(results_dir)
     if damage == "deleted" and name.startswith("box/d0"):
         assert loaded.problems == ()  # as if it was not measured; in a checkout git lists it, see below
     else:
@@ -77,7 +75,7 @@ def test_a_damaged_file_of_a_relative_folder_is_named(results_dir, monkeypatch, 
     """From the folder of results on, however short the path is."""
     monkeypatch.chdir(results_dir)
     Path(damaged).write_text("{")
-    (problem,) = load.load_results(Path(directory)).problems
+    (problem,) = reader.load_results(Path(directory)).problems
     assert problem.what == f"the result file results/{damaged} cannot be read"
 
 
@@ -85,7 +83,7 @@ def test_a_damaged_file_of_a_folder_in_the_current_one_is_named(results_dir, mon
     """`Path("results")`, as every command passes it."""
     monkeypatch.chdir(results_dir.parent)
     (results_dir / "benchmarks.json").write_text("{")
-    (problem,) = load.load_results(Path("results")).problems
+    (problem,) = reader.load_results(Path("results")).problems
     assert problem.what == "the result file results/benchmarks.json cannot be read"
 
 
@@ -98,48 +96,46 @@ def age(folder):
 def test_an_unchanged_folder_is_read_once(results_dir, monkeypatch):
     """A second load returns the same values until a file changes, comes or goes."""
     age(results_dir)
-    loaded = load.load_results(results_dir)
-    monkeypatch.setattr(files, "fault", lambda _: pytest.fail("a file was read again"))
-    assert load.load_results(results_dir) is loaded
+    loaded = reader.load_results(results_dir)
+    monkeypatch.setattr(schemas, "fault", lambda _: pytest.fail("a file was read again"))
+    assert reader.load_results(results_dir) is loaded
     monkeypatch.undo()
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     path.with_name("copy.json").write_text(path.read_text())
-    assert [problem.got for problem in load.load_results(results_dir).problems] == ["the file name copy.json"]
+    assert [problem.got for problem in reader.load_results(results_dir).problems] == ["the file name copy.json"]
     path.with_name("copy.json").unlink()
     path.write_text("{")
     age(results_dir)
-    assert load.load_results(results_dir).results == ()
+    assert reader.load_results(results_dir).results == ()
 
 
 def test_the_paths_of_valid_files_are_read_once_until_one_changes(results_dir, monkeypatch):
     """`asv publish` needs them several times; a damaged file is left out."""
     paths = sorted((results_dir / "box").glob("*-*.json"))
     age(results_dir)
-    assert list(load.load_results(results_dir).valid) == paths
-    monkeypatch.setattr(folder, "documents", lambda directory: pytest.fail("read again"))
-    assert list(load.load_results(results_dir).valid) == paths
+    assert list(reader.load_results(results_dir).valid) == paths
+    monkeypatch.setattr(reader, "documents", lambda directory: pytest.fail("read again"))
+    assert list(reader.load_results(results_dir).valid) == paths
     monkeypatch.undo()
     paths[0].write_text("{")
-    assert list(load.load_results(results_dir).valid) == paths[1:]
+    assert list(reader.load_results(results_dir).valid) == paths[1:]
 
 
 def test_a_file_that_was_just_written_is_read_again(results_dir):
     """It may change again without a new time stamp or size."""
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     stat = path.stat()
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     assert result.provenance["cpu"] == PROVENANCE["cpu"]
     path.write_text(path.read_text().replace(PROVENANCE["cpu"], PROVENANCE["cpu"][::-1]))
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     assert result.provenance["cpu"] == PROVENANCE["cpu"][::-1]
 
 
 def test_reading_results_imports_no_numerical_package():
     """`tensorcopy --help` imports the modules of this folder, and must be fast."""
-    modules = [
-        f"tensorcopy.results.{name}" for name in ("baseline", "load", "merging.merge", "select", "noise.machine_drift", "noise.spread")
-    ]
+    modules = [f"tensorcopy.results.{name}" for name in ("baseline", "reader", "merge", "select", "noise")]
     code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "fastjsonschema"} & set(imported)
@@ -157,13 +153,13 @@ def test_a_deleted_result_of_a_checkout_is_named(results_dir):
     git("add", ".")
     git("commit", "-m", "results")
     (results_dir / "box" / "d0f2af8b-py3.11-cuda.json").unlink()
-    (problem,) = load.load_results(results_dir).problems
+    (problem,) = reader.load_results(results_dir).problems
     assert str(problem).startswith("the result file results/box/d0f2af8b-py3.11-cuda.json is gone: got a deleted file")
 
 
 def stamp(path, report, before="{}", *record):
     """Stamp asv's file on the disk."""
-    files.write(path, files.stamped(files.read(path), report, json.loads(before), *record))
+    writing.write_result(path, writing.stamped(files.read(path), report, json.loads(before), *record))
 
 
 def test_provenance_is_stamped_into_asvs_file(results_dir):
@@ -188,7 +184,7 @@ def test_a_case_that_is_skipped_later_keeps_its_samples(results_dir):
     row[-1] = None
     path.write_text(json.dumps(document))
     stamp(path, {"passes": []}, before)
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     by_method = {case["method"]: timing for case, timing in result.timings.items()}
     assert {method: timing.median for method, timing in by_method.items()} == pytest.approx(
         {"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6}
@@ -204,7 +200,7 @@ def test_a_result_whose_provenance_does_not_match_its_label_is_refused(results_d
     document = json.loads(path.read_text())
     del document["ledger"]
     path.write_text(json.dumps({**document, **({"ledger": provenance} if provenance else {})}))
-    loaded = load.load_results(results_dir)
+    loaded = reader.load_results(results_dir)
     assert loaded.results == ()
     (problem,) = loaded.problems
     assert problem.what == "the result file results/box/d0f2af8b-py3.11-cuda.json is refused, its provenance does not match its label"
@@ -217,7 +213,7 @@ def test_the_range_of_few_samples_is_finite(results_dir):
     row = document["results"]["copies.BySize.time_copy"]
     row[5][0], row[6][0], row[-1][0] = float("-inf"), float("inf"), [0.8e-6, 1e-6, 1.3e-6]
     path.write_text(json.dumps(document))
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     timing = next(timing for case, timing in result.timings.items() if case["method"] == "clone_detach")
     assert (timing.low, timing.high) == (0.8e-6, 1.3e-6)
 
@@ -237,7 +233,7 @@ def test_a_suite_of_another_version_is_skipped(results_dir):
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["version"] = "2"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     assert result.timings == {}
 
 
@@ -246,7 +242,7 @@ def test_reading_one_damaged_file_raises(results_dir):
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     path.write_text("{}")
     with pytest.raises(TensorcopyError, match="no provenance"):
-        load.read(path, {})
+        reader.read(path, {})
 
 
 @pytest.mark.parametrize(
@@ -263,7 +259,7 @@ def test_a_file_that_violates_the_schema_is_neither_read_nor_written(results_dir
     path = results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "ledger": {**PROVENANCE, **change}}))
-    (problem,) = load.load_results(results_dir).problems
+    (problem,) = reader.load_results(results_dir).problems
     assert message in problem.got
     path.write_text(json.dumps(document))
     before = path.read_text()
@@ -295,7 +291,7 @@ def test_a_pass_is_recorded_beside_asvs_samples(results_dir):
             "interruptions": {"0": [[0, 0, 0], [1025, 1, 2]]},
         },
     }
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     timing = result.timings[Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))]
     assert [pass_samples.samples for pass_samples in timing.by_pass] == [(0.9e-6, 1e-6, 1.1e-6), (3e-6, 5e-6)]
 
@@ -309,7 +305,7 @@ def test_a_count_is_recorded_beside_a_case_that_is_skipped(results_dir):
     earlier = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [100.0, 50.0]}.values())}}
     now = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [None, 60.0], "started_at": 2}.values())}, "version": 2}
     record = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
-    stamped = files.stamped(now, {"ledger": PROVENANCE}, earlier, record)
+    stamped = writing.stamped(now, {"ledger": PROVENANCE}, earlier, record)
     assert stamped["results"]["memory.Host.track_peak"][columns.index("result")] == [100.0, 60.0]
     assert stamped["passes"][-1]["counts"] == {"memory.Host.track_peak": {"version": "1", "values": [None, 60.0]}}
 
@@ -318,12 +314,12 @@ def test_a_count_is_recorded_beside_a_case_that_is_skipped(results_dir):
 def test_a_control_character_is_refused_however_it_is_written(character):
     """A terminal would obey it; JSON allows these as they are, too."""
     with pytest.raises(ValueError, match="control"):
-        json_file.parsed(f'{{"cpu": "{character}31m"}}'.encode())
+        files.parsed(f'{{"cpu": "{character}31m"}}'.encode())
 
 
 def test_values_that_differ_in_quotes_only_are_different_cases():
     """A third party's suite may have the parameters 1 and '1'; others lose the quotes of their texts."""
-    cases = document_numbers._cases("suite.time_it", ("value", "name"), (("1", "'1'"), ("'a'", "'b'")))
+    cases = passes._cases("suite.time_it", ("value", "name"), (("1", "'1'"), ("'a'", "'b'")))
     assert [case.parameters for case in cases] == [(("value", value), ("name", name)) for value in ("1", "'1'") for name in ("a", "b")]
 
 
@@ -332,9 +328,9 @@ def test_a_pass_without_a_control_does_not_hide_how_a_case_follows_it():
     case = Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "1")))
     quiet, slow = 8e-6, 16e-6
     by_control = PassSamples((1.0,) * 5 + (2.0,) * 5, (quiet,) * 5 + (slow,) * 5, limit=1e-5)
-    result = load.Result(Path("x"), "box", "sha", "3.11", "", "py3.11", {})
-    parts = [load._Untimed(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
-    assert load._control_exponents(parts)["box", "3.11", case] == pytest.approx(1.0, abs=0.3)
+    result = reader.Result(Path("x"), "box", "sha", "3.11", "", "py3.11", {})
+    parts = [reader._Untimed(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
+    assert reader._control_exponents(parts)["box", "3.11", case] == pytest.approx(1.0, abs=0.3)
 
 
 def test_a_count_is_not_a_time(results_dir):
@@ -342,7 +338,7 @@ def test_a_count_is_not_a_time(results_dir):
     suites = json.loads((results_dir / "benchmarks.json").read_text())
     suites["copies.BySize.time_copy"]["type"] = "track"
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
-    (result,) = load.load_results(results_dir).results
+    (result,) = reader.load_results(results_dir).results
     assert result.timings == {}
     assert sorted(result.counts.values()) == [1e-6, 2e-6]
 
@@ -357,7 +353,7 @@ def test_the_provenance_is_that_of_the_passes_that_timed(results_dir):
     suites = {"copies.BySize.time_copy": row}
     timed = {**record, "id": "timed", "started": PROVENANCE["started"], "ledger": document["ledger"], "suites": suites}
     path.write_text(json.dumps({**document, "ledger": counted, "passes": [timed, record]}))
-    (result,) = [each for each in load.load_results(results_dir).results if each.path == path]
+    (result,) = [each for each in reader.load_results(results_dir).results if each.path == path]
     assert result.provenance["cores"] == PROVENANCE["cores"]
 
 

@@ -14,7 +14,7 @@ from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.measure import remeasure
 from tensorcopy.releases import release_table
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tests.conftest import compared, measured_in_passes, pass_times
 
 CASE = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))

@@ -6,7 +6,7 @@ import pytest
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import load, select
+from tensorcopy.results import reader, select
 from tests.conftest import measured_in_passes
 
 BEFORE, NEWEST = release_table.load()[-2:]
@@ -108,7 +108,7 @@ def test_a_folder_without_results_is_an_error(tmp_path):
 
 def test_the_newest_result_is_that_of_the_machine_that_measured_last(folder):
     """Unless release, machine or Python restrict the choice."""
-    results = load.load_results(folder).results
+    results = reader.load_results(folder).results
     assert select.newest(results).machine == "later"
     newest = select.newest(results, python="3.9")
     assert (newest.sha, newest.machine) == (NEWEST.sha, "both")

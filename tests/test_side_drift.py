@@ -9,10 +9,9 @@ import pytest
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.results import passes
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift, side_drift
-from tensorcopy.results.passes import PassSamples
+from tensorcopy.results import noise, passes
+from tensorcopy.results.passes import Case, PassSamples
+from tensorcopy.results.reader import Result
 from tests.test_machine_drift import BASELINES, COPY, drifts, measured
 
 CASES = [
@@ -104,6 +103,6 @@ def test_a_side_without_baselines_is_not_shifted_against_the_other():
     rng = random.Random(4)
     before, after = measured("2.14.1", drifts(rng, usual=0.1, passes=30), rng), measured("2.15.0", drifts(rng), rng)
     bare = Result(after.path, "machine", "2.15.0", "3.11", "cuda", "py3.11-cuda", {COPY: after.timings[COPY]}, provenance=after.provenance)
-    drift = side_drift.between(machine_drift.fit_drift([before, before, bare], [COPY]), before, bare)
+    drift = noise.drift_between(noise.fit_drift([before, before, bare], [COPY]), before, bare)
     assert drift.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
     assert sum(drift.pass_drift(COPY, part) for part in before.timings[COPY].by_pass) / 30 == pytest.approx(0.0, abs=0.02)

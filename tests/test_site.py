@@ -20,8 +20,8 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report
 from tensorcopy.report.words import LANGUAGES, texts
-from tensorcopy.results import counts, load
-from tensorcopy.results.load import Case
+from tensorcopy.results import counts, reader
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
@@ -555,7 +555,7 @@ def test_a_comparison_without_intervals_has_no_plot(tmp_path):
     """Of single passes, as after the first measurement of a machine; its tables have the cases all the same."""
     for release in ON_3_11[-2:]:
         measured_in_passes(tmp_path, release, {"clone_detach": [1.0], "tensor": [2.0]})
-    site = dict(render.files(render.content(load.load_results(tmp_path).results)))
+    site = dict(render.files(render.content(reader.load_results(tmp_path).results)))
     page = site[f"compare/box/py3.11-cuda/{ON_3_11[-2].version}..{ON_3_11[-1].version}.html"]
     assert "Nothing could be compared (2 cases)." in page
     assert "<svg" not in page

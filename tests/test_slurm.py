@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tensorcopy.results import files, load
+from tensorcopy.results import files, reader, schemas
 from tests.test_pull_request import Repository
 from tests.test_true_numbers import NEWEST
 
@@ -52,7 +52,7 @@ def test_the_tasks_of_a_job_array_share_the_passes(workshop, tmp_path):
     folders = [str(repository.folder / "measured" / number) for number in "12"]
     done = workshop.run("tensorcopy", "merge", *folders, "--into", str(tmp_path / "all"))
     assert done.returncode == 0, done.stderr
-    (result,) = load.load_results(tmp_path / "all").results
+    (result,) = reader.load_results(tmp_path / "all").results
     assert [record["shard"] for record in result.passes] == ["1/2", "1/2", "2/2"]
     assert {len(timing.by_pass) for timing in result.timings.values()} == {3}
-    assert files.fault(files.read(result.path)) == ""
+    assert schemas.fault(files.read(result.path)) == ""

@@ -6,7 +6,7 @@ import re
 
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.charts.sparkline import HEIGHT, MARGIN, Sparkline, sparkline, whole_percent
 
 RELEASES = ("2.1.0", "2.2.0", "2.3.0", "2.4.0")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorcopy.results.noise import spread
-from tensorcopy.results.noise.spread import CONTRADICTS, ENOUGH, FEWEST_CASES, LARGEST, deviations, moderated_spread, scaled_deviations
+from tensorcopy.results import noise
+from tensorcopy.results.noise import CONTRADICTS, ENOUGH, FEWEST_CASES, LARGEST, deviations, moderated_spread, scaled_deviations
 
 
 def group(passes, width):
@@ -82,9 +82,9 @@ def test_one_odd_result_hardly_widens_the_others():
 def test_an_hour_in_which_all_cases_vary_more_widens_what_other_results_show():
     """The mean over at least `FEWEST_CASES` cases; a quieter hour never narrows it."""
     busy, quiet = (deviations((group(8, value), group(8, value)), [group(8, 0.1)] * 20) for value in (0.2, 0.05))
-    assert spread.busy_hour([busy] * FEWEST_CASES) == pytest.approx(2.0)
-    assert spread.busy_hour([busy] * (FEWEST_CASES - 1)) == 1.0
-    assert spread.busy_hour([quiet] * FEWEST_CASES) == 1.0
+    assert noise.busy_hour([busy] * FEWEST_CASES) == pytest.approx(2.0)
+    assert noise.busy_hour([busy] * (FEWEST_CASES - 1)) == 1.0
+    assert noise.busy_hour([quiet] * FEWEST_CASES) == 1.0
     assert moderated_spread(busy, 2.0).sides[0] > 1.25 * moderated_spread(busy).sides[0]
 
 

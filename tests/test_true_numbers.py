@@ -15,7 +15,7 @@ import pytest
 
 from tensorcopy.measure import run_passes
 from tensorcopy.releases import release_table
-from tensorcopy.results import load
+from tensorcopy.results import reader
 from tensorcopy.worker import devices
 from tests.conftest import measured_in_passes
 
@@ -64,7 +64,7 @@ def test_a_killed_run_neither_loses_nor_repeats_samples(checkout):
     assert [len(case) for cases in after.values() for case in cases if case] == [3 * run_passes.ONE_ROUND["repeat"]] * 6
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
-    assert load.load_results(checkout.root / "results").problems == ()
+    assert reader.load_results(checkout.root / "results").problems == ()
 
 
 CONFIRM = """
@@ -117,7 +117,7 @@ def counted(checkout):
     options = ("--passes", "1", "--machine", "counted", "--bench", COUNTED, "--no-profile")
     completed = checkout.run("tensorcopy", "measure", OLDEST.version, NEWEST.version, *options)
     assert completed.returncode == 0, completed.stderr
-    counts = {result.sha: result.counts for result in load.load_results(checkout.root / "results").results if result.machine == "counted"}
+    counts = {result.sha: result.counts for result in reader.load_results(checkout.root / "results").results if result.machine == "counted"}
     return {release: {(case.suite, *(value for _, value in case.parameters)): value for case, value in counts[release.sha].items()}
             for release in (OLDEST, NEWEST)}  # fmt: skip
 

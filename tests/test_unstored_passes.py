@@ -17,9 +17,7 @@ import pytest
 from tensorcopy.asv_plugin import drafts, stamp
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.results import files, load
-from tensorcopy.results.merging import add, merge
-from tensorcopy.results.writing import whole_files
+from tensorcopy.results import files, merge, reader, writing
 from tests import writers
 from tests.conftest import NEW, OLD, PROVENANCE, measured_in_passes
 from tests.test_disk import fill, mounted
@@ -98,7 +96,7 @@ def test_a_finished_run_stores_its_passes_and_leaves_no_draft(ended):
 def test_passes_that_the_system_does_not_write_are_kept(ended, monkeypatch, number):
     """Whatever the system's error is; the message has the command that merges them."""
     run = ended()
-    write = whole_files.replace
+    write = writing.replace
 
     def fail(path: Path, content: str | bytes) -> None:
         if run.results in path.parents:
@@ -106,7 +104,7 @@ def test_passes_that_the_system_does_not_write_are_kept(ended, monkeypatch, numb
         write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole_files, "replace", fail)
+        patch.setattr(writing, "replace", fail)
         run.store()
     assert [str(error).endswith(f", then tensorcopy merge {run.unstored}") for error in run.errors] == [True, True]
     assert [isinstance(error, DiskError) for error in run.errors] == [number == errno.ENOSPC] * 2
@@ -123,7 +121,7 @@ def test_a_pass_that_its_file_refuses_is_kept_and_named(ended, tmp_path):
     assert writers.pass_ids(run.results) == ["pass-0", "pass-0"]
     assert run.merge_unstored(tmp_path / "other") == ["of new", "of old"]
     assert ["'tensor'" in path.read_text() for path in run.unstored.glob("box/*-*.json")] == [True, True]
-    assert load.load_results(tmp_path / "other").unpublishable == ()
+    assert reader.load_results(tmp_path / "other").unpublishable == ()
 
 
 def test_a_pass_that_fails_takes_no_other_with_it(ended):
@@ -244,7 +242,7 @@ GOOD = {"arch": "x86_64", "cpu": "Box 9000", "machine": "box", "num_cpu": "2", "
 
 
 def add_one(path: Path, results: Path) -> None:
-    add.add_pass(path, add.last_pass(files.read(path), {}), results / "box" / path.name, "asv run", summary)
+    merge.add_pass(path, merge.last_pass(files.read(path), {}), results / "box" / path.name, "asv run", summary)
 
 
 def merge_one(path: Path, results: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import render
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.own_machine import own_machine

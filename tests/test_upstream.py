@@ -14,7 +14,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why import cause, reproduction, upstream
 from tensorcopy.results import confirmations, select
 from tensorcopy.results.confirmations import Confirmation, Outcome
-from tensorcopy.results.identity import identity_of
+from tensorcopy.results.series_key import identity_of
 
 RESULTS = cause.RESULTS  # as the command reads them, so that they are read once
 HISTORY = "https://example.org/history/cpu-1.html"

@@ -22,7 +22,7 @@ from tensorcopy.measure.profiles import take
 from tensorcopy.releases import uv
 from tensorcopy.report.why import cause, cause_text, difference_text, reproduction
 from tensorcopy.results import select
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
 from tensorcopy.site.model.cases import counted_changes

@@ -25,9 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.profiles import take
-from tensorcopy.results import files, load
-from tensorcopy.results.reading import folder
-from tensorcopy.results.writing import lock, whole_files
+from tensorcopy.results import reader, schemas, writing
 from tests import writers
 from tests.conftest import ROOT
 
@@ -99,7 +97,11 @@ class Writers(RuleBasedStateMachine):
         present = writers.pass_ids(self.results)
         assert self.stored <= set(present) <= self.possible
         assert len(present) == len(set(present))
-        problems = [problem for problem in folder.joined(folder.documents(self.results)).problems if "is in no history" not in str(problem)]
+        problems = [
+            problem
+            for problem in reader.joined_documents(reader.documents(self.results)).problems
+            if "is in no history" not in str(problem)
+        ]
         assert problems == []  # the releases of the fixtures are in no table
 
     def teardown(self) -> None:
@@ -144,12 +146,12 @@ def test_four_writers_at_once_store_four_passes(processes, tmp_path):
         process.join()
     assert [process.exitcode for process in started] == [0, 0, 0, 0]
     assert writers.pass_ids(tmp_path / "results") == ["pass-0", "pass-2", "pass-4"]
-    (result,) = load.load_results(tmp_path / "results").results
+    (result,) = reader.load_results(tmp_path / "results").results
     assert [len(timing.by_pass) for timing in result.timings.values()] == [3]
 
 
-HOLD = "import sys, time; from pathlib import Path; from tensorcopy.results.writing import lock"
-HOLD += "\nwith lock.one_writer(Path(sys.argv[1]), 'merge'): print('locked', flush=True); time.sleep(60)"
+HOLD = "import sys, time; from pathlib import Path; from tensorcopy.results import writing"
+HOLD += "\nwith writing.one_writer(Path(sys.argv[1]), 'merge'): print('locked', flush=True); time.sleep(60)"
 
 
 @pytest.fixture
@@ -167,7 +169,7 @@ def test_a_second_writer_waits_with_a_message_and_is_refused_by_name(holder, tmp
     """Also through a link: the lock is in the folder itself."""
     link, messages = tmp_path / "link", []
     link.symlink_to(tmp_path / "results")
-    with pytest.raises(TensorcopyError) as caught, lock.one_writer(link, "asv run", messages.append, patience=0.2):
+    with pytest.raises(TensorcopyError) as caught, writing.one_writer(link, "asv run", messages.append, patience=0.2):
         pass
     name = rf"merge (process {holder.pid} of "
     assert messages[0].startswith(f"waiting for link/, which {name}")
@@ -179,29 +181,29 @@ def test_a_killed_writer_releases_the_lock(holder, tmp_path):
     """The operating system does it; the description that it leaves names no process any more."""
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    with lock.one_writer(tmp_path / "results", "asv run", patience=0.0):
-        assert lock.writer(tmp_path / "results").startswith(f"asv run (process {os.getpid()} of ")
-    assert lock.writer(tmp_path / "results") == "another process"
+    with writing.one_writer(tmp_path / "results", "asv run", patience=0.0):
+        assert writing.writer(tmp_path / "results").startswith(f"asv run (process {os.getpid()} of ")
+    assert writing.writer(tmp_path / "results") == "another process"
 
 
 @pytest.mark.parametrize("note", ["", "[]", '{"doing": 1}', "\x00", '{"doing": "{doing.__class__}"}', "[" * 100_000])
 def test_a_damaged_description_of_the_writer_names_nobody(tmp_path, note):
     """It is never interpreted."""
-    (tmp_path / lock.WRITER).write_text(note)
-    assert lock.writer(tmp_path) == "another process"
+    (tmp_path / writing.WRITER).write_text(note)
+    assert writing.writer(tmp_path) == "another process"
 
 
 def test_a_description_of_the_writer_has_no_control_characters(tmp_path):
     """Anybody who may write the folder may have written it."""
     note = {"doing": "\x1b[31mmerge\n", "process": 1, "user": "a" * 500, "host": "h", "since": "t"}
-    (tmp_path / lock.WRITER).write_text(json.dumps(note))
-    assert lock.writer(tmp_path).startswith("[31mmerge (process 1 of aaa")
-    assert len(lock.writer(tmp_path)) == lock.LONGEST
+    (tmp_path / writing.WRITER).write_text(json.dumps(note))
+    assert writing.writer(tmp_path).startswith("[31mmerge (process 1 of aaa")
+    assert len(writing.writer(tmp_path)) == writing.LONGEST_DESCRIPTION
 
 
 def as_another_user(kind: str, results: Path, source: Path) -> None:
     """Write as a user who did not make the results."""
-    files.fault({})  # imports the validator, which the other user may be unable to read
+    schemas.fault({})  # imports the validator, which the other user may be unable to read
     os.umask(0o022)
     os.setgid(54321)
     os.setuid(54321)
@@ -229,7 +231,7 @@ def test_two_users_write_the_same_results(processes):
             process.join()
             assert process.exitcode == 0
         assert writers.pass_ids(results) == ["pass-0", "pass-2", "pass-4"]
-        assert stat.S_IMODE((results / lock.LOCK).stat().st_mode) == 0o666
+        assert stat.S_IMODE((results / writing.LOCK).stat().st_mode) == 0o666
     finally:
         shutil.rmtree(root)
 
@@ -275,7 +277,7 @@ def test_commands_at_once_lose_no_pass(checkout, tmp_path, tried):
     measured = set(after) - before - {f"pass-{number}" for number in range(4)}
     assert len(after) == len(set(after)) == len(before) + 4 + len(measured)
     assert len(measured) == 3
-    loaded = load.load_results(checkout.root / "results")
+    loaded = reader.load_results(checkout.root / "results")
     assert loaded.unpublishable == ()
     (here,) = (result for result in loaded.results if result.machine == "here")
     assert {len(timing.by_pass) for timing in here.timings.values()} == {3}
@@ -291,7 +293,7 @@ def torch_version() -> str:
 def replaced_often(path: Path, times: int) -> None:
     os.fsync = lambda descriptor: None  # in this process only, as in all tests
     for number in range(times):
-        whole_files.replace(path, json.dumps([number] * 5000))
+        writing.replace(path, json.dumps([number] * 5000))
 
 
 def test_two_writers_without_the_lock_leave_a_whole_file(processes, tmp_path):
@@ -308,11 +310,11 @@ def test_two_writers_without_the_lock_leave_a_whole_file(processes, tmp_path):
 
 def test_what_a_killed_writer_left_of_a_file_is_removed_later(tmp_path):
     """Not at once: it may be that of a writer that lives."""
-    old, new = (tmp_path / f"x.json.{number}{whole_files.ENDING}" for number in range(2))
+    old, new = (tmp_path / f"x.json.{number}{writing.ENDING}" for number in range(2))
     old.write_text("{")
     new.write_text("{")
     os.utime(old, (0, 0))
-    whole_files.replace(tmp_path / "x.json", b"{}")
+    writing.replace(tmp_path / "x.json", b"{}")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "x.json", new]
 
 
@@ -322,7 +324,7 @@ def test_a_profile_is_written_by_the_one_writer(tmp_path, monkeypatch):
     described = []
     monkeypatch.setattr(take, "_check_machine", lambda result: None)
     monkeypatch.setattr(take, "profiled", lambda environment: {})
-    monkeypatch.setattr(take.profile_file, "write", lambda path, document: described.append(lock.writer(path.parents[1])))
+    monkeypatch.setattr(take.profile_file, "write", lambda path, document: described.append(writing.writer(path.parents[1])))
     measurement = types.SimpleNamespace(file=lambda paths, machine: result, opened=lambda paths: None)
     take.take(measurement, take.Job(Paths(tmp_path / "results", tmp_path, tmp_path, ()), "box"))
     assert described[0].startswith(f"profile (process {os.getpid()} of ")

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 from tensorcopy.asv_plugin.statistics import summary
-from tensorcopy.results import files
-from tensorcopy.results.merging import add, merge
+from tensorcopy.results import files, merge, writing
 from tests.conftest import NEW, OLD, measured_in_passes
 
 RELEASES = (OLD, NEW)
@@ -26,7 +25,7 @@ def write_pass(folder: Path, number: int) -> Path:
 
 def slowed(seed: int, pause: float) -> random.Random:
     """Make this process slow between what it reads and writes, so that others come between."""
-    chance, read, write = random.Random(seed), files.read, files.write
+    chance, read, write = random.Random(seed), files.read, writing.write_result
 
     def slow_read(path: Path, inside: Path | None = None):
         document = read(path, inside)
@@ -37,7 +36,7 @@ def slowed(seed: int, pause: float) -> random.Random:
         time.sleep(chance.random() * pause)
         write(path, document)
 
-    files.read, files.write = slow_read, slow_write
+    files.read, writing.write_result = slow_read, slow_write
     return chance
 
 
@@ -46,7 +45,7 @@ def store_pass(results: Path, source: Path, seed: int, pause: float) -> None:
     chance = slowed(seed, pause)
     time.sleep(chance.random() * pause)
     (draft,) = (path for path in source.glob("*/*.json") if path.name != "machine.json")
-    add.add_pass(draft, add.last_pass(files.read(draft), {}), results / draft.relative_to(source), "asv run", summary)
+    merge.add_pass(draft, merge.last_pass(files.read(draft), {}), results / draft.relative_to(source), "asv run", summary)
 
 
 def merge_folders(results: Path, source: Path, seed: int, pause: float) -> None:

@@ -12,11 +12,11 @@ from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import counts
-from tensorcopy.results.identity import UNKNOWN_NAME, identity_of
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift, side_drift
-from tensorcopy.results.noise.machine_drift import AS_MEASURED, DriftModel
+from tensorcopy.results import counts, noise
+from tensorcopy.results.noise import AS_MEASURED, DriftModel
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import UNKNOWN_NAME, identity_of
 
 SAME_MACHINE = (
     "cpu",
@@ -99,10 +99,10 @@ def between(
     neighbours = {result.path: result for result in others if _same_environment(result, before)}
     neighbours = {path: result for path, result in neighbours.items() if path not in (before.path, after.path)}
     around = list(neighbours.values())
-    related = [before, after, *around] if machine_drift.same_machine(before, after) else []
+    related = [before, after, *around] if noise.same_machine(before, after) else []
     following = dict.fromkeys([*judged, *_cases(before, after)])  # all cases confirm a drift, also for a comparison of a few
-    fit = machine_drift.fit(result for result in related if machine_drift.same_machine(result, before))
-    drift = side_drift.between(fit.model(following), before, after)
+    fit = noise.fit(result for result in related if noise.same_machine(result, before))
+    drift = noise.drift_between(fit.model(following), before, after)
     pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
     least = _least(margin)
     changes = {

@@ -16,8 +16,9 @@ from statistics import median
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.results import counts
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import identity_of
 
 LEAST = 0.01  # relative; repeated counts of instructions differ by less
 REPEATS = 2  # a change is at least so many times the repeatability

@@ -15,8 +15,9 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, releases_of
 from tensorcopy.results.counts import SECONDS
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise.spread import scaled_deviations
+from tensorcopy.results.noise import scaled_deviations
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 FEWEST_CASES = 4  # of a group that is judged as a whole
 ENOUGH_CASES = 0.5  # share of a group's cases that a pass needs to count for the group

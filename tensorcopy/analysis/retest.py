@@ -11,7 +11,8 @@ from dataclasses import replace
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict, judge
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 CONFIRMATIONS = 2  # repeat measurements that must confirm a change: each squares the chance of a false alarm
 PASSES = (4, 8, 16)  # on each side of a repeat measurement: more only while the case is inconclusive

@@ -18,9 +18,9 @@ from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
 from tensorcopy.results import counts, passes, select
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise.spread import scaled_deviations
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.noise import scaled_deviations
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
 ODD = 3.0  # times the typical deviation, from which a release's own is used: a few passes estimate it badly

@@ -4,7 +4,7 @@ The unit of evidence is the pass: samples of one pass share a process, its memor
 once, with the median of its samples, on a logarithmic scale. The ratio is the Hodges-Lehmann estimate, the median of all ratios of a pass
 after to a pass before (Hodges and Lehmann, 1963). Its distribution under no change is bootstrapped over passes (residual bootstrap, Efron
 and Tibshirani, 1993, §9.4): both sides are drawn, with random signs, from the deviations of this case's passes, which
-`results.noise.spread` pools from both sides and from other results. Each side's draws have that side's own spread, and are widened by
+`results.noise` pools from both sides and from other results. Each side's draws have that side's own spread, and are widened by
 Student's factor for the degrees of freedom (Welch, 1947), since a few passes estimate their own spread badly. Holm's step-down keeps the
 chance of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
 
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.noise import spread
-from tensorcopy.results.noise.spread import Spread
+from tensorcopy.results import noise
+from tensorcopy.results.noise import Spread
 
 MARGIN = 0.03  # the smallest change to report
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
@@ -265,16 +265,17 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[F
 
 
 def _estimates(
-    logs: Mapping[Case, tuple[list[float], list[float]]], noise: Mapping[Case, Sequence[Sequence[float]]], cases: int
+    logs: Mapping[Case, tuple[list[float], list[float]]], around: Mapping[Case, Sequence[Sequence[float]]], cases: int
 ) -> dict[Case, _Shift]:
     """Return the estimated change of every case.
 
+    around : of other results, as `judge` takes their noise
     cases : how many are judged together
     """
-    deviations = {case: spread.deviations(sides, noise.get(case, ())) for case, sides in logs.items()}
-    busy = spread.busy_hour(deviations.values())
+    deviations = {case: noise.deviations(sides, around.get(case, ())) for case, sides in logs.items()}
+    busy = noise.busy_hour(deviations.values())
     sizes = _sizes(logs)
-    return {case: _estimate(*logs[case], sizes[case], spread.moderated_spread(deviations[case], busy), cases) for case in logs}
+    return {case: _estimate(*logs[case], sizes[case], noise.moderated_spread(deviations[case], busy), cases) for case in logs}
 
 
 def _sizes(logs: Mapping[Case, tuple[list[float], list[float]]]) -> dict[Case, float]:

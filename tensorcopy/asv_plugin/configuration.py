@@ -15,8 +15,7 @@ from filelock import FileLock
 
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files
-from tensorcopy.results.writing import lock, whole_files
+from tensorcopy.results import files, writing
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def write_configuration(folder: Path, results: Path, environments: Path | None =
     if environments:
         document["env_dir"] = str(environments.absolute())
     path = folder / "asv.conf.json"
-    whole_files.replace(path, json.dumps(document, indent=4))
+    writing.replace(path, json.dumps(document, indent=4))
     return path
 
 
@@ -80,10 +79,10 @@ def write_machines_as_a_whole() -> None:
 
     def save(machine: Any, results_dir: str) -> None:
         path = Path(results_dir) / machine.machine / "machine.json"
-        with exit_on_error(), lock.one_writer(Path(results_dir), "asv run", print):
+        with exit_on_error(), writing.one_writer(Path(results_dir), "asv run", print):
             known = files.read(path) if path.exists() else {}
             described = {field: value for field, value in vars(machine).items() if value}
-            files.write_readable(path, {**known, **described, "version": machine.api_version})
+            writing.write_readable(path, {**known, **described, "version": machine.api_version})
 
     def save_listed(name: str, description: dict[str, Any], _path: str | None = None) -> None:
         with exit_on_error():
@@ -107,7 +106,7 @@ def _list_machine(path: Path, name: str, description: dict[str, Any]) -> None:
     if _listed_machines(path).get(name) != description:
         with FileLock(f"{path}.lock"):
             document = {**_listed_machines(path), name: description, "version": MachineCollection.api_version}
-            whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True))
+            writing.replace(path, json.dumps(document, indent=4, sort_keys=True))
 
 
 def _listed_machines(path: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tensorcopy.releases import environments, interpreters, project_suites, rele
 from tensorcopy.releases.package_folder import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
-from tensorcopy.results import emulated
+from tensorcopy.results import files
 from tensorcopy.worker import operations, project
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -120,7 +120,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
 
         Raises TensorcopyError where it lacks the device that must be measured, or has an emulated one.
         """
-        emulated.refuse(f"a measurement of torch {release.version}", built.report["ledger"])
+        files.refuse_emulated(f"a measurement of torch {release.version}", built.report["ledger"])
         environments.require(built, os.environ.get(DEVICE) or "cpu")
         for device, reason in built.report["ledger"].get("unsupported", {}).items():
             log.warning(f"torch {release.version} is not measured on {device}: {reason}")

@@ -18,7 +18,7 @@ from asv.results import Results
 
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import load
+from tensorcopy.results import reader
 
 # asv's own pages, which load their scripts from three other hosts, and the data of their list view, two thirds of the graphs' size
 ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
@@ -35,9 +35,9 @@ def register(write: Writer) -> None:
 
 
 @cache
-def read(results_dir: Path) -> load.Results:
+def read(results_dir: Path) -> reader.Results:
     """Return the results of a folder, read once: `asv publish` needs them four times."""
-    return load.load_results(results_dir)
+    return reader.load_results(results_dir)
 
 
 def valid_results(results_dir: str) -> Iterator[Results]:

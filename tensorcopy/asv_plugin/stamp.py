@@ -24,9 +24,9 @@ from tensorcopy.asv_plugin import drafts
 from tensorcopy.asv_plugin.exits import end_on
 from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
-from tensorcopy.results import files
-from tensorcopy.results.merging.add import add_pass, last_pass
-from tensorcopy.results.merging.merge_results import Document, merged
+from tensorcopy.results import files, writing
+from tensorcopy.results.merge import add_pass, last_pass
+from tensorcopy.results.merge_results import Document, merged
 
 # environment variables with which tensorcopy passes the selection of suites, the shard and the pass's id through asv
 SELECTION, SHARD, PASS = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD", "TENSORCOPY_PASS"
@@ -148,7 +148,7 @@ def _is_measured(path: Path, before: bytes) -> bool:
 def _pass_of(path: Path, pending: _Pending, journal: list[str]) -> Document:
     """Return the pass in a file of a draft, with provenance and its record."""
     before = json.loads(pending.before.get(path, b"") or b"{}")
-    return last_pass(files.stamped(files.read(path), pending.report, before, pending.record, journal), before)
+    return last_pass(writing.stamped(files.read(path), pending.report, before, pending.record, journal), before)
 
 
 def _add(draft: drafts.Draft, path: Path, new: Document) -> None:
@@ -174,7 +174,7 @@ def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> set[Path]:
     whole = set()
     for path, new in unstored.items():
         try:
-            files.write(path, merged(new, new, summary))
+            writing.write_result(path, merged(new, new, summary))
             whole.add(path)
         except Exception:  # the error that is shown is the one before
             with suppress(OSError):

@@ -22,8 +22,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
-from tensorcopy.results import files, load
-from tensorcopy.results.load import Result
+from tensorcopy.results import files, reader
+from tensorcopy.results.reader import Result
 
 MACHINE = "here"  # the machine's name in results that are read once
 NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision measures itself without them
@@ -124,7 +124,7 @@ class RevisionFolder:
 
     def result(self) -> Result:
         """Read the measured result. Raises TensorcopyError for an unreadable one."""
-        results = load.load_results(self.place.results)
+        results = reader.load_results(self.place.results)
         for result in results.results:
             if result.path == self.result_path:
                 return result

@@ -33,15 +33,14 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import detection
     from tensorcopy.measure import injected_slowdowns
     from tensorcopy.report import accuracy_report
-    from tensorcopy.results import load
-    from tensorcopy.results.writing import whole_files
+    from tensorcopy.results import reader, writing
 
     annotated_series = annotated.annotated(_json(options.dataset), detection) if options.dataset else None
     if options.measure:
         _measure_injected_slowdowns(options.passes)
     folder = injected_slowdowns.FOLDER
-    slowdowns = load.load_results(folder) if folder.is_dir() else load.Results((), ())  # without any, the report names the command
-    results = load.load_results(RESULTS) if RESULTS.is_dir() else load.Results((), ())
+    slowdowns = reader.load_results(folder) if folder.is_dir() else reader.Results((), ())  # without any, the report names the command
+    results = reader.load_results(RESULTS) if RESULTS.is_dir() else reader.Results((), ())
     print_warnings((*slowdowns.warnings, *results.warnings))
     for problem in (*slowdowns.problems, *results.problems):
         raise problem  # a report of only some of the results would be wrong
@@ -55,7 +54,7 @@ def _accuracy(options: argparse.Namespace, console: Console) -> int:
             asv=detection,
         )
     document = accuracy_report.document(graded)
-    whole_files.replace(accuracy_report.FILE, accuracy_report.as_json(document))
+    writing.replace(accuracy_report.FILE, accuracy_report.as_json(document))
     console.print(accuracy_report.terminal(document))
     console.print(f"Written to {accuracy_report.FILE}")
     return 0

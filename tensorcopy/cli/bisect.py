@@ -99,10 +99,10 @@ def _outcome(options: argparse.Namespace, job: Job, versions: list[str]) -> Outc
 def _name(pattern: str) -> str:
     """Return the name of the profiled case that a pattern selects. Raises TensorcopyError."""
     from tensorcopy.report.why import cause
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
     from tensorcopy.results.profiles import profile_file
 
-    return profile_file.name_of(cause.selected(load.load_results(RESULTS).results, pattern)[0])
+    return profile_file.name_of(cause.selected(reader.load_results(RESULTS).results, pattern)[0])
 
 
 def _job(name: str, python: str, expected: int, report_progress: Callable[[Progress], None]) -> Job:

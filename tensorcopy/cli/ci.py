@@ -122,10 +122,10 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
 def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
     from tensorcopy.ci import pull_request
     from tensorcopy.report import pr_comment
-    from tensorcopy.results.writing import whole_files
+    from tensorcopy.results import writing
 
     text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
-    whole_files.replace(folder / pr_comment.FILE, text + "\n")
+    writing.replace(folder / pr_comment.FILE, text + "\n")
 
 
 def _print_result(result: PairResult, console: Console, out: Path) -> None:

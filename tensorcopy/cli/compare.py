@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.analysis.comparisons import Comparison
-    from tensorcopy.results.load import Case
+    from tensorcopy.results.passes import Case
 
 NOTHING_COMPARED = 3
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
@@ -213,10 +213,10 @@ def _stored_history(options: argparse.Namespace, console: Console) -> int:
 
     from tensorcopy.analysis import confirmation, series
     from tensorcopy.report import case_history, sentences
-    from tensorcopy.results import confirmations, load
-    from tensorcopy.results.reading.unread import concerning
+    from tensorcopy.results import confirmations, reader
+    from tensorcopy.results.reader import concerning
 
-    results, repeats = load.load_results(RESULTS), confirmations.load(RESULTS)
+    results, repeats = reader.load_results(RESULTS), confirmations.load(RESULTS)
     print_warnings(results.warnings)
     problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
     is_failure = incomplete([*problems, *repeats.problems], options.strict)

@@ -113,11 +113,10 @@ def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], l
     from tensorcopy.analysis.confirmation import status
     from tensorcopy.measure import confirm_history
     from tensorcopy.releases import release_table
-    from tensorcopy.results import confirmations, load, select
-    from tensorcopy.results.reading import unread
+    from tensorcopy.results import confirmations, reader, select
 
     shas = {release.sha for text in selection.ranges or [".."] for release in release_table.select(text)}
-    loaded = load.load_results(directory)
+    loaded = reader.load_results(directory)
     if not loaded.results and loaded.problems:
         raise loaded.problems[0]
     results = loaded.results
@@ -126,7 +125,7 @@ def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], l
     of_machine = [each for each in results if each.machine == newest.machine and selection.python in ("", each.python)]
     stored = confirmations.load(directory)
     pairs = status.pending(of_machine, confirmations.latest(stored.confirmations), selection.passes)
-    damaged = unread.concerning(loaded.problems, [newest.machine], [selection.python] if selection.python else [])
+    damaged = reader.concerning(loaded.problems, [newest.machine], [selection.python] if selection.python else [])
     return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
 
 

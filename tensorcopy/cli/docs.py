@@ -19,16 +19,15 @@ def add(commands: Any) -> None:
 
 def _readme(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import cli
-    from tensorcopy.results import load
-    from tensorcopy.results.writing import whole_files
+    from tensorcopy.results import reader, writing
     from tensorcopy.site.docgen import build
 
-    results = load.load_results(RESULTS)
+    results = reader.load_results(RESULTS)
     if results.problems:
         raise results.problems[0]  # a README from only some of the results would be wrong
     print_warnings(results.warnings)
     documents = build.documents(results.results, cli.parser())
     for path, text in documents.items():
-        whole_files.replace(path, text)
+        writing.replace(path, text)
     console.print(f"{len(documents)} files written from {len(results.results)} results")
     return 0

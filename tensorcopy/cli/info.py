@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from tensorcopy.measure.host_probe import Gpu
     from tensorcopy.releases.release_table import Release
-    from tensorcopy.results.load import Case, Result
+    from tensorcopy.results.passes import Case
+    from tensorcopy.results.reader import Result
 
 BY_SIZE = r"\.BySize\."  # the suites of `times` by default
 
@@ -66,9 +67,9 @@ def _table(*titles: str, **options: Any) -> Table:
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import environments, gpu_support, release_table
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
 
-    results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
+    results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
     gpus = _gpus() if options.device == "cuda" else []
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
     table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *titles)
@@ -128,9 +129,9 @@ def _new_releases(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
 
-    results = load.load_results(RESULTS) if RESULTS.exists() else load.Results((), ())
+    results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
     observed = _observed(results.results) if RESULTS.exists() else [_observed_here()]
     if not observed and results.problems:
         raise results.problems[0]
@@ -212,11 +213,11 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
     from tensorcopy.report.sentences import not_included
-    from tensorcopy.results import load, select
-    from tensorcopy.results.reading.unread import concerning
+    from tensorcopy.results import reader, select
+    from tensorcopy.results.reader import concerning
     from tensorcopy.worker import project
 
-    results = load.load_results(RESULTS)
+    results = reader.load_results(RESULTS)
     if not results.results and results.problems:
         raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)

@@ -139,9 +139,9 @@ def _not_yet_measured(
 ) -> list[Measurement]:
     """Return the measurements that this machine lacks; with --again, return all."""
     from tensorcopy.measure import dashboard
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
 
-    results = load.load_results(paths.results).results
+    results = reader.load_results(paths.results).results
     missing = []
     for measurement in measurements:
         result = None if options.again else dashboard.already_measured(results, measurement, options.machine, options.quick)
@@ -158,16 +158,16 @@ def _own_name(machine: str, paths: Paths) -> str:
 
     Prints a warning where it is, and those of the results.
     """
-    from tensorcopy.results import identity, load
+    from tensorcopy.results import reader, series_key
     from tensorcopy.worker import hardware
 
-    results = load.load_results(paths.results)
+    results = reader.load_results(paths.results)
     print_warnings(results.warnings)
-    holders = {result.machine: identity.identity_of(result) for result in results.results}
-    name = identity.measured_as(machine, hardware.identity(), holders)
+    holders = {result.machine: series_key.identity_of(result) for result in results.results}
+    name = series_key.measured_as(machine, hardware.identity(), holders)
     if name != machine:
         next_step = "nothing; or --machine with a name for this hardware"
-        print_warnings([identity.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
+        print_warnings([series_key.two_machines(machine, holders[machine], hardware.identity(), name, next_step)])
     return name
 
 
@@ -286,10 +286,10 @@ def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[l
     Raises TensorcopyError.
     """
     from tensorcopy.measure import host_probe, plan
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
 
     if options.interpreter is None:
-        results = load.load_results(paths.results).results
+        results = reader.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
         measurements, skipped = plan.select(options.releases, paths.pythons, measured)
         runnable, refused = plan.runnable(measurements, host_probe.gpus()[0]) if device == "cuda" else (measurements, [])

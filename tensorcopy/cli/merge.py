@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
 def _merge(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import statistics
     from tensorcopy.ci import git
-    from tensorcopy.results.merging import merge
+    from tensorcopy.results import merge
 
     with tempfile.TemporaryDirectory() as temporary:
         folders = list(options.folders)

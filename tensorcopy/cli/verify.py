@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import crosscheck
-    from tensorcopy.results.writing import whole_files
+    from tensorcopy.results import writing
 
     if options.keep:
         _require_for_keeping(not options.bench and options.device == "cpu")  # before minutes of measuring
@@ -39,7 +39,7 @@ def _verify(options: argparse.Namespace, console: Console) -> int:
     _print_agreement(agreement, console)
     if options.keep:
         _require_for_keeping(agreement.holds)
-        whole_files.replace(crosscheck.FILE, json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n")
+        writing.replace(crosscheck.FILE, json.dumps(crosscheck.document(agreement, _today()), indent=2) + "\n")
     return 0 if agreement.holds else 1
 
 

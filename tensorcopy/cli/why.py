@@ -124,7 +124,7 @@ def _slowdown(options: argparse.Namespace) -> tuple[Slowdown, int]:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.cli.arguments import RESULTS
     from tensorcopy.report.why import upstream
-    from tensorcopy.results import confirmations, load
+    from tensorcopy.results import confirmations, reader
     from tensorcopy.site import addresses, web_addresses
 
     if bool(options.before) != bool(options.after):
@@ -137,7 +137,7 @@ def _slowdown(options: argparse.Namespace) -> tuple[Slowdown, int]:
     web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
     history = web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else ""
     by_key = confirmations.latest(confirmations.load(RESULTS).confirmations)
-    return upstream.slowdown(cause, load.load_results(RESULTS).results, by_key, history), code
+    return upstream.slowdown(cause, reader.load_results(RESULTS).results, by_key, history), code
 
 
 def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
@@ -146,9 +146,9 @@ def _newest_slowdown(options: argparse.Namespace) -> tuple[str, str]:
     from tensorcopy.analysis.comparisons import version
     from tensorcopy.cli.arguments import RESULTS
     from tensorcopy.report.why import cause, upstream
-    from tensorcopy.results import load
+    from tensorcopy.results import reader
 
-    by_case = series.series_by_case(load.load_results(RESULTS).results, options.machine)
+    by_case = series.series_by_case(reader.load_results(RESULTS).results, options.machine)
     results = next(iter(by_case.values())).results
     sides = upstream.newest(by_case, cause.selected(results, options.case))
     if sides is None:

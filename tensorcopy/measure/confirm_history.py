@@ -17,10 +17,11 @@ from tensorcopy.measure import remeasure, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import release_table
-from tensorcopy.results import confirmations, files, identity
+from tensorcopy.results import confirmations, files, series_key
 from tensorcopy.results.confirmations import Confirmation, ReleasePair
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.writing.lock import ReportWait, ignore_wait
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.writing import ReportWait, ignore_wait
 from tensorcopy.worker import hardware
 
 FIRST = 4  # passes of each release, the first batch, which decides most steps (`analysis.retest`)
@@ -47,7 +48,7 @@ class Confirmed:
 
 def machine_here(results: Sequence[Result]) -> str:
     """Return the name of the results' machine that is this host; "" if there is none."""
-    here = [result for result in results if identity.identity_of(result) == hardware.identity()]
+    here = [result for result in results if series_key.identity_of(result) == hardware.identity()]
     return max(here, key=lambda result: str(result.provenance["started"])).machine if here else ""
 
 
@@ -56,12 +57,12 @@ def require_host(pairs: Sequence[ReleasePair]) -> None:
     here = hardware.identity()
     for pair in pairs:
         for result in (pair.before, pair.after):
-            if identity.identity_of(result) != here:
+            if series_key.identity_of(result) != here:
                 version, python = result.provenance["torch"].partition("+")[0], result.python
                 raise TensorcopyError(
                     "this host is not the machine of the results",
-                    got=f"{identity.displayed(here)}",
-                    allowed=f"{identity.displayed(identity.identity_of(result))}, which measured torch {version} on {result.machine}",
+                    got=f"{series_key.displayed(here)}",
+                    allowed=f"{series_key.displayed(series_key.identity_of(result))}, which measured torch {version} on {result.machine}",
                     next=f"run it there, or measure here under another name first: tensorcopy measure {version}@{python} --machine NAME",
                 )
 

@@ -16,8 +16,8 @@ from tensorcopy.measure.plan import Measurement, timed_suites
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job, measure_pass
 from tensorcopy.releases import environments, release_table
-from tensorcopy.results import load
-from tensorcopy.results.load import Result
+from tensorcopy.results import reader
+from tensorcopy.results.reader import Result
 from tensorcopy.worker import project
 
 QUICK_SUITES = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
@@ -103,7 +103,7 @@ def run(
         except TensorcopyError as error:
             problems.append(error)
     reporter.at(len(stages))
-    loaded = load.load_results(paths.results)
+    loaded = reader.load_results(paths.results)
     with after(problems):
         if loaded.unpublishable:
             raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file

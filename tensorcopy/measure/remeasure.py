@@ -21,8 +21,9 @@ from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.measure.run_passes import Job
-from tensorcopy.results import files, load
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results import files, reader
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.worker import hardware
 
 START = 1 / 8  # of a full pass: asv starts, and imports the suites with torch
@@ -115,7 +116,7 @@ def _load_pair(pair: tuple[Measurement, Measurement], paths: Paths, original: Re
 
     Raises TensorcopyError where `original` is of another machine with the same name.
     """
-    loaded = load.load_results(paths.results)
+    loaded = reader.load_results(paths.results)
     if loaded.problems:
         raise loaded.problems[0]
     by_path = {result.path: result for result in loaded.results}

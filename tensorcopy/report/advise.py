@@ -22,10 +22,9 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import translate
-from tensorcopy.results import baseline
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import PassSamples, timing
-from tensorcopy.results.reading import json_file
+from tensorcopy.results import baseline, files
+from tensorcopy.results.passes import Case, PassSamples, timing
+from tensorcopy.results.reader import Result
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
@@ -261,7 +260,7 @@ def _row(match: MatchingMethod) -> list[Any]:
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
-        return _shipped_advice(json_file.read(SHIPPED), request, numel)
+        return _shipped_advice(files.read_json(SHIPPED), request, numel)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",

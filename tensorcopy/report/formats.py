@@ -16,7 +16,7 @@ from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, amount, headline, not_included, ordered, percent, sentence, times
 from tensorcopy.report.tables import csv_text, markdown_table
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 HEADER = (

@@ -14,7 +14,7 @@ from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failu
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import count, quantity
 from tensorcopy.results.counts import SECONDS
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}

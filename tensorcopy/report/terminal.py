@@ -34,8 +34,8 @@ from tensorcopy.report.sentences import (
 )
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results.counts import SECONDS
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import PassSamples
+from tensorcopy.results.passes import Case, PassSamples
+from tensorcopy.results.reader import Result
 
 WIDE = 120  # columns from which a row has its whole sentence
 WIDTH = 56  # columns of the axis of samples: a line is about 80 columns with its labels

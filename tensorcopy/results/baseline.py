@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
 CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first

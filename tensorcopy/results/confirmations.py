@@ -1,7 +1,7 @@
 """Repeated measurements of the steps of a history, and their outcomes.
 
 A machine's folder of results has them in confirmations.jsonl, a line of JSON for each step, as confirmation.schema.json describes it. asv
-and `load` read *.json only and skip the file. Lines are only ever added: of several for one case and pair of releases the latest counts.
+and `reader` read *.json only and skip the file. Lines are only ever added: of several for one case and pair of releases the latest counts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import files
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.reading import json_file
-from tensorcopy.results.writing import lock, whole_files
+from tensorcopy.results import files, writing
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import identity_of
 
 FILE = "confirmations.jsonl"
 SCHEMA = Path(__file__).with_name("confirmation.schema.json")
-DIGITS = files.SAMPLE_DIGITS  # of ratios and times, as of samples
+DIGITS = writing.SAMPLE_DIGITS  # of ratios and times, as of samples
 LONGEST = 200  # characters of a validator's message
 
 Key = tuple[str, str, str, str, str, Case]  # identity of the machine, Python, build, SHA before, SHA after, case
@@ -131,7 +130,7 @@ def load(directory: Path) -> Confirmations:
     problems: list[TensorcopyError] = []
     for path in paths:
         try:
-            content = json_file.content(path, inside=directory)
+            content = files.content(path, inside=directory)
         except ValueError as error:
             problems.append(files.damaged(path, str(error)))
             continue
@@ -148,12 +147,12 @@ def load(directory: Path) -> Confirmations:
 def text(path: Path) -> str:
     """Return the lines of one machine's file. Raises TensorcopyError."""
     try:
-        return json_file.content(path, inside=path.parents[1]).decode("utf-8", errors="replace")
+        return files.content(path, inside=path.parents[1]).decode("utf-8", errors="replace")
     except ValueError as error:
         raise files.damaged(path, str(error)) from error
 
 
-def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: lock.ReportWait = lock.ignore_wait) -> None:
+def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: writing.ReportWait = writing.ignore_wait) -> None:
     """Add lines to the file of their machine, under a folder of results.
 
     The file is replaced as a whole: an interrupted write leaves the old one. Lines that another process has added meanwhile stay.
@@ -161,12 +160,12 @@ def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: 
     report_wait : called with a sentence while another process writes the results
     """
     machines = dict.fromkeys(each.machine for each in confirmations)
-    with lock.one_writer(directory, "confirm-history", report_wait):
+    with writing.one_writer(directory, "confirm-history", report_wait):
         for machine in machines:
             path = directory / machine / FILE
             before = text(path) if path.exists() else ""
             lines = [_line(each) for each in confirmations if each.machine == machine]
-            whole_files.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
+            writing.replace(path, "".join(f"{line}\n" for line in [*before.splitlines(), *lines]))
 
 
 def merged_lines(texts: Iterable[str]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 INSTRUCTIONS = "instructions."  # the suites' names begin so
 BY_LAYOUT, BY_DTYPE = "instructions.ByLayout.track_instructions", "instructions.ByDtype.track_instructions"

@@ -1,4 +1,4 @@
-"""asv's result files as JSON: read, validated, stamped, and replaced as a whole.
+"""Read one file of results as JSON, within limits, and name what is wrong with it.
 
 A file is asv's own JSON, version 2, with four more keys at its top level, which asv ignores. result.schema.json describes them; a file that
 does not match it is neither written nor read:
@@ -14,23 +14,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterable
-from itertools import zip_longest
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import passes
-from tensorcopy.results.reading import agreement, json_file, rows, schemas
-from tensorcopy.results.reading.problems import NOT_RESULTS, FileProblem, damage_named, damaged, displayed, mislabelled
-from tensorcopy.results.writing import whole_files
-
-__all__ = ["NOT_RESULTS", "damage_named", "damaged", "displayed"]
-
-SCHEMA = schemas.RESULT
-SAMPLE_DIGITS = 5  # of a sample in seconds
+from tensorcopy.results import schemas
 
 
 def read(path: Path, inside: Path | None = None) -> dict[str, Any]:
@@ -40,7 +36,7 @@ def read(path: Path, inside: Path | None = None) -> dict[str, Any]:
     Raises TensorcopyError, naming the file, for one that is cut off, too large, not a regular file or not a JSON object.
     """
     try:
-        return json_file.read(path, inside)
+        return read_json(path, inside)
     except ValueError as error:
         raise damaged(path, str(error)) from error
 
@@ -53,9 +49,9 @@ def result(path: Path) -> dict[str, Any]:
     document = read(path, inside=path.parents[1])
     if not document.get("ledger"):
         raise mislabelled(path, "no provenance, as after a run that was killed", "the provenance of every pass")
-    if violation := fault(document):
+    if violation := schemas.fault(document):
         raise damaged(path, violation)
-    if difference := agreement.wrong_label(path, document):
+    if difference := schemas.wrong_label(path, document):
         raise mislabelled(path, *difference)
     return document
 
@@ -67,7 +63,7 @@ def machine(directory: Path) -> dict[str, Any]:
     """
     path = directory / "machine.json"
     document = read(path, inside=directory.parent)
-    if violation := schemas.fault(document, schemas.MACHINE):
+    if violation := schemas.schema_fault(document, schemas.MACHINE):
         raise damaged(path, violation)
     if document["machine"] != directory.name:
         raise damaged(path, f"machine {document['machine'][:60]!r}")
@@ -81,7 +77,7 @@ def benchmarks(directory: Path) -> dict[str, Any]:
     """
     path = directory / "benchmarks.json"
     document = read(path, inside=directory)
-    if violation := schemas.fault(document, schemas.BENCHMARKS) or rows.suites_fault(document):
+    if violation := schemas.schema_fault(document, schemas.BENCHMARKS) or schemas.suites_fault(document):
         raise damaged(path, violation)
     return document
 
@@ -109,77 +105,6 @@ def deleted(directory: Path) -> list[TensorcopyError]:
     ]
 
 
-def stamped(
-    document: dict[str, Any],
-    report: dict[str, Any],
-    earlier: dict[str, Any],
-    record: dict[str, Any] | None = None,
-    journal: Iterable[str] = (),
-) -> dict[str, Any]:
-    """Return asv's result file with provenance, observations and a pass's record.
-
-    document : as asv has written it, which changes
-    earlier : the file before this run, {} for none; asv has dropped the keys that are not its own
-    record : the pass without its suites
-    journal : the control's readings, see `passes.added`
-
-    Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
-    """
-    document = {**document, **report}
-    counts = _counts_added(rows_of(earlier), rows_of(document))
-    if earlier:
-        _keep_measured(document, earlier)
-    if record is not None:
-        old, new = samples_of(earlier), samples_of(document)
-        records = passes.still_valid(earlier.get("passes", ()), old, new)
-        versions = {suite: row["version"] for suite, row in rows_of(document).items()}
-        record = {**record, "suites": passes.added(old, new, versions, journal), **({"counts": counts} if counts else {})}
-        document["passes"] = [*records, record]
-    document["version"] = document.pop("version")  # last, as asv writes it
-    _round_samples(document)
-    return document
-
-
-def _round_samples(document: dict[str, Any]) -> None:
-    """Round every sample and result to `SAMPLE_DIGITS`: a clock is no finer."""
-    places = [document["result_columns"].index(column) for column in ("result", "samples")]
-    for row in document["results"].values():
-        for place in places:
-            if place < len(row):
-                row[place] = _rounded(row[place])
-
-
-def _rounded(value: Any) -> Any:
-    """Return a number, or each number of nested lists, rounded to `SAMPLE_DIGITS`."""
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.{SAMPLE_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
-
-
-def fault(document: dict[str, Any]) -> str:
-    """Return where and how a document is not a valid result, "" if it is.
-
-    Such as "passes[0].started must be integer: got 'two'".
-    """
-    return schemas.fault(document, schemas.RESULT, schemas.ASV) or rows.fault(document) or agreement.fault(document)
-
-
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Replace a result file as a whole: an interrupted write leaves the old one.
-
-    Raises TensorcopyError for a document that violates the schema.
-    """
-    violation = fault(document)
-    if violation:
-        raise damaged(path, violation)
-    whole_files.replace(path, json.dumps(document, separators=(",", ":")))
-
-
-def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
-    """Return every suite's samples by case."""
-    return {suite: row["samples"] for suite, row in rows_of(document).items() if row.get("samples")}
-
-
 def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return every suite's row by column; {} for an empty document."""
     return {suite: dict(zip(document["result_columns"], values)) for suite, values in document.get("results", {}).items()}
@@ -189,41 +114,6 @@ def cell(row: dict[str, Any], column: str, index: int) -> Any:
     """Return a case's value in a column; asv writes null for a column of nulls."""
     cells = row.get(column)
     return cells[index] if cells else None
-
-
-def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the counts of this run, by suite; null for a case that was skipped.
-
-    asv keeps the last count of a case only.
-    """
-    counts = {}
-    for suite, row in after.items():
-        ran = row.get("started_at") != before.get(suite, {}).get("started_at")
-        values = [number(value) for value in row["result"] or ()] if ran and not row.get("samples") else []
-        if any(value is not None for value in values):
-            counts[suite] = {"version": row["version"], "values": _rounded(values)}
-    return counts
-
-
-def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """Restore the cases that `document` lost since `before`.
-
-    Where the suite's version or parameters have changed, its old numbers are dropped.
-    """
-    columns = document["result_columns"]
-    by_case = [column for column in columns if column in ("result", "samples") or column.startswith("stats_")]
-    for suite, values in document["results"].items():
-        new = dict(zip_longest(columns, values))
-        old = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
-        if not old["result"] or (new["params"], new["version"]) != (old["params"], old["version"]):
-            continue
-        count = len(old["result"])
-        results = new["result"] or [None] * count
-        lost = [index for index in range(count) if number(results[index]) is None and number(old["result"][index]) is not None]
-        for column in by_case if lost else ():
-            cells = new[column] or [None] * count
-            new[column] = [(old[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
-        document["results"][suite] = [new[column] for column in columns]
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -266,15 +156,6 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
-def write_readable(path: Path, document: dict[str, Any]) -> None:
-    """Write benchmarks.json or machine.json, unless its values are unchanged.
-
-    Indented, as asv writes them.
-    """
-    if not path.exists() or not same(read(path), document):
-        whole_files.replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
-
-
 def fullest(machines: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the machine.json that describes a machine best: one as `asv machine --yes` writes it has only the name."""
     return max(machines, key=lambda machine: (sum(map(bool, machine.values())), canonical(machine)))
@@ -288,3 +169,246 @@ def same(first: Any, second: Any) -> bool:
 def canonical(value: Any) -> str:
     """Return a JSON value as text that is equal for equal values, NaN included."""
     return json.dumps(value, sort_keys=True)
+
+
+# The errors that name a file of results.
+
+LONGEST_QUOTE = 600  # characters of what a problem quotes
+NOT_RESULTS = ("machine.json", "benchmarks.json")
+
+
+class FileProblem(TensorcopyError):
+    """An error that names a file of results: it is damaged, refused or gone."""
+
+    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
+        super().__init__(what, got=_in_one_line(got), allowed=allowed, next=next)
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process raises the error again."""
+        return partial(type(self), self.what, path=self.path, got=self.got, allowed=self.allowed, next=self.next), ()
+
+
+def _in_one_line(text: str) -> str:
+    """Return a text that may quote a file, without ends of lines and not longer than `LONGEST_QUOTE`."""
+    return " ".join(text[:LONGEST_QUOTE].split())
+
+
+def displayed(path: Path) -> Path:
+    """Return a file's path from the folder of results on, as errors show it."""
+    depth = 2 if path.name == "benchmarks.json" else 3  # results/benchmarks.json, results/machine/file.json
+    full = path if len(path.parts) >= depth and ".." not in path.parts else path.resolve()  # a link in a full path keeps its name
+    return Path(*full.parts[-depth:])
+
+
+def damaged(path: Path, got: str) -> FileProblem:
+    """Return the error for a file that cannot be read."""
+    return FileProblem(
+        f"the result file {displayed(path)} cannot be read",
+        path=path,
+        got=got,
+        allowed="a complete file as asv writes it",
+        next=f"git checkout {displayed(path)}, or measure again",
+    )
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Raise TensorcopyError, naming the file, where its values are not what the code expects of a valid one."""
+    try:
+        yield
+    except TensorcopyError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise damaged(path, f"{type(error).__name__}: {error}") from error
+
+
+def mislabelled(path: Path, got: str, allowed: str) -> FileProblem:
+    """Return the error for a file whose name, folder, label or passes disagree."""
+    return FileProblem(
+        f"the result file {displayed(path)} is refused, its provenance does not match its label",
+        path=path,
+        got=got,
+        allowed=allowed,
+        next="remove the file and measure again",
+    )
+
+
+def in_no_row(path: Path, torch: str, sha: str) -> FileProblem:
+    """Return the error for a result of a torch that is not in the table of releases: it is in no history."""
+    return FileProblem(
+        f"the result file {displayed(path)} is in no history",
+        path=path,
+        got=f"torch {torch[:60]} of {sha[:8]}",
+        allowed="a SHA with a row in the table of releases",
+        next=f"tensorcopy releases add {torch.partition('+')[0][:60]}",
+    )
+
+
+# Read a JSON file that anybody may have written, within limits of size and depth.
+
+LARGEST = 64 * 2**20  # bytes: hundreds of passes
+DEEPEST = 24  # lists and objects within each other that are always read: a result has eight
+MOST_CONTAINERS = 1_000_000  # lists and objects: each takes 60 bytes and more
+MOST_VALUES = 8_000_000  # numbers and texts: each takes 32 bytes and more
+LONGEST_NAME = 10_000  # characters of an object's key
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# an escaped control character, a lone surrogate, or one of the control characters that JSON allows in a text
+_SUSPECT = re.compile(rb"\\u(?:00[01]|007[fF]|00[89]|[dD][89a-fA-F])|\\[bf]|\x7f|\xc2[\x80-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # others than tab and the ends of a line
+
+
+def read_json(path: Path, inside: Path | None = None) -> dict[str, Any]:
+    """Return a file's JSON object.
+
+    inside : the folder that a link must not leave
+    Raises ValueError, with the reason, for anything else than a regular file of JSON within the limits.
+    """
+    try:
+        document = parsed(content(path, inside))
+    except (RecursionError, MemoryError) as error:
+        raise ValueError(type(error).__name__) from error
+    if not isinstance(document, dict):
+        raise ValueError(type(document).__name__)
+    return document
+
+
+def content(path: Path, inside: Path | None = None) -> bytes:
+    """Return the content of a regular file; `inside` and ValueError as for `read`."""
+    try:
+        if inside is not None:
+            _check_inside(path, inside)
+        return _bytes(path)
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from error
+
+
+def _check_inside(path: Path, inside: Path) -> None:
+    if Path(os.path.realpath(inside)) not in Path(os.path.realpath(path)).parents:
+        raise ValueError("a link that leaves the folder of results")
+
+
+def _bytes(path: Path) -> bytes:
+    """Return the content of a regular file. Raises ValueError and OSError."""
+    with open(path, "rb", opener=_open) as file:  # Path.open takes no opener
+        return file.read(LARGEST)  # a file that grows meanwhile is cut off, and so no JSON
+
+
+def _open(path: str, flags: int) -> int:
+    """Open a regular file that is not too large. Raises ValueError for anything else, and OSError."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # to open a FIFO would wait for its writer
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISREG(status.st_mode):
+        raise ValueError(f"more than {LARGEST // 2**20} MiB")
+    raise ValueError("a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file")
+
+
+def parsed(data: bytes) -> Any:
+    """Return the value that JSON text describes. Raises ValueError."""
+    brackets = data.translate(None, _NOT_BRACKETS)
+    if len(brackets) > 2 * MOST_CONTAINERS or data.count(b",") > MOST_VALUES:
+        raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects, or {MOST_VALUES:,} values")
+    if _is_deep(brackets) and _is_deep(_STRING.sub(b"", data).translate(None, _NOT_BRACKETS)):  # a text may have brackets too
+        raise ValueError(f"more than {DEEPEST} lists and objects within each other")
+    document = json.loads(data.decode("utf-8"), object_pairs_hook=_object)
+    if _SUSPECT.search(data):
+        _check_texts(document)
+    return document
+
+
+def _is_deep(brackets: bytes) -> bool:
+    """Return whether brackets without anything between them are nested too deeply.
+
+    A few that do not match are left to the parser, which says where.
+    """
+    for _ in range(DEEPEST):
+        inner = brackets
+        brackets = inner.replace(b"[]", b"").replace(b"{}", b"")
+        if not brackets or len(brackets) == len(inner):
+            break
+    return len(brackets) > DEEPEST
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for a key that is there twice."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{name[:60]!r} twice in one object")
+    for name in document:
+        if len(name) > LONGEST_NAME:
+            raise ValueError(f"a name of {len(name):,} characters")
+    return document
+
+
+def _check_texts(value: Any) -> None:
+    """Raise ValueError for a text with a lone surrogate or a control character."""
+    if isinstance(value, str):
+        value.encode("utf-8")
+        if control := _CONTROL.search(value):
+            raise ValueError(f"the control character {control[0]!r}")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _check_texts(name)
+            _check_texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            _check_texts(item)
+
+
+# Refuse results of an emulated device.
+#
+# The tests emulate a CUDA device (`tests/emulated_cuda`), on which a copy takes the time that a test sets. The provenance names that
+# device, so that no time of it reaches results/, a comparison or a page.
+
+EMULATED_DEVICE = "Emulated CUDA"  # how the name of an emulated device begins
+EMULATED_VARIABLE, EMULATED_ALLOWED = (
+    "TENSORCOPY_EMULATED",
+    "allowed",
+)  # environment variable of the tests, and its value that turns the refusal off
+
+
+def refuse_emulated(what: str, *provenances: Mapping[str, Any]) -> None:
+    """Raise TensorcopyError where one of these provenances has an emulated device.
+
+    what : names the refused thing, such as "the result file results/box/….json"
+    """
+    if os.environ.get(EMULATED_VARIABLE) == EMULATED_ALLOWED:
+        return
+    for name in _emulated(provenances):
+        raise TensorcopyError(
+            f"{what} is refused: it is of an emulated device",
+            got=name,
+            allowed="times of a real device",
+            next=f"measure without LD_PRELOAD; only tests set {EMULATED_VARIABLE}={EMULATED_ALLOWED}",
+        )
+
+
+def _emulated(provenances: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names of emulated devices."""
+    for provenance in provenances:
+        accelerators = provenance.get("accelerators")
+        names = map(str, accelerators.values()) if isinstance(accelerators, Mapping) else ()
+        yield from (name for name in names if name.startswith(EMULATED_DEVICE))
+
+
+def emulated_device(document: Mapping[str, Any]) -> str:
+    """Return the emulated device that a result file is refused for; "" for none."""
+    return "" if os.environ.get(EMULATED_VARIABLE) == EMULATED_ALLOWED else next(_emulated(_provenances(document)), "")
+
+
+def _provenances(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [document.get("ledger", {}), *(record.get("ledger", {}) for record in document.get("passes", ()))]
+
+
+def refuse_emulated_document(what: str, document: Mapping[str, Any]) -> None:
+    """Raise TensorcopyError where a pass of a result file is of an emulated device.
+
+    document : a valid result file
+    """
+    refuse_emulated(what, *_provenances(document))

@@ -1,4 +1,4 @@
-"""Divide samples by pass, and compute the time that follows. Pure.
+"""From samples to times: the cases of a result file, their samples by pass, and the time that follows. Pure.
 
 A pass is one run of the suites in one process tree: one draw of memory layout and machine drift. A result keeps a record of each pass, in
 order, beside asv's own samples, to which asv only appends:
@@ -15,22 +15,22 @@ order, beside asv's own samples, to which asv only appends:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import zip_longest
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import product
 from math import log
-from statistics import median
+from statistics import fmean, median, quantiles
 from typing import Any
 
-from tensorcopy.results.noise.quiet import NANO
-from tensorcopy.results.noise.speed import at_quiet_speed
+from tensorcopy.results import files
+from tensorcopy.results.schemas import LONGEST_SAMPLE, SHORTEST_SAMPLE
+from tensorcopy.worker import control
 
 PASSES = 40  # of a release by default: the accuracy report shows which changes they reveal
-FEW_SWITCHES = 10  # involuntary ones in a sample of 5 ms, as on a busy machine
 ENOUGH = 3  # passes, whose median tolerates one bad pass
 
-Samples = Mapping[str, Sequence["list[float] | None"]]  # by suite and case
 Part = tuple[str, list[float], list[int]]  # a pass's id ("" before the first record), its samples in seconds, their control in nanoseconds
 
 
@@ -41,7 +41,7 @@ class PassSamples:
     samples : in seconds
     control : seconds that the control took beside each sample; () where it was not recorded
     limit : the greatest control that counts as quiet on that machine, in seconds
-    control_exponent : how the case follows the control (`noise.speed`); None where that is unknown
+    control_exponent : how the case follows the control (`control_exponent`); None where that is unknown
     excluded : why the pass is kept but not used; "" where it is used
     name : the pass's id; "" for samples that asv took without tensorcopy
     quiet : the samples that were taken while the machine was quiet
@@ -159,89 +159,322 @@ def split_by_pass(records: Iterable[Mapping[str, Any]], suite: str, index: int, 
     return parts
 
 
-def added(before: Samples, after: Samples, versions: Mapping[str, str], journal: Iterable[str]) -> dict[str, Any]:
-    """Return a new record's `suites`: the new samples and their control.
+# Decide which samples are quiet and which passes are excluded.
+#
+# Both are decided by the control, a calculation that no torch can change and that is timed beside every sample (`worker.control`). Its
+# readings are comparable on one machine and Python, so each function takes the pass records of one machine and Python.
 
-    before, after : samples by suite and case
-    versions : by suite
-    journal : lines "copies.BySize 17 0 0 2 8.61e-06", one per sample, in order: suite, case, page faults per call, major page faults,
-        involuntary context switches, and control in seconds
+NANO = 1e-9
+FEWEST_CONTROLS = 8  # below which the quartiles of the passes' controls are too uncertain to exclude a pass
+FAR = 3.0  # widths of the middle half beyond it, where a normal value lies once in 400,000
+
+
+def quiet_limit(records: Iterable[Mapping[str, Any]]) -> float:
+    """Return the greatest control that counts as quiet, in seconds."""
+    return control.limit(reading * NANO for record in records for reading in _readings(record))
+
+
+def excluded_passes(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return why a pass is kept but not used, by the pass's id.
+
+    A record may exclude its pass itself (key "left_out"). Otherwise a pass is excluded when the median of its control lies more than `FAR`
+    widths of the middle half outside the middle half of all passes' medians.
     """
-    readings = _readings(journal)
-    suites = {}
-    for suite, cases in after.items():
-        counts = [_count_new(old, new) for old, new in zip_longest(before.get(suite) or [], cases)]
-        if any(counts):
-            rows = [readings.get((suite.rpartition(".")[0], index), []) for index in range(len(counts))]
-            rows = [row[-count:] if count and len(row) >= count else [] for row, count in zip(rows, counts)]
-            interruptions = {str(index): [reading[1:] for reading in row] for index, row in enumerate(rows)}
-            interruptions = {index: row for index, row in interruptions.items() if any(map(_is_interrupted, row))}
-            suites[suite] = {
-                "version": versions[suite],
-                "samples": counts,
-                "control_ns": [[reading[0] for reading in row] for row in rows],
-                **({"interruptions": interruptions} if interruptions else {}),
-            }
-    return suites
+    records = list(records)
+    reasons = {record["id"]: record["left_out"] for record in records if record.get("left_out")}
+    medians = {record["id"]: median(readings) for record in records if (readings := _readings(record)) and record["id"] not in reasons}
+    if len(medians) >= FEWEST_CONTROLS:
+        first, _, third = quantiles(medians.values(), n=4)
+        for name, middle in medians.items():
+            if not first - FAR * (third - first) <= middle <= third + FAR * (third - first):
+                reasons[name] = f"its control, {middle / 1000:.1f} µs, is far from the others' {first / 1000:.1f} to {third / 1000:.1f} µs"
+    return reasons
 
 
-def _is_interrupted(interruptions: Sequence[int]) -> bool:
-    """Return whether a sample had page faults, or more context switches than most."""
-    minor, major, switches = interruptions
-    return bool(minor or major or switches > FEW_SWITCHES)
+def _readings(record: Mapping[str, Any]) -> list[int]:
+    """Return the control beside every sample of a pass, in nanoseconds."""
+    return [reading for row in record["suites"].values() for readings in row["control_ns"] for reading in readings]
 
 
-def _readings(journal: Iterable[str]) -> dict[tuple[str, int], list[list[int]]]:
-    """Return the readings of each case: control in nanoseconds, then interruptions.
+# Exclude a pass of a case that met page faults which its other passes did not.
+#
+# An allocator may keep the memory of a large tensor or give it back to the system after every call, as the layout of the process has it.
+# In the second state every call touches new pages, and the system clears each: the case takes many times as long, in that pass only.
+# Faults that all passes have, such as of a tensor too large to keep, belong to the case.
 
-    A line that is cut off is skipped: its sample then has no control.
+TIMES_AS_LONG = 2.0  # passes of one case differ by hundredths; with the faults of every call by 2 to 18 times
+TIMES_AS_MANY = 4.0  # page faults per call, and as many more: passes in one state differ by some, and a few faults cost little
+FEWEST_OTHERS = 3  # their median tolerates one bad pass
+FEWEST_LEFT = 3  # passes that must remain, as many as a comparison needs; and more than half of all: else the faults are the case's own
+
+
+@dataclass(frozen=True)
+class FaultedPass:
+    """One case in one pass.
+
+    time : in seconds
+    faults : page faults per call, the mean of its samples; None where they were not recorded
     """
-    readings: dict[tuple[str, int], list[list[int]]] = {}
-    for words in (line.split() for line in journal):
-        if len(words) == 6:
-            suite, index, *interruptions, seconds = words
-            row = [round(float(seconds) / NANO), *map(int, interruptions)]
-            readings.setdefault((suite, int(index)), []).append(row)
-    return readings
+
+    time: float
+    faults: float | None
 
 
-def still_valid(records: Iterable[Mapping[str, Any]], before: Samples, after: Samples) -> Iterator[dict[str, Any]]:
-    """Yield the earlier records without samples that asv has replaced.
+def recorded_faults(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the interruptions of each pass that recorded them, by its id and suite."""
+    by_pass = {
+        record["id"]: {suite: row["interruptions"] for suite, row in record["suites"].items() if "interruptions" in row}
+        for record in records
+    }
+    return {name: suites for name, suites in by_pass.items() if suites}  # a pass in which no case was interrupted has none recorded
 
-    A pass that lost all its samples is dropped.
 
-    asv replaces samples in `asv run` without --append-samples and for a suite's new version.
+def faults_per_call(interruptions: Mapping[str, Any], suite: str, index: int) -> float:
+    """Return the page faults per call of a case in a pass, from its `recorded_faults`.
+
+    A case that is not in it had none.
     """
-    for record in records:
-        suites = {}
-        for suite, row in record["suites"].items():
-            old, new = before.get(suite) or [], after.get(suite) or []
-            appended = [i < len(old) and i < len(new) and _starts_with(new[i], old[i]) for i in range(len(row["samples"]))]
-            if any(count and valid for count, valid in zip(row["samples"], appended)):
-                suites[suite] = {
-                    **row,
-                    "samples": [count if valid else 0 for count, valid in zip(row["samples"], appended)],
-                    "control_ns": [readings if valid else [] for readings, valid in zip(row["control_ns"], appended)],
-                    **_interruptions_of(row, [index for index, valid in enumerate(appended) if valid]),
-                }
-        if suites or not record["suites"]:
-            yield {**record, "suites": suites}
+    samples = interruptions.get(suite, {}).get(str(index))
+    return fmean(sample[0] for sample in samples) if samples else 0.0
 
 
-def _interruptions_of(row: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
-    """Return the interruptions of these cases of a suite's record, if it has any."""
-    if "interruptions" not in row:
-        return {}
-    return {"interruptions": {str(index): row["interruptions"][str(index)] for index in indices if str(index) in row["interruptions"]}}
+def fault_reasons(passes: Sequence[FaultedPass]) -> list[str]:
+    """Return why each pass of a case is excluded; "" where it is not.
 
-
-def _count_new(old: list[float] | None, new: list[float] | None) -> int:
-    """Return how many samples of `new` are not in `old`.
-
-    asv appends to the old ones or replaces them.
+    Passes without recorded faults are neither excluded nor compared with.
     """
-    return len(new or ()) - (len(old or ()) if _starts_with(new, old) else 0)
+    known = [(number, each.time, each.faults) for number, each in enumerate(passes) if each.faults is not None]
+    excluded = {}
+    for number, time, faults in known:
+        others = [(other_time, other_faults) for other, other_time, other_faults in known if other != number]
+        if faults and len(others) >= FEWEST_OTHERS:
+            usual, usual_faults = (median(values) for values in zip(*others))
+            if time >= TIMES_AS_LONG * usual and faults >= TIMES_AS_MANY * (1 + usual_faults):
+                excluded[number] = (
+                    f"its calls took {time / usual:.1f} times as long as in the other passes, with {faults:.0f} page faults "
+                    f"each instead of {usual_faults:.0f}"
+                )
+    if len(known) - len(excluded) < max(FEWEST_LEFT, len(known) // 2 + 1):
+        excluded = {}
+    return [excluded.get(number, "") for number in range(len(passes))]
 
 
-def _starts_with(new: list[float] | None, old: list[float] | None) -> bool:
-    return (new or [])[: len(old or ())] == (old or [])
+# Correct samples taken on a busy machine to its quiet speed.
+#
+# On a machine whose neighbours slow it down for minutes, waiting for quiet is not enough. The control shows how slow the machine was beside
+# every sample, and the time of each case goes as the control to its own exponent: near 1 for a call that is mostly interpreter, near 0
+# for one that waits for memory. The exponent is fitted within each release of the machine's own results, so that no release's speed enters.
+
+FEWEST_SAMPLES = 3  # quiet and disturbed ones each, for a release to count: their median tolerates one bad sample
+FEWEST_RELEASES = 3  # their median tolerates one odd release
+QUIET_SPREAD = 1.18  # the limit over the usual quiet control: the limit lies a quarter above the lowest, the usual one 6 %
+
+Pairs = Sequence[tuple[float, float]]  # of a sample and the control beside it, both in seconds
+
+
+def control_exponent(releases: Iterable[Pairs], limit: float) -> float | None:
+    """Return the exponent e, 0 to 1, in time ∝ control ** e.
+
+    None where fewer than three releases determine it.
+
+    The median over releases of log(disturbed / quiet sample) over log(disturbed / quiet control), of medians.
+    releases : each release's samples with their control; limit : the greatest control that counts as quiet
+    """
+    exponents = []
+    for pairs in releases:
+        quiet = [pair for pair in pairs if pair[1] <= limit]
+        disturbed = [pair for pair in pairs if pair[1] > limit]
+        if len(quiet) >= FEWEST_SAMPLES and len(disturbed) >= FEWEST_SAMPLES:
+            slowdown = log(median(pair[0] for pair in disturbed) / median(pair[0] for pair in quiet))
+            exponents.append(slowdown / log(median(pair[1] for pair in disturbed) / median(pair[1] for pair in quiet)))
+    return min(1.0, max(0.0, median(exponents))) if len(exponents) >= FEWEST_RELEASES else None
+
+
+def at_quiet_speed(sample: float, control: float, limit: float, exponent: float) -> float:
+    """Return a sample corrected to the machine's quiet speed, in seconds.
+
+    A quiet sample is returned unchanged.
+    """
+    return sample if control <= limit else sample * (limit / QUIET_SPREAD / control) ** exponent
+
+
+# The numbers of one result file: samples by case and pass, and counts by case.
+
+# of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
+TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "pages", "primitives", "threads")
+TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
+SUITES = re.compile(
+    rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"
+)
+GREATEST_NUMEL = 2**62  # elements that a tensor may have
+
+
+@dataclass(frozen=True)
+class Case:
+    """A timed call: a suite and its parameters, by name and as text.
+
+    suite : such as "copies.BySize.time_copy"
+    """
+
+    suite: str
+    parameters: tuple[tuple[str, str], ...]
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.parameters)[name]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.suite, self.parameters))
+
+    def __hash__(self) -> int:
+        return self._hash  # a case is looked up millions of times when a site is written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
+
+    @property
+    def suite_name(self) -> str:
+        """The suite's name as it is shown: of tensorcopy's own without the function, "copies.BySize"."""
+        return self.suite.rpartition(".")[0] if SUITES.fullmatch(self.suite) else self.suite
+
+    @property
+    def device(self) -> str:
+        """The device of its tensor."""
+        return dict(self.parameters).get("device", "cpu")
+
+
+@dataclass(frozen=True)
+class QuietRule:
+    """What counts as quiet on one machine and Python.
+
+    limit : the greatest control, in seconds; excluded : why a pass is excluded, by its id
+    """
+
+    limit: float
+    excluded: Mapping[str, str]
+
+
+ALL_QUIET = QuietRule(float("inf"), {})  # where no pass was recorded
+
+
+def numbers(
+    document: dict[str, Any], suites: dict[str, Any], rule: QuietRule
+) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float]]:
+    """Return the samples of every timed case and the value of every counted one.
+
+    Suites of another version than the current one are skipped.
+    """
+    samples: dict[Case, tuple[PassSamples, ...]] = {}
+    counts: dict[Case, float] = {}
+    interruptions = recorded_faults(document.get("passes", ()))
+    for suite, values in document["results"].items():
+        row = dict(zip(document["result_columns"], values))
+        if suite not in suites or not _is_current(suite, row["version"], suites[suite]["version"]):
+            continue
+        timed = suites[suite].get("type", "time") == "time"
+        for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
+            value = files.number(files.cell(row, "result", index))
+            if value is None:  # failed or skipped
+                continue
+            if timed:
+                seconds = [float(sample) for sample in files.cell(row, "samples", index) or _single(value)]
+                by_pass = _by_pass(split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
+                samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
+            else:
+                counts[case] = value
+    return samples, counts
+
+
+def count_repeats(document: dict[str, Any], suites: dict[str, Any]) -> dict[Case, tuple[float, ...]]:
+    """Return the counts of every pass, by case, for suites of the current version."""
+    repeats: dict[Case, tuple[float, ...]] = {}
+    for suite, row in files.rows_of(document).items():
+        if suite not in suites or row["version"] != suites[suite]["version"]:
+            continue
+        cases = _cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))
+        for record in document.get("passes", ()):
+            counts = record.get("counts", {}).get(suite)
+            if counts and counts["version"] == row["version"] and len(counts["values"]) == len(cases):
+                for case, value in zip(cases, counts["values"]):
+                    if value is not None:
+                        repeats[case] = (*repeats.get(case, ()), value)
+    return repeats
+
+
+def _is_current(suite: str, version: str, current: str) -> bool:
+    """Return whether a row has the version of benchmarks.json. Raises ValueError for a later one."""
+    if version.isdecimal() and current.isdecimal() and int(version) > int(current):
+        raise ValueError(f"{suite} has version {version}, and version {current} in benchmarks.json")
+    return version == current
+
+
+def _by_pass(parts: list[Part], rule: QuietRule) -> tuple[PassSamples, ...]:
+    by_pass = []
+    for name, samples, readings in parts:
+        if name:
+            control = tuple(map(_seconds_of_control, readings))
+            by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
+        else:
+            by_pass.append(PassSamples(tuple(samples)))
+    return tuple(by_pass)
+
+
+@lru_cache(maxsize=2**16)
+def _seconds_of_control(nanoseconds: int) -> float:
+    """Return a reading in seconds; equal readings share one number, since there are as many as samples."""
+    return nanoseconds * NANO
+
+
+def _without_page_faults(
+    by_pass: tuple[PassSamples, ...], interruptions: Mapping[str, Mapping[str, Any]], suite: str, index: int
+) -> tuple[PassSamples, ...]:
+    """Return the passes of a case; those with the page-fault artefact are excluded."""
+    faults = [
+        faults_per_call(interruptions[part.name], suite, index) if part.name in interruptions and not part.excluded else None
+        for part in by_pass
+    ]
+    if not any(faults):
+        return by_pass
+    reasons = fault_reasons([FaultedPass(median(part.quiet or part.samples), fault) for part, fault in zip(by_pass, faults)])
+    return tuple(replace(part, excluded=reason) if reason and not part.excluded else part for part, reason in zip(by_pass, reasons))
+
+
+@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
+def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
+    """Return a suite's cases in asv's order; a suite without parameters is one case."""
+    if not SUITES.fullmatch(suite):
+        names = tuple(map(_name_of_others, names, params))
+    return tuple(Case(suite, _valid(tuple(zip(names, texts, strict=True)))) for texts in product(*map(_without_quotes, params)))
+
+
+def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a parameter's values without the quotes of texts, where these are not what tells two values apart, as 1 and '1'."""
+    bare = tuple(value.strip("'") for value in values)
+    return bare if len(set(bare)) == len(set(values)) else values
+
+
+def _name_of_others(name: str, values: tuple[str, ...]) -> str:
+    """Return the name of a parameter of a third-party suite: a `numel` that is not a number of elements has another one."""
+    return "numel_" if name == "numel" and not all(map(_is_numel, values)) else name
+
+
+def _is_numel(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(GREATEST_NUMEL)) and 0 < int(text) <= GREATEST_NUMEL
+
+
+def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return a case's parameters, checked.
+
+    Raises ValueError for a number of elements that no tensor has.
+    """
+    numel = dict(parameters).get("numel", "1")
+    if not _is_numel(numel):
+        raise ValueError(f"numel {numel[:20]!r}")
+    return parameters
+
+
+def _single(value: float) -> tuple[float]:
+    """Return the only sample of a case whose samples were not recorded. Raises ValueError for a value that no time can have."""
+    if not SHORTEST_SAMPLE < value < LONGEST_SAMPLE:
+        raise ValueError(f"a sample of {value!r} seconds")
+    return (value,)

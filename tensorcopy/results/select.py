@@ -12,9 +12,8 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.load import Result, Results, load_results
-from tensorcopy.results.reading.unread import Unread, concerning, unread
+from tensorcopy.results.reader import Result, Results, Unread, concerning, load_results, unread
+from tensorcopy.results.series_key import identity_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from hashlib import sha256
 
 from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 LANDING = "index.html"
 CHOOSER = "choose/index.html"

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change
 from tensorcopy.report.numbers import count, quantity, signed_percent
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
 
 NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
 SHORT_NAME = 5  # characters: "x", "np", "torch"

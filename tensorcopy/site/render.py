@@ -19,7 +19,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import count, duration, quantity, size
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, filters, navigation, pages
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.charts.svg_plot import ENDS, SHAPES

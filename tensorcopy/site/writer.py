@@ -13,7 +13,7 @@ from jinja2 import Environment
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import render
 from tensorcopy.site.charts import social_image
 from tensorcopy.site.model.content import Content

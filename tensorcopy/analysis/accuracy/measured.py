@@ -13,8 +13,9 @@ from random import Random
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.accuracy.detector import Detector
 from tensorcopy.analysis.two_sample import Samples, Verdict, judge
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift
+from tensorcopy.results import noise
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 SPLITS = 20  # of the passes of one release into two halves, at random; the first keeps the order of measurement
 SEED = 1
@@ -65,8 +66,8 @@ def compare_variants(
     variants : by name, as `injected_slowdowns` measures them; others : results of the same machine, which show the noise
     """
     cases = torch_cases(variants[UNCHANGED[0]])
-    drift = machine_drift.fit_drift([*variants.values(), *others], cases)  # one machine, although each variant has its own folder
-    noise = drift.noise(others, cases)
+    drift = noise.fit_drift([*variants.values(), *others], cases)  # one machine, although each variant has its own folder
+    around = drift.noise(others, cases)
     passes: dict[str, dict[Case, _Passes]] = {}
     for name, result in variants.items():
         passes[name] = {}
@@ -83,7 +84,7 @@ def compare_variants(
     for number, (share, pairs) in enumerate(rounds):
         report_share(number / len(rounds))
         changes = judge(
-            {case: (Samples(before.corrected), Samples(after.corrected)) for case, (before, after) in pairs.items()}, noise=noise
+            {case: (Samples(before.corrected), Samples(after.corrected)) for case, (before, after) in pairs.items()}, noise=around
         )
         verdicts.setdefault(share, Counter()).update(change.verdict for change in changes.values())
         asv_verdicts.setdefault(share, Counter()).update(asv.compared(before.samples, after.samples) for before, after in pairs.values())

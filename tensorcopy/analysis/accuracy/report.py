@@ -12,8 +12,8 @@ from tensorcopy.analysis.accuracy.measured import UNCHANGED, Comparisons, compar
 from tensorcopy.analysis.accuracy.simulated import POINTS, SIGMA, Simulated, simulate
 from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.load import Results
-from tensorcopy.results.noise import machine_drift
+from tensorcopy.results import noise
+from tensorcopy.results.reader import Results
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def accuracy_report(
             next="tensorcopy accuracy --measure",
         )
     unchanged = variants[UNCHANGED[0]]
-    others = [result for result in shipped.results if machine_drift.same_kind(result, unchanged)]
+    others = [result for result in shipped.results if noise.same_kind(result, unchanged)]
     return AccuracyReport(
         torch=unchanged.provenance["torch"],
         python=unchanged.provenance["python"],

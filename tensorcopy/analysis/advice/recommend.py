@@ -15,11 +15,10 @@ from typing import Any, Protocol
 from tensorcopy.analysis.advice import matching
 from tensorcopy.analysis.advice.matching import GROUPS, CopyRequest
 from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
-from tensorcopy.results import baseline
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift
-from tensorcopy.results.noise.machine_drift import DriftModel
-from tensorcopy.results.passes import Timing
+from tensorcopy.results import baseline, noise
+from tensorcopy.results.noise import DriftModel
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 SUITES = {
     "copy": "copies.{}.time_copy",
@@ -171,7 +170,7 @@ def against_fastest(result: Result, cases: Sequence[Case], others: Iterable[Resu
         return {}
     fastest = min(measured, key=lambda case: result.timings[case].median)
     neighbours = [other for other in others if other.path != result.path]
-    fit = machine_drift.fit([result, *(other for other in neighbours if machine_drift.same_machine(other, result))])
+    fit = noise.fit([result, *(other for other in neighbours if noise.same_machine(other, result))])
     drift = fit.model(measured)
     pairs = {case: (_samples(result, fastest, drift), _samples(result, case, drift)) for case in measured if case != fastest}
     return {fastest: None, **judge(pairs, noise=fit.noise(neighbours, pairs))}

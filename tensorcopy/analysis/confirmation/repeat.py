@@ -14,9 +14,9 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.retest import PASSES, Remeasure
 from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
 from tensorcopy.results.confirmations import Confirmation, Outcome, ReleasePair
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.load import Case
-from tensorcopy.results.noise.machine_drift import AS_MEASURED
+from tensorcopy.results.noise import AS_MEASURED
+from tensorcopy.results.passes import Case
+from tensorcopy.results.series_key import identity_of
 
 SHARE = 1 / 2  # of a step, on a logarithmic scale, that must be there again: the first estimate of a selected change is too large
 AT_MOST = PASSES[-1]  # passes of each release

@@ -18,8 +18,9 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases import release_table
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key, Outcome, ReleasePair, key_of
-from tensorcopy.results.identity import identity_of
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import identity_of
 
 SAME_STEP = 2  # a step that is now so many times as large, or as small, as when it was measured again is another step
 EXPLAINED = 1 / 10  # of a step, on a logarithmic scale: an instruction count that rose by 1 % does not explain a time ten times as long

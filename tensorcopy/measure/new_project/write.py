@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tensorcopy import __version__
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.writing import whole_files
+from tensorcopy.results import writing
 from tensorcopy.worker import operations, project
 from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.project import Project
@@ -94,5 +94,5 @@ def _write(folder: Path, texts: dict[str, str]) -> list[str]:
     missing = {place: text for place, text in texts.items() if not (folder / place).exists()}
     for place, text in missing.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        whole_files.replace(folder / place, text)
+        writing.replace(folder / place, text)
     return list(missing)

@@ -20,9 +20,9 @@ from tensorcopy.measure.profiles import take
 from tensorcopy.releases import environments, interpreters, release_table, wheel_index
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release
+from tensorcopy.results import writing
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profile
-from tensorcopy.results.writing import whole_files
 
 TIMER = "tensorcopy.worker.probes.time_call"
 PASSES = 10  # of each build that is measured in turns
@@ -175,4 +175,4 @@ def _keep(job: Job, kind: str, key: str, value: Any) -> None:
     """Write a measurement into the file; None removes it. What was written meanwhile stays."""
     stored = _read(job)
     stored[kind] = {name: old for name, old in stored[kind].items() if name != key} | ({} if value is None else {key: value})
-    whole_files.replace(job.file, json.dumps(stored))
+    writing.replace(job.file, json.dumps(stored))

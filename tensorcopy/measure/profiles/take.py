@@ -21,7 +21,7 @@ from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import counts, files
 from tensorcopy.results.profiles import profile_file
-from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
+from tensorcopy.results.writing import ReportWait, ignore_wait, one_writer
 from tensorcopy.worker import hardware
 from tensorcopy.worker.probes.functions import PROBE
 

@@ -13,9 +13,10 @@ from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import counts, select
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
+from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
 
 RESULTS = Path("results")

@@ -20,7 +20,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
 from tensorcopy.report.why.difference_text import sentence
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 
 TEMPLATE = Path(__file__).with_name("repro.py.txt")
 CODES = Path(__file__).with_name("codes.json")

@@ -23,8 +23,9 @@ from tensorcopy.report.why.cause import Cause
 from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, unique_names
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.reader import Result
 
 TRACKER = "https://github.com/pytorch/pytorch"
 NEW_ISSUE = f"{TRACKER}/issues/new?template=bug-report.yml"

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import counts, files
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.reading import json_file
-from tensorcopy.results.writing import whole_files
+from tensorcopy.results import counts, files, writing
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 SCHEMA = Path(__file__).with_name("functions.schema.json")
 ENDING = ".functions.json.xz"
@@ -179,7 +178,7 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
     try:
-        return of_document(json_file.parsed(_decompressed(json_file.content(path))))
+        return of_document(files.parsed(_decompressed(files.content(path))))
     except (ValueError, OverflowError, RecursionError, MemoryError, lzma.LZMAError) as error:
         raise files.damaged(path, str(error) or type(error).__name__) from error
 
@@ -214,7 +213,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     except ValueError as error:
         raise files.damaged(path, str(error)) from error
     text = json.dumps(document, separators=(",", ":")).encode()
-    whole_files.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
+    writing.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
 def none_taken(result: Result) -> TensorcopyError:

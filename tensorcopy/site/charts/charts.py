@@ -11,7 +11,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.results import counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint
 from tensorcopy.site.charts.sparkline import whole_percent

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site.data_files.times_csv import six_digits
 
 UNIT = "seconds per call"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tensorcopy.analysis.comparisons import case_name, version
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site.model.machine import Machine
 
 MEASURED = (

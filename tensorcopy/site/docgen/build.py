@@ -18,8 +18,8 @@ from tensorcopy.releases import release_table
 from tensorcopy.report import accuracy_report, advise
 from tensorcopy.report.why import reproduction
 from tensorcopy.report.words import translate
-from tensorcopy.results import files, load, select
-from tensorcopy.results.load import Result
+from tensorcopy.results import reader, schemas, select
+from tensorcopy.results.reader import Result
 from tensorcopy.site import web_addresses
 from tensorcopy.site.charts import charts, method_drawings
 from tensorcopy.site.data_files import badge
@@ -59,7 +59,7 @@ def methodology_parts(results: Sequence[Result]) -> dict[str, str]:
         )
     releases = {release.sha: release for release in release_table.load()}
     crosschecked, schema, card = (
-        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, files.SCHEMA, accuracy_report.FILE)
+        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, schemas.RESULT, accuracy_report.FILE)
     )
     return {
         "card": accuracy_report.markdown(card),
@@ -67,7 +67,7 @@ def methodology_parts(results: Sequence[Result]) -> dict[str, str]:
         "quiet": methodology.quiet(results),
         "drift": methodology.drift(results),
         "repeated": methodology.repeated(results, releases),
-        "sets": methodology.sets(results, load.load_results(injected_slowdowns.FOLDER).results),
+        "sets": methodology.sets(results, reader.load_results(injected_slowdowns.FOLDER).results),
         "memory": memory_table.memory(results, releases),
         "seen": methodology.seen(results, releases),
         "provenance": methodology.provenance(schema),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorcopy.report.why import cause, difference_text
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
 
 FINDINGS = {  # by the name of the part: case, Python, release before, release after

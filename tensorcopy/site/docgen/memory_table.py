@@ -9,7 +9,8 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report.formats import code
 from tensorcopy.report.numbers import size
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 NUMEL = 2**20  # of the memory suites
 TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device

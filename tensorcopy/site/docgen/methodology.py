@@ -15,12 +15,10 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import duration
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.results import counts
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.noise import machine_drift
-from tensorcopy.results.noise.machine_drift import DriftModel
-from tensorcopy.results.noise.quiet import excluded
-from tensorcopy.results.passes import PassSamples, Timing, timing
+from tensorcopy.results import counts, noise
+from tensorcopy.results.noise import DriftModel
+from tensorcopy.results.passes import Case, PassSamples, Timing, excluded_passes, timing
+from tensorcopy.results.reader import Result
 
 FEWEST = 3  # passes of a release whose earlier half is compared with the later one
 CONVERSION = Case("conversions.BySize.time_conversion", (("method", "detach_numpy_copy"), ("numel", "1")))
@@ -75,7 +73,7 @@ def _excluded_passes(results: Sequence[Result]) -> list[str]:
         records = [record for result in results if result.python == python for record in result.passes if _timed(record)]
         recorded = [record["left_out"] for record in records if record.get("left_out")]
         reasons += recorded
-        far += len(excluded(records)) - len(recorded)
+        far += len(excluded_passes(records)) - len(recorded)
     lines = [f"- {len(reasons)} passes are excluded by their records: {escaped('; '.join(sorted(set(reasons))))}."] if reasons else []
     return lines + ([f"- {far} passes are excluded because their control is far from that of the others."] if far else [])
 
@@ -98,8 +96,8 @@ def drift(results: Sequence[Result]) -> str:
 
 def _drift_model(results: Sequence[Result], like: Result) -> DriftModel:
     """Fit the drift to all results of one machine and all cases that torch can change."""
-    group = [result for result in results if machine_drift.same_machine(result, like)]
-    return machine_drift.fit_drift(group, _torch_cases({case for result in group for case in result.timings}))
+    group = [result for result in results if noise.same_machine(result, like)]
+    return noise.fit_drift(group, _torch_cases({case for result in group for case in result.timings}))
 
 
 def _torch_cases(cases: Iterable[Case]) -> list[Case]:
@@ -136,7 +134,7 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
     They are those of the history and the two variants without a slowdown.
     """
     unchanged = [result for result in variants if not injected_slowdowns.VARIANTS.get(result.machine, 1.0)]
-    history = [result for result in results if unchanged and machine_drift.same_kind(result, unchanged[0])]
+    history = [result for result in results if unchanged and noise.same_kind(result, unchanged[0])]
     named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
     named += [(code(result.machine), result) for result in unchanged]
     rows = []
@@ -145,7 +143,7 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
         cases = _torch_cases(case for case, timing in before.timings.items() if timing.usable and case in usable)
         hours = abs(mean(_starts(after)) - mean(_starts(before))) / 3600
         row = [before_name, after_name, f"{len(_starts(before))} and {len(_starts(after))}", f"{hours:.1f}", str(len(cases))]
-        for model in (machine_drift.AS_MEASURED, machine_drift.fit_drift([*history, *variants], cases)):
+        for model in (noise.AS_MEASURED, noise.fit_drift([*history, *variants], cases)):
             levels = [[median(model.logs(case, result.timings[case])) for case in cases] for result in (before, after)]
             differences = [second - first for first, second in zip(*levels)]
             row += [_percent(median(map(abs, differences))), _signed(median(differences))]

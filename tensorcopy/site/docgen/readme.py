@@ -13,7 +13,7 @@ from tensorcopy.report import advise
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts, labelled_plot
 from tensorcopy.site.data_files import badge

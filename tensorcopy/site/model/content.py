@@ -10,7 +10,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.comparison_table import ComparisonTable

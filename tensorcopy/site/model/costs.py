@@ -10,8 +10,8 @@ from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.results import baseline
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 GROUPS = ("copy", "conversion")
 

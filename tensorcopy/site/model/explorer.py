@@ -17,8 +17,8 @@ from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.numbers import duration
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import percent
 from tensorcopy.site.model.history import History, release_versions

@@ -16,7 +16,8 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import case_changes, counted_changes

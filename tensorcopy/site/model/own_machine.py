@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import case_of
 from tensorcopy.site.model.machine import Machine

@@ -14,7 +14,8 @@ from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 

@@ -13,7 +13,8 @@ from math import log, log1p
 
 from tensorcopy.analysis.series import CaseSeries, releases_of
 from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 

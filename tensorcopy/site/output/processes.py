@@ -23,7 +23,8 @@ from traceback import format_exception
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site.model.content import Content
 
 VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages

@@ -11,8 +11,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import Change
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.data_files.times_csv import case_csv

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tensorcopy.analysis.comparisons import Comparison, version
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine

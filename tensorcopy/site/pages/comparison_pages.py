@@ -16,7 +16,8 @@ from tensorcopy.report import formats as comparison_formats
 from tensorcopy.report import terminal
 from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, filters
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import result_series

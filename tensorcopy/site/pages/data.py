@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tensorcopy.results.files import SCHEMA
+from tensorcopy.results.schemas import RESULT
 from tensorcopy.site import addresses
 from tensorcopy.site.data_files.badge import LABEL, badge, message
 from tensorcopy.site.data_files.feed import feeds
@@ -26,7 +26,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     if not content.project:
         yield File(addresses.BADGE, badge(badge_text))
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
-    yield File(addresses.SCHEMA, SCHEMA.read_text(encoding="utf-8"))
+    yield File(addresses.SCHEMA, RESULT.read_text(encoding="utf-8"))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
 
 

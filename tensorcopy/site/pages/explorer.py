@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tensorcopy.report.numbers import quantity
 from tensorcopy.results import counts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.filters import circumstances

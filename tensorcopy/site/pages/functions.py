@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.report.why import cause, cause_text, difference_text, reproduction
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content

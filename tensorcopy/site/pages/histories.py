@@ -9,8 +9,7 @@ from functools import partial
 from markupsafe import Markup
 
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.model import explorer

@@ -18,7 +18,7 @@ from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import texts
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import method_history
 from tensorcopy.site.charts.method_grid import method_grids

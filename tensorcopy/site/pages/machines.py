@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tensorcopy.results.identity import UNKNOWN_NAME
+from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine

@@ -11,7 +11,8 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import duration, quantity, size
 from tensorcopy.report.tables import csv_text
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.cases import huge_pages

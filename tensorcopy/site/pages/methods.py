@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import quantity, size
 from tensorcopy.results import baseline, counts
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine, longest_history

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.numbers import quantity
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.charts.sparkline import sparkline

@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import release_versions

@@ -16,9 +16,10 @@ from pathlib import Path
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 
 LARGE = 2**17  # elements from which on the kernel dominates

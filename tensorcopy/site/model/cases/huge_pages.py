@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import baseline
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 
 METHOD, NUMEL = "detach_clone", 2**24
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.model.explorer import place_of
 from tensorcopy.site.model.machine import Machine
 

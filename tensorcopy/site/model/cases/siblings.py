@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from tensorcopy.report.numbers import count
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.model.explorer import Place, place_of
 from tensorcopy.site.model.machine import Machine

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tensorcopy.results.load import Case
+from tensorcopy.results.passes import Case
 from tensorcopy.site.model.machine import Machine
 
 Value = TypeVar("Value")

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import size
-from tensorcopy.results.load import Case, Result
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.translate import Translate

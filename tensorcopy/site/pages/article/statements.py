@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report import words
-from tensorcopy.results.load import Result
+from tensorcopy.results.reader import Result
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.pages.semantics import observed
 from tensorcopy.site.translate import Translate, translator

@@ -12,8 +12,8 @@ from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.numbers import count, duration
-from tensorcopy.results.load import Case, Result
-from tensorcopy.results.passes import Timing
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 from tensorcopy.site.charts.axes import NumelAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Line, PlotPoint
 from tensorcopy.site.charts.svg_plot import Plot

@@ -1,32 +1,30 @@
-"""asv's result files as values: releases on machines, cases and their times.
+"""Read a folder of results: releases on machines, cases and their times, and an error for each file that cannot be read.
 
-`files` reads the JSON, `document_numbers` the numbers in it, and `merging.separate` tells machines of one name apart.
+`files` reads the JSON, `passes` the numbers in it, and `merge_results` tells machines of one name apart.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
+import re
 from array import array
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
+from time import time
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import document_numbers, emulated, files, passes
-from tensorcopy.results.document_numbers import ALL_QUIET, Case, QuietRule
-from tensorcopy.results.merging.separate import has_one_identity, separated
-from tensorcopy.results.noise import quiet
-from tensorcopy.results.noise.speed import control_exponent
-from tensorcopy.results.passes import PassSamples, Timing
-from tensorcopy.results.reading import folder
-from tensorcopy.results.reading.folder import Documents
-
-__all__ = ["Case", "Result", "Results", "load_results", "read"]
+from tensorcopy.releases import release_table
+from tensorcopy.results import files, passes, schemas
+from tensorcopy.results.files import NOT_RESULTS, FileProblem, in_no_row
+from tensorcopy.results.merge_results import has_one_identity, separated
+from tensorcopy.results.passes import ALL_QUIET, Case, PassSamples, QuietRule, Timing, control_exponent
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def load_results(directory: Path) -> Results:
     Raises nothing: a damaged or deleted file, or a number whose provenance disagrees with its label, is a problem, and the others are read.
     Callers share the returned values and must not change them.
     """
-    state, settled = folder.state(directory)
+    state, settled = folder_state(directory)
     results = (_load_cached if settled else _load)(directory, state)
     deleted = files.deleted(directory)  # git's answer does not depend on the files alone
     return replace(results, problems=(*deleted, *results.problems)) if deleted else results
@@ -104,9 +102,9 @@ def _load(directory: Path, state: Hashable) -> Results:
     except TensorcopyError as error:
         return Results((), (error,), (error,))
     loaded = []
-    for read_in in folder.documents(directory):
+    for read_in in documents(directory):
         if not has_one_identity(read_in.by_path):  # then the name of a machine depends on those in other folders
-            return _results(folder.joined(folder.documents(directory)), suites)
+            return _results(joined_documents(documents(directory)), suites)
         loaded.append(_results(read_in, suites))
     return Results(
         tuple([result for part in loaded for result in part.results]),
@@ -121,7 +119,7 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
     problems, untimed = read_in.problems, []
-    valid = tuple(path for path, document in read_in.by_path.items() if not emulated.device_of(document))
+    valid = tuple(path for path, document in read_in.by_path.items() if not files.emulated_device(document))
     read_in.by_path.clear()
     for path, document in _consumed(by_machine.documents):
         try:
@@ -163,7 +161,7 @@ def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[tuple[str, str],
     records: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path, document in documents.items():
         records.setdefault(_where(path, document), []).extend(document["passes"])
-    return {where: QuietRule(quiet.limit(group), quiet.excluded(group)) for where, group in records.items()}
+    return {where: QuietRule(passes.quiet_limit(group), passes.excluded_passes(group)) for where, group in records.items()}
 
 
 @dataclass(frozen=True)
@@ -211,11 +209,11 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
 
     Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
-    emulated.refuse_document(f"the result file {files.displayed(path)}", document)
+    files.refuse_emulated_document(f"the result file {files.displayed(path)}", document)
     with files.damage_named(path):
         for provenance in (document["ledger"], *(record["ledger"] for record in document["passes"])):
             provenance.update({name: _shared(provenance[name]) for name in ("hardware", "settings") if name in provenance})
-        samples, counts = document_numbers.numbers(document, suites, rule)
+        samples, counts = passes.numbers(document, suites, rule)
         result = Result(
             path=path,
             machine=document["params"]["machine"],
@@ -225,7 +223,7 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
             environment=document["env_name"],
             timings={},
             counts=counts,
-            count_repeats=document_numbers.count_repeats(document, suites),
+            count_repeats=passes.count_repeats(document, suites),
             passes=tuple(map(_summary, document["passes"])),
             provenance=_provenance(document),
             methods=_shared(document.get("methods", {})),
@@ -256,3 +254,141 @@ def _provenance(document: dict[str, Any]) -> dict[str, Any]:
     timed = [record["ledger"] for record in document["passes"] if record["suites"]]
     newest: dict[str, Any] = max(timed, key=lambda provenance: str(provenance["started"]), default=document["ledger"])
     return newest
+
+
+# Every valid result file of a folder, and an error for each other file.
+
+SETTLED = 2.0  # seconds: a file that changed so lately may change again without a later time stamp
+
+
+@dataclass
+class Documents:
+    """The valid documents by path.
+
+    unpublishable : problems that stop asv from publishing
+    """
+
+    by_path: dict[Path, dict[str, Any]] = field(default_factory=dict)
+    problems: list[TensorcopyError] = field(default_factory=list)
+    unpublishable: list[TensorcopyError] = field(default_factory=list)
+
+
+def documents(directory: Path) -> Iterator[Documents]:
+    """Read every result file, one folder after another. Those of a machine without a valid machine.json are not read."""
+    for folder in sorted({path.parent for path in paths(directory)}):
+        read_in = Documents()
+        try:
+            files.machine(folder)
+            for path in sorted(folder.glob("*.json")):
+                if path.name not in files.NOT_RESULTS:
+                    _read(path, read_in)
+        except TensorcopyError as error:
+            read_in.problems.append(error)
+            read_in.unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
+        yield read_in
+
+
+def joined_documents(parts: Iterable[Documents]) -> Documents:
+    """Return the documents of several folders as those of one."""
+    whole = Documents()
+    for part in parts:
+        whole.by_path.update(part.by_path)
+        whole.problems += part.problems
+        whole.unpublishable += part.unpublishable
+    return whole
+
+
+def _read(path: Path, read_in: Documents) -> None:
+    try:
+        document = read_in.by_path[path] = files.result(path)
+    except TensorcopyError as error:
+        read_in.problems.append(error)
+        return
+    if not schemas.release_of(document):
+        read_in.problems.append(in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
+
+
+def paths(directory: Path) -> list[Path]:
+    """Return the JSON files in the folders of a folder of results."""
+    return sorted(directory.glob("*/*.json"))
+
+
+def folder_state(directory: Path) -> tuple[Hashable, bool]:
+    """Return a value that changes when a file changes, comes or goes, and whether no file has changed lately."""
+    statuses = dict(_statuses([directory / "benchmarks.json", *paths(directory)]))
+    key = tuple((name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode) for name, status in statuses.items())
+    return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
+
+
+def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
+    for path in names:
+        for of_path in (path.stat, path.lstat):  # a link to nothing has only a status of its own
+            try:
+                yield str(path), of_path()
+                break
+            except (OSError, ValueError):
+                continue
+
+
+# The results that a damaged, refused or missing file would have held, by its name. Reads only the names in a folder.
+
+RESULT_NAME = re.compile(r"(?P<sha>[0-9a-f]{8})-py(?P<python>3\.\d{1,2})-(?P<build>[a-z]+)(-interpreter)?\.json$")
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A result that could not be read.
+
+    sha : its first eight digits; sha, python and build are "" where the name is not a result's, so that it may be any
+    problem : why it could not be read
+    """
+
+    machine: str
+    sha: str
+    python: str
+    build: str
+    problem: TensorcopyError
+
+    @property
+    def label(self) -> str:
+        """Return its release and Python, such as "torch 2.4.1 on Python 3.11"."""
+        versions = {row.sha[:8]: row.version for row in release_table.load()}
+        return f"torch {versions.get(self.sha, self.sha)} on Python {self.python}"
+
+
+def unread(problems: Iterable[TensorcopyError]) -> list[Unread]:
+    """Return the results that could not be read because of these problems."""
+    return [each for problem in problems if isinstance(problem, FileProblem) for each in _of_file(problem)]
+
+
+def concerning(problems: Iterable[TensorcopyError], machines: Collection[str], pythons: Collection[str]) -> tuple[TensorcopyError, ...]:
+    """Return the problems of files that could have results of these machines and Pythons.
+
+    machines, pythons : any, where empty
+    """
+    return tuple(problem for problem in problems if _concerns(problem, machines, pythons))
+
+
+def _concerns(problem: TensorcopyError, machines: Collection[str], pythons: Collection[str]) -> bool:
+    held = unread([problem])
+    return not held or any(
+        (not machines or any(name.startswith(each.machine) for name in machines))  # a machine may have a suffix in its folder
+        and (not pythons or each.python in ("", *pythons))
+        for each in held
+    )
+
+
+def _of_file(problem: FileProblem) -> list[Unread]:
+    path = problem.path
+    if path.name == "benchmarks.json" or path.suffix != ".json":
+        return []
+    if path.name == "machine.json":  # none of the folder's files are read
+        names = sorted(other.name for other in path.parent.glob("*.json") if other.name not in NOT_RESULTS)
+        return [_named(path.parent.name, name, problem) for name in names]
+    return [_named(path.parent.name, path.name, problem)]
+
+
+def _named(machine: str, name: str, problem: FileProblem) -> Unread:
+    match = RESULT_NAME.search(name)
+    sha, python, build = match.group("sha", "python", "build") if match else ("", "", "")
+    return Unread(machine, sha, python, build, problem)

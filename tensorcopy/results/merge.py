@@ -1,27 +1,27 @@
 """Merge folders of results: every sample and every pass of all, once.
 
 The order in which folders are merged, and how often, makes no difference. Files of the same release, machine and environment become one
-file (`merge_results`). Passes of different hardware under one machine name go to folders of their own (`identity`), as where all runners of
-a pool have one name. Files without identities are divided by the hardware in their machine.json.
+file (`merge_results`). Passes of different hardware under one machine name go to folders of their own (`series_key`), as where all runners
+of a pool have one name. Files without identities are divided by the hardware in their machine.json.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import confirmations, emulated, files
-from tensorcopy.results.identity import UNKNOWN_NAME, machine_names, two_machines, without_suffix
-from tensorcopy.results.merging import merge_profiles
-from tensorcopy.results.merging.divide import Document, divided, earliest, renamed
-from tensorcopy.results.merging.merge_results import Summary, case_count, merged, version_order
-from tensorcopy.results.writing import whole_files
-from tensorcopy.results.writing.lock import ReportWait, ignore_wait, one_writer
+from tensorcopy.results import confirmations, files, writing
+from tensorcopy.results.files import FileProblem
+from tensorcopy.results.merge_results import Document, Summary, case_count, divided, earliest, merged, renamed, version_order
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.series_key import UNKNOWN_NAME, machine_names, two_machines, without_suffix
+from tensorcopy.results.writing import ReportWait, ignore_wait, one_writer
 
 HARDWARE = ("arch", "cpu", "num_cpu", "os")  # of machine.json: a difference in one makes two machines
 
@@ -98,18 +98,18 @@ def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     old_parts = [part for part in parts if part.path.parents[1] == into]
     names = _names(parts)
     drafts = _merged_by_target(parts, names, summary)
-    profiles = merge_profiles.merged(sources, names, drafts)
+    profiles = merged_profiles(sources, names, drafts)
     before = _merged_by_target(old_parts, names, summary)  # merged with itself, since asv writes the same values in two ways
     moved = {part.target(names) for part in old_parts if not part.is_whole or part.folder != part.target(names).parent.name}
     for name, document in {Path("benchmarks.json"): suites, **_machines(sources, parts, names)}.items():
-        files.write_readable(into / name, document)
+        writing.write_readable(into / name, document)
     grown = [name for name in before if not files.same(drafts[name], before[name])]
     new = [name for name in drafts if name not in before]
     for name in {*grown, *new, *moved}:
-        files.write(into / name, drafts[name])
+        writing.write_result(into / name, drafts[name])
     for name, text in confirmed.items():
-        whole_files.replace(into / name, text)
-    merge_profiles.write(profiles, into)
+        writing.replace(into / name, text)
+    write_profiles(profiles, into)
     _remove({part.path for part in old_parts} - {into / name for name in drafts})
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
 
@@ -134,7 +134,7 @@ def _result_files(source: Path) -> list[Path]:
 def _parts(path: Path) -> list[_Part]:
     """Return the parts of a result file by hardware. Raises TensorcopyError."""
     document = files.result(path)
-    emulated.refuse_document(f"the result file {files.displayed(path)}", document)
+    files.refuse_emulated_document(f"the result file {files.displayed(path)}", document)
     with files.damage_named(path):
         by_identity = divided(document)
     return [_Part(path, identity or _unknown(path.parent), part, len(by_identity) == 1) for identity, part in by_identity.items()]
@@ -271,3 +271,122 @@ def both_suites(first: Document, second: Document) -> Document:
             key=lambda suite: (version_order(suite["version"]), case_count(suite["params"]), files.canonical(suite)),
         )
     return both
+
+
+# Merge the function profiles beside result files.
+#
+# A profile is taken as a whole. Of several of one release, machine and environment, the one with the most cases stays, and of these the
+# last one taken; so the order of merging makes no difference.
+
+
+def merged_profiles(sources: Iterable[Path], names: Names, results: Collection[Path]) -> dict[Path, bytes]:
+    """Return the profiles of all sources by their path in the merged folder; those without a result are left out.
+
+    results : the merged result files
+
+    Raises TensorcopyError for a damaged profile.
+    """
+    beside = {profile_file.path_of(result) for result in results}
+    best: dict[Path, tuple[int, str, bytes]] = {}
+    for path in (path for source in sources for path in sorted(source.glob(f"*/*{profile_file.ENDING}"))):
+        profiles = profile_file.read(path)
+        target = Path(_machine_of_profile(path.parent.name, str(profiles.provenance["identity"]), names)) / path.name
+        if target in beside:
+            rank = len(profiles.cases), str(profiles.provenance["started"]), path.read_bytes()
+            best[target] = max(rank, best.get(target, rank))
+    return {target: content for target, (_, _, content) in best.items()}
+
+
+def write_profiles(profiles: Mapping[Path, bytes], into: Path) -> None:
+    """Write the merged profiles, and remove those of the folder whose results belong to another machine."""
+    for name, content in profiles.items():
+        path = into / name
+        if not path.exists() or path.read_bytes() != content:
+            draft = path.with_name(f"{path.name}.{os.getpid()}")
+            draft.write_bytes(content)
+            draft.replace(path)
+    elsewhere = {name.name for name in profiles}
+    for path in into.glob(f"*/*{profile_file.ENDING}"):
+        if path.name in elsewhere and path.relative_to(into) not in profiles:
+            path.unlink()
+
+
+def _machine_of_profile(folder: str, identity: str, names: Names) -> str:
+    """Return the merged machine's name of a profile; a result without identity has the name of its folder's only machine."""
+    of_folder = {name for (other, _), name in names.items() if other == folder}
+    return names.get((folder, identity)) or (of_folder.pop() if len(of_folder) == 1 else folder)
+
+
+# Add a new pass to a folder of results.
+#
+# asv writes a pass into a draft, which began as a copy of the results. Others may have added passes to the results meanwhile. So only the
+# new pass is taken from the draft, and merged into the file that is there now (`merge_results`).
+
+
+def add_pass(draft: Path, new: Document, target: Path, doing: str, summary: Summary, report_wait: ReportWait = ignore_wait) -> None:
+    """Add the pass of a draft to a result file, with the suites and the machine that the draft describes.
+
+    draft, target : paths of result files, in their folders of results; `target` need not exist
+    new : what the pass has measured, see `last_pass`
+    doing : what other writers read while they wait
+    summary : computes asv's own statistics of samples
+
+    The result file is written last: with it, the pass counts as stored. Raises TensorcopyError where the results are damaged or cannot be
+    locked, and OSError; the pass is then not stored.
+    """
+    with one_writer(target.parents[1], doing, report_wait):
+        document = merged(files.result(target) if os.path.lexists(target) else new, new, summary)
+        suites = [files.benchmarks(each.parents[1]) for each in _present(target, draft, "../benchmarks.json")]
+        machines = [files.machine(each.parent) for each in _present(target, draft, "machine.json")]
+        writing.write_readable(target.parents[1] / "benchmarks.json", reduce(both_suites, suites))
+        writing.write_readable(target.with_name("machine.json"), files.fullest(machines))
+        _write(target, document)
+
+
+def _present(target: Path, draft: Path, name: str) -> list[Path]:
+    """Return the result files beside which there is another file; the draft always has it."""
+    return [path for path in (target, draft) if path == draft or os.path.lexists(path.parent / name)]
+
+
+def _write(target: Path, document: Document) -> None:
+    """Write a result file. Raises TensorcopyError where the new pass does not fit the earlier ones."""
+    try:
+        writing.write_result(target, document)
+    except FileProblem as error:
+        raise TensorcopyError(
+            f"the pass does not fit {files.displayed(target)}",
+            got=error.got,
+            allowed="the torch, the build and the numpy of its earlier passes",
+            next="measure under another name with --machine",
+        ) from error
+
+
+def last_pass(document: Document, before: Document) -> Document:
+    """Return only what the last pass of a result file has measured.
+
+    before : the document before that pass; {} for none
+    """
+    record, rows_before = document["passes"][-1], files.rows_of(before)
+    results = {}
+    for suite, row in files.rows_of(document).items():
+        if row.get("started_at") != rows_before.get(suite, {}).get("started_at") or suite not in rows_before:
+            new = _row_of_pass(row, record["suites"].get(suite, {}).get("samples", []))
+            results[suite] = [new.get(column) for column in document["result_columns"]]
+    return {**document, "results": results, "passes": [record]}
+
+
+def _row_of_pass(row: Mapping[str, Any], counts: list[int]) -> Document:
+    """Return a suite's row with the last samples of each case only.
+
+    counts : how many of each case are new; [] for none
+
+    Cases that have only earlier samples are left out; those without samples keep their number, such as bytes.
+    """
+    samples, results = [], []
+    for index, value in enumerate(row["result"] or ()):
+        all_samples = (row.get("samples") or [])[index : index + 1]
+        count = counts[index] if index < len(counts) else 0
+        samples.append(all_samples[0][-count:] if count else None)
+        results.append(value if count or not (all_samples and all_samples[0]) else None)
+    statistics = {name: None for name in row if name.startswith("stats_")}
+    return {**row, **statistics, "result": results if row["result"] else row["result"], "samples": samples if any(samples) else None}

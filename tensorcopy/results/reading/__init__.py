@@ -1,1 +1,0 @@
-"""Read files that anybody may have written: limits of size and depth, schemas, and whether a file agrees with itself."""

@@ -1,0 +1,370 @@
+"""Write results: one writer at a time, each file as a whole, each pass added to what is there.
+
+The lock is a file in the folder itself, so it is the same one through a link, from two checkouts and for two users. The operating system
+releases it when its process ends, even where the process is killed. Readers need no lock: every file is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import getpass
+import glob
+import json
+import math
+import os
+import platform
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import files, schemas
+from tensorcopy.results.passes import NANO
+
+WAITING = "waiting for "  # begins the sentence that reports a wait
+LOCK, WRITER = ".lock", ".writer"  # WRITER describes the process that has the lock; it may be out of date where LOCK is free
+NOTICE = 1.0  # seconds after which a wait is reported
+PATIENCE = 600.0  # seconds: merging a long history takes one minute
+LONGEST_DESCRIPTION = 200  # characters of a description
+
+
+ReportWait = Callable[[str], None]
+
+
+def ignore_wait(_message: str) -> None:
+    """Report nothing."""
+
+
+@contextmanager
+def one_writer(directory: Path, doing: str, report_wait: ReportWait = ignore_wait, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold the lock of a folder of results, which is made if it is missing.
+
+    doing : what other writers read while they wait, such as "merge"
+    report_wait : called once with a sentence if the lock is not free
+    patience : in seconds
+
+    Raises TensorcopyError, naming the writer, where another one keeps the lock for longer; OSError for a folder that cannot be written.
+    """
+    import filelock  # an environment of an old torch, which only reads, lacks it
+
+    make_folder(directory)
+    shared = directory.stat().st_mode & 0o022  # whoever may write the folder may take its lock, whatever the umask
+    lock = filelock.FileLock(directory.resolve() / LOCK, mode=0o644 | shared)
+    began = monotonic()
+    try:
+        lock.acquire(timeout=min(NOTICE, patience))
+    except filelock.Timeout:
+        report_wait(f"{WAITING}{directory.name}/, which {writer(directory)} is writing")
+        try:
+            lock.acquire(timeout=max(0.0, patience - (monotonic() - began)))
+        except filelock.Timeout as error:
+            raise TensorcopyError(
+                f"{directory.name}/ is being written by another process",
+                got=writer(directory),
+                allowed="one writer at a time",
+                next="wait until it has ended, then repeat",
+            ) from error
+    try:
+        _describe(directory / WRITER, doing)
+        yield
+    finally:
+        with suppress(OSError):
+            (directory / WRITER).unlink()
+        lock.release()
+
+
+def writer(directory: Path) -> str:
+    """Return a description of the process that writes a folder of results."""
+    try:
+        note = json.loads((directory / WRITER).read_text(encoding="utf-8"))
+        text = "{doing} (process {process} of {user} on {host}, since {since})".format_map(note)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "another process"
+    return "".join(character for character in text if character.isprintable())[:LONGEST_DESCRIPTION]
+
+
+def _describe(path: Path, doing: str) -> None:
+    """Write who has the lock. A description that cannot be written is left out."""
+    note = {"doing": doing, "process": os.getpid(), "user": _user(), "host": platform.node(), "since": f"{datetime.now():%H:%M:%S}"}
+    with suppress(OSError):
+        path.unlink(missing_ok=True)  # of another user, who may have been killed
+        path.write_text(json.dumps(note), encoding="utf-8")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"  # a container may run as a user without a name
+
+
+# Replace files as a whole: a reader, a crash or a full disk sees the old file or the new one, nothing between.
+
+ENDING = ".new"  # of a file that is being written
+OLD = 3600.0  # seconds: writing a file takes one at most
+
+
+def replace(path: Path, content: str | bytes) -> None:
+    """Write a file as a whole: an interrupted write leaves the old one.
+
+    content : a text, which is written as UTF-8, or bytes
+
+    It is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError; the new file is then removed,
+    as far as that is possible.
+    """
+    make_folder(path.parent)
+    _remove_leftovers(path)
+    # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}{ENDING}")
+    try:
+        with draft.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    _sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of this file have left."""
+    for draft in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}"):
+        with suppress(OSError):  # another user's stays
+            if draft.lstat().st_mtime < time.time() - OLD:
+                draft.unlink()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that those may write who may write the one above it, whatever the umask.
+
+    In a folder like /tmp, where everybody may write, the umask decides.
+    """
+    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        missing.mkdir(exist_ok=True)
+        mode = missing.parent.stat().st_mode
+        if mode & 0o022 and not mode & stat.S_ISVTX:
+            with suppress(OSError):
+                missing.chmod(missing.stat().st_mode | mode & 0o022)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write a folder's names to the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# What a run of asv added: its files get provenance, observations and a record of the pass.
+
+SAMPLE_DIGITS = 5  # of a sample in seconds
+FEW_SWITCHES = 10  # involuntary ones in a sample of 5 ms, as on a busy machine
+Samples = Mapping[str, Sequence["list[float] | None"]]  # by suite and case
+
+
+def write_result(path: Path, document: dict[str, Any]) -> None:
+    """Replace a result file as a whole: an interrupted write leaves the old one.
+
+    Raises TensorcopyError for a document that violates the schema.
+    """
+    violation = schemas.fault(document)
+    if violation:
+        raise files.damaged(path, violation)
+    replace(path, json.dumps(document, separators=(",", ":")))
+
+
+def write_readable(path: Path, document: dict[str, Any]) -> None:
+    """Write benchmarks.json or machine.json, unless its values are unchanged.
+
+    Indented, as asv writes them.
+    """
+    if not path.exists() or not files.same(files.read(path), document):
+        replace(path, json.dumps(document, indent=4, sort_keys=True) + "\n")
+
+
+def samples_of(document: dict[str, Any]) -> dict[str, list[list[float] | None]]:
+    """Return every suite's samples by case."""
+    return {suite: row["samples"] for suite, row in files.rows_of(document).items() if row.get("samples")}
+
+
+def stamped(
+    document: dict[str, Any],
+    report: dict[str, Any],
+    earlier: dict[str, Any],
+    record: dict[str, Any] | None = None,
+    journal: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return asv's result file with provenance, observations and a pass's record.
+
+    document : as asv has written it, which changes
+    earlier : the file before this run, {} for none; asv has dropped the keys that are not its own
+    record : the pass without its suites
+    journal : the control's readings, see `suites_added`
+
+    Cases that had numbers before and were skipped or failed now keep them: asv forgets a case's samples then.
+    """
+    document = {**document, **report}
+    counts = _counts_added(files.rows_of(earlier), files.rows_of(document))
+    if earlier:
+        _keep_measured(document, earlier)
+    if record is not None:
+        old, new = samples_of(earlier), samples_of(document)
+        records = still_valid(earlier.get("passes", ()), old, new)
+        versions = {suite: row["version"] for suite, row in files.rows_of(document).items()}
+        record = {**record, "suites": suites_added(old, new, versions, journal), **({"counts": counts} if counts else {})}
+        document["passes"] = [*records, record]
+    document["version"] = document.pop("version")  # last, as asv writes it
+    _round_samples(document)
+    return document
+
+
+def _round_samples(document: dict[str, Any]) -> None:
+    """Round every sample and result to `SAMPLE_DIGITS`: a clock is no finer."""
+    places = [document["result_columns"].index(column) for column in ("result", "samples")]
+    for row in document["results"].values():
+        for place in places:
+            if place < len(row):
+                row[place] = _rounded(row[place])
+
+
+def _rounded(value: Any) -> Any:
+    """Return a number, or each number of nested lists, rounded to `SAMPLE_DIGITS`."""
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.{SAMPLE_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the counts of this run, by suite; null for a case that was skipped.
+
+    asv keeps the last count of a case only.
+    """
+    counts = {}
+    for suite, row in after.items():
+        ran = row.get("started_at") != before.get(suite, {}).get("started_at")
+        values = [files.number(value) for value in row["result"] or ()] if ran and not row.get("samples") else []
+        if any(value is not None for value in values):
+            counts[suite] = {"version": row["version"], "values": _rounded(values)}
+    return counts
+
+
+def _keep_measured(document: dict[str, Any], before: dict[str, Any]) -> None:
+    """Restore the cases that `document` lost since `before`.
+
+    Where the suite's version or parameters have changed, its old numbers are dropped.
+    """
+    columns = document["result_columns"]
+    by_case = [column for column in columns if column in ("result", "samples") or column.startswith("stats_")]
+    for suite, values in document["results"].items():
+        new = dict(zip_longest(columns, values))
+        old = dict(zip_longest(before["result_columns"], before["results"].get(suite, ())))
+        if not old["result"] or (new["params"], new["version"]) != (old["params"], old["version"]):
+            continue
+        count = len(old["result"])
+        results = new["result"] or [None] * count
+        lost = [index for index in range(count) if files.number(results[index]) is None and files.number(old["result"][index]) is not None]
+        for column in by_case if lost else ():
+            cells = new[column] or [None] * count
+            new[column] = [(old[column] or [None] * count)[i] if i in lost else cells[i] for i in range(count)]
+        document["results"][suite] = [new[column] for column in columns]
+
+
+def suites_added(before: Samples, after: Samples, versions: Mapping[str, str], journal: Iterable[str]) -> dict[str, Any]:
+    """Return a new record's `suites`: the new samples and their control.
+
+    before, after : samples by suite and case
+    versions : by suite
+    journal : lines "copies.BySize 17 0 0 2 8.61e-06", one per sample, in order: suite, case, page faults per call, major page faults,
+        involuntary context switches, and control in seconds
+    """
+    readings = _readings(journal)
+    suites = {}
+    for suite, cases in after.items():
+        counts = [_count_new(old, new) for old, new in zip_longest(before.get(suite) or [], cases)]
+        if any(counts):
+            rows = [readings.get((suite.rpartition(".")[0], index), []) for index in range(len(counts))]
+            rows = [row[-count:] if count and len(row) >= count else [] for row, count in zip(rows, counts)]
+            interruptions = {str(index): [reading[1:] for reading in row] for index, row in enumerate(rows)}
+            interruptions = {index: row for index, row in interruptions.items() if any(map(_is_interrupted, row))}
+            suites[suite] = {
+                "version": versions[suite],
+                "samples": counts,
+                "control_ns": [[reading[0] for reading in row] for row in rows],
+                **({"interruptions": interruptions} if interruptions else {}),
+            }
+    return suites
+
+
+def _is_interrupted(interruptions: Sequence[int]) -> bool:
+    """Return whether a sample had page faults, or more context switches than most."""
+    minor, major, switches = interruptions
+    return bool(minor or major or switches > FEW_SWITCHES)
+
+
+def _readings(journal: Iterable[str]) -> dict[tuple[str, int], list[list[int]]]:
+    """Return the readings of each case: control in nanoseconds, then interruptions.
+
+    A line that is cut off is skipped: its sample then has no control.
+    """
+    readings: dict[tuple[str, int], list[list[int]]] = {}
+    for words in (line.split() for line in journal):
+        if len(words) == 6:
+            suite, index, *interruptions, seconds = words
+            row = [round(float(seconds) / NANO), *map(int, interruptions)]
+            readings.setdefault((suite, int(index)), []).append(row)
+    return readings
+
+
+def still_valid(records: Iterable[Mapping[str, Any]], before: Samples, after: Samples) -> Iterator[dict[str, Any]]:
+    """Yield the earlier records without samples that asv has replaced.
+
+    A pass that lost all its samples is dropped.
+
+    asv replaces samples in `asv run` without --append-samples and for a suite's new version.
+    """
+    for record in records:
+        suites = {}
+        for suite, row in record["suites"].items():
+            old, new = before.get(suite) or [], after.get(suite) or []
+            appended = [i < len(old) and i < len(new) and _starts_with(new[i], old[i]) for i in range(len(row["samples"]))]
+            if any(count and valid for count, valid in zip(row["samples"], appended)):
+                suites[suite] = {
+                    **row,
+                    "samples": [count if valid else 0 for count, valid in zip(row["samples"], appended)],
+                    "control_ns": [readings if valid else [] for readings, valid in zip(row["control_ns"], appended)],
+                    **_interruptions_of(row, [index for index, valid in enumerate(appended) if valid]),
+                }
+        if suites or not record["suites"]:
+            yield {**record, "suites": suites}
+
+
+def _interruptions_of(row: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
+    """Return the interruptions of these cases of a suite's record, if it has any."""
+    if "interruptions" not in row:
+        return {}
+    return {"interruptions": {str(index): row["interruptions"][str(index)] for index in indices if str(index) in row["interruptions"]}}
+
+
+def _count_new(old: list[float] | None, new: list[float] | None) -> int:
+    """Return how many samples of `new` are not in `old`.
+
+    asv appends to the old ones or replaces them.
+    """
+    return len(new or ()) - (len(old or ()) if _starts_with(new, old) else 0)
+
+
+def _starts_with(new: list[float] | None, old: list[float] | None) -> bool:
+    return (new or [])[: len(old or ())] == (old or [])
