@@ -26,11 +26,11 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import MARGIN
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations, reader, select
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
+from tensorcopy.site.pages import accuracy_report
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu

@@ -7,16 +7,13 @@ import random
 
 import pytest
 
+from docs.tools import accuracy, known_changes, simulated_histories
 from tensorcopy.analysis import change_points
-from tensorcopy.analysis.accuracy import annotated, measured, simulated
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict
-from tensorcopy.asv_plugin import detection
-from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases import release_table
-from tensorcopy.report import accuracy_report
+from tensorcopy.site.pages import accuracy_report
 from tests.conftest import assert_golden, measured_in_passes
 
 NEWEST = release_table.find("2.15.0")
@@ -28,16 +25,16 @@ def checkout(tmp_path, monkeypatch):
     """Injected slowdowns of four cases, and seven releases that show the noise."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(simulated, "SERIES", 5)
-    monkeypatch.setattr(simulated, "QUIET", 5)
+    monkeypatch.setattr(simulated_histories, "SERIES", 5)
+    monkeypatch.setattr(simulated_histories, "QUIET", 5)
     draw = random.Random(7)
 
     def passes(factor, count):
         return [factor * (1 + draw.gauss(0, 0.01)) for _ in range(count)]
 
-    for name, share in injected_slowdowns.VARIANTS.items():
+    for name, share in known_changes.VARIANTS.items():
         times = {method: passes(factor * (1 + share), 10) for method, factor in METHODS.items()}
-        measured_in_passes(tmp_path / injected_slowdowns.FOLDER, NEWEST, times, machine=name)
+        measured_in_passes(tmp_path / known_changes.FOLDER, NEWEST, times, machine=name)
     for release in release_table.select("2.9..2.15.0"):
         measured_in_passes(tmp_path / "results", release, {method: passes(factor, 4) for method, factor in METHODS.items()})
     return tmp_path
@@ -57,20 +54,22 @@ def test_the_report(checkout, capsys):
             }
         )
     )
-    assert main(["accuracy", "--dataset", "data.json"]) == 0
+    accuracy.main(["--dataset", "data.json"])
     assert_golden("accuracy.txt", capsys.readouterr().out)
     card = json.loads((checkout / accuracy_report.FILE).read_text())
     assert card["annotated"]["found"] == 1
     assert [row["change"] for row in card["two_sides"]] == [0.0, 0.05, 0.1]
-    assert sum(card["two_sides"][0][verdict.value] for verdict in Verdict) == card["two_sides"][0]["comparisons"] == 4 * measured.SPLITS
+    assert (
+        sum(card["two_sides"][0][verdict.value] for verdict in Verdict) == card["two_sides"][0]["comparisons"] == 4 * known_changes.SPLITS
+    )
 
 
 def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
     """It finds every slowdown, and is wrong wherever nothing changed."""
     alarm = Change(Verdict.SLOWER, Reason.CHANGED)
-    monkeypatch.setattr(measured, "judge", lambda pairs, noise: dict.fromkeys(pairs, alarm))
+    monkeypatch.setattr(known_changes, "judge", lambda pairs, noise: dict.fromkeys(pairs, alarm))
     monkeypatch.setattr(change_points, "steps", lambda values, spreads=(): [Step(1, 1.0, 2.0, 0.0)])
-    main(["accuracy"])
+    accuracy.main([])
     card = json.loads((checkout / accuracy_report.FILE).read_text())
     assert [row["slower"] / row["comparisons"] for row in card["two_sides"]] == [1.0, 1.0, 1.0]
     quiet, *_ = card["histories"]
@@ -92,45 +91,36 @@ def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
 )
 def test_the_promised_share_of_steps_is_found(name, noise, share):
     """On the seeded histories of the report, with fewer series."""
-    (scenario,) = [scenario for scenario in simulated.scenarios() if (scenario.name, scenario.noise) == (name, noise)]
-    score = simulated.score(scenario, series=100)
+    (scenario,) = [scenario for scenario in simulated_histories.scenarios() if (scenario.name, scenario.noise) == (name, noise)]
+    score = simulated_histories.score(scenario, series=100, with_asv=False)
     assert score.complete >= share * score.series
     assert score.false <= 0.02 * score.series
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", simulated.NOISES)
+@pytest.mark.parametrize("noise", simulated_histories.NOISES)
 def test_no_noise_shows_more_than_one_false_step_in_fifty_series(noise):
     """With and without known spreads; heavy tails between releases show 1 in 20 where a single release may be a step."""
-    for scenario in [scenario for scenario in simulated.scenarios() if scenario.name == "no step" and scenario.noise == noise]:
+    for scenario in [scenario for scenario in simulated_histories.scenarios() if scenario.name == "no step" and scenario.noise == noise]:
         allowed = 0.05 if scenario.passes and noise == "Student's t" else 0.02
-        assert simulated.score(scenario, series=400).false <= allowed * 400
+        assert simulated_histories.score(scenario, series=400, with_asv=False).false <= allowed * 400
 
 
-def test_missing_injected_slowdowns_are_an_error(tmp_path, monkeypatch, capsys):
+def test_missing_known_changes_are_an_error(tmp_path, monkeypatch):
     """It names the command that measures them."""
     monkeypatch.chdir(tmp_path)
-    assert main(["accuracy"]) == 2
-    assert "tensorcopy accuracy --measure" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["{", "{}", '{"series": [{}]}', "[]"])
-def test_an_invalid_data_set_is_an_error(tmp_path, capsys, text):
-    """Before anything is computed."""
-    path = tmp_path / "data.json"
-    path.write_text(text)
-    assert main(["accuracy", "--dataset", str(path)]) == 2
-    assert capsys.readouterr().err.startswith("tensorcopy: ")
+    with pytest.raises(TensorcopyError, match="accuracy --measure"):
+        accuracy.main([])
 
 
 def test_a_hit_is_within_five_points():
     """A step farther away is a false alarm, and the change counts as missed."""
     series = [1.0, 1.001] * 20 + [1.3, 1.301] * 20
     assert [step.index for step in change_points.steps(series)] == [40]
-    near = annotated.annotated({"series": [{"median": series, "first_slow_index": 43}]}, detection)
-    far = annotated.annotated({"series": [{"median": series, "first_slow_index": 50}]}, detection)
-    assert (near.score.detected, near.score.false, near.score.delay) == (1, 0, -3)
-    assert (far.score.detected, far.score.false, far.score.delay) == (0, 1, None)
+    near = accuracy.annotated({"series": [{"median": series, "first_slow_index": 43}]})
+    far = accuracy.annotated({"series": [{"median": series, "first_slow_index": 50}]})
+    assert (near["found"], near["false"], near["delay"]) == (1, 0, -3)
+    assert (far["found"], far["false"], far["delay"]) == (0, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -139,4 +129,4 @@ def test_a_hit_is_within_five_points():
 )
 def test_a_data_set_of_another_form_is_refused(series):
     with pytest.raises(TensorcopyError, match="not an annotated data set"):
-        annotated.annotated({"series": series}, detection)
+        accuracy.annotated({"series": series})

@@ -139,7 +139,7 @@ def test_an_interpreter_needs_nothing_else_and_the_provenance_has_its_gpu(checko
 
 CROSSCHECK = """
 from pathlib import Path
-from tensorcopy.worker.probes import timer_crosscheck
+from docs.tools import timer_crosscheck
 root = Path("benchmarks").absolute()
 timer_crosscheck.main([str(root), "cuda", "no such suite"])  # prints what it would time on
 case = next(case for case in timer_crosscheck.timed_cases(root, "cuda") if case.suite.startswith("copies.Throughput"))
@@ -170,9 +170,9 @@ def test_check_prints_why_a_device_cannot_be_used(emulated_cuda):
 
 def test_verify_names_the_device_that_fails(emulated_cuda):
     """Before anything is timed, in any interpreter that has torch."""
-    done = emulated_cuda.run("-m", "tensorcopy.cli", "verify", "--interpreter", "same", "--device", "cuda", CUDA_DEVICES=0)
+    done = emulated_cuda.run("-m", "docs.tools.verify", "--interpreter", "same", "--device", "cuda", CUDA_DEVICES=0)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("tensorcopy: there is no cuda here: got RuntimeError: No CUDA GPUs are available; ")
+    assert done.stderr.splitlines()[-1].startswith("verify: there is no cuda here: got RuntimeError: No CUDA GPUs are available; ")
 
 
 WAITS = """

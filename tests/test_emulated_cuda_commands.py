@@ -164,11 +164,11 @@ def test_verify_compares_asv_with_the_timer_and_with_events(checkout, gpu):
     """One turn of one size: how close they are on a loaded machine is not what is tested."""
     few = {
         "benchmarks/cases.py": (r"^ON_DEVICE = .*$", "ON_DEVICE = [2**10]"),
-        "tensorcopy/worker/probes/timer_crosscheck.py": (r"^DISAGREES = .*$", "PROCESSES, TURNS, STEADY, DISAGREES = 1, 1, 9.0, 2.0"),
+        "docs/tools/timer_crosscheck.py": (r"^DISAGREES = .*$", "PROCESSES, TURNS, STEADY, DISAGREES = 1, 1, 9.0, 2.0"),
     }
     with checkout.edited(few):
         options = ("--interpreter", "same", "--device", "cuda", "--bench", "^conversions.Latency")
-        done = checkout.run("tensorcopy", "verify", *options, **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
+        done = checkout.run("docs.tools.verify", *options, **gpu.variables(CUDA_OPERATION_US=OPERATION_US))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     ratios = dict(re.findall(r"^conversions\.Latency, by (\w+) +3 +([\d.]+)", done.stdout, re.MULTILINE))
     assert ratios.keys() == {"Timer", "events"}, done.stdout + done.stderr

@@ -20,7 +20,7 @@ from tests import walk
 from tests.conftest import ROOT
 
 COMMANDS = list(walk.commands())
-SECONDS = ("accuracy", "machine", "readme")  # these take seconds even here; only the whole walk tries all their input
+SECONDS = ("machine", "readme")  # these take seconds even here; only the whole walk tries all their input
 PARTS = 37  # of the lines of bad input
 INPUT_ROW = "a command with bad input, hostile names or hostile outcomes in the results"
 SURROUNDING_ROW = "a command in an odd surrounding: pipes, full or closed streams, encodings, terminals, folders"
@@ -176,14 +176,6 @@ def test_a_progress_bar_ends_at_100_percent(capsys, monkeypatch):
         report(0.3, "half")
     bars = [line for line in capsys.readouterr().err.splitlines() if " %" in line]
     assert "100 %" in bars[-1]
-
-
-def test_a_refused_option_costs_no_measurement(checkout, monkeypatch, capsys):
-    """`verify --keep` of some cases is refused at once; it used to be after minutes."""
-    monkeypatch.setattr("tensorcopy.cli.verify._crosschecked", lambda *_: pytest.fail("has measured"))
-    monkeypatch.chdir(checkout)
-    assert cli.main(["verify", "--keep", "--bench", "copies"]) == 2
-    assert "not written to docs/agreement.json" in capsys.readouterr().err
 
 
 def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):

@@ -18,14 +18,13 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
-from tensorcopy.report import accuracy_report
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import counts, reader
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
 from tensorcopy.site.output import assets
-from tensorcopy.site.pages import comparison_index, comparison_pages, histories, methods
+from tensorcopy.site.pages import accuracy_report, comparison_index, comparison_pages, histories, methods
 from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
 SHOWN = {

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.measure import crosscheck
+from docs.tools import timer_crosscheck, verify
 from tensorcopy.releases import environments, release_table
-from tensorcopy.worker.probes import timer_crosscheck
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.timed
@@ -52,9 +51,9 @@ class ColdFirstCall(cases.Suite):
 
 
 def test_asv_agrees_with_torchs_timer(checkout):
-    """For a suite at two sizes and one of float16, since a case takes a second; `tensorcopy verify` without --bench compares every case."""
+    """For a suite at two sizes and one of float16, since a case takes a second; without --bench it compares every case."""
     with checkout.edited({"benchmarks/cases.py": (r"^NUMELS = .*$", "NUMELS = [2**4, 2**20]")}):
-        completed = checkout.run("tensorcopy", "verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
+        completed = checkout.run("docs.tools.verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert f"asv and its reference agree with torch {NEWEST.version}" in completed.stdout
 
@@ -67,7 +66,7 @@ def test_a_wrong_timer_disagrees(tmp_path, mistake):
     (root / "__init__.py").write_text("")
     (root / "wrong.py").write_text(WRONG)
     environment = environments.Environment(Path(sys.executable), {})
-    agreement = crosscheck.run(crosscheck.Probe(environment, suites=mistake, root=root), lambda share, elapsed, case: None)
+    agreement = verify.run(verify.Probe(environment, suites=mistake, root=root), lambda share, elapsed, case: None)
     assert not agreement.holds
     assert min(ratio.ratio for ratio in agreement.ratios) > 1.1
 
@@ -91,4 +90,4 @@ def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
     sample = cases.Loop("function()", lambda: {"function": function})
     wait()
     ratio = sample() / timer_crosscheck.by_timer("function()", {"function": function}, wait)
-    assert (abs(ratio - 1) < crosscheck.CASE_TOLERANCE) is waits
+    assert (abs(ratio - 1) < verify.CASE_TOLERANCE) is waits

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from docs.tools import timer_crosscheck, verify
+from docs.tools.verify import Agreement, Probe, Ratio
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import crosscheck
-from tensorcopy.measure.crosscheck import Agreement, Probe, Ratio
 from tensorcopy.releases.environments import Environment
-from tensorcopy.worker.probes import timer_crosscheck
 
 
 def agreement(*ratios):
@@ -38,13 +37,6 @@ def test_the_median_must_agree_within_three_and_every_case_within_eight_percent(
 def test_the_largest_deviation_comes_first():
     """The distance from 1 counts in either direction."""
     assert [ratio.ratio for ratio in agreement(1.1, 0.5, 1.0, 1.2).outside] == [0.5, 1.2, 1.1]
-
-
-def test_the_document_has_the_figures_of_each_suite():
-    """docs/methodology.md shows them."""
-    document = crosscheck.document(agreement(1.0, 1.02, 0.97), "2026-11-21")
-    assert document["suites"] == {"copies.BySize, by Timer": {"cases": 3, "median": 1.0, "min": 0.97, "max": 1.02}}
-    assert (document["torch"], document["on"], document["day"], document["median"]) == ("2.15.0", "Box 9000", "2026-11-21", 1.0)
 
 
 def test_a_turn_during_which_the_machine_changed_its_speed_is_repeated():
@@ -85,8 +77,8 @@ def test_suites_that_disagree_are_compared_again_in_another_process(monkeypatch,
         ]
         return Agreement("2.15.0", "Box 9000", tuple(rows))
 
-    monkeypatch.setattr(crosscheck, "_compare", compare)
-    result = crosscheck.run(Probe(Environment(Path("python"), {})), lambda share, elapsed, case: None)
+    monkeypatch.setattr(verify, "_compare", compare)
+    result = verify.run(Probe(Environment(Path("python"), {})), lambda share, elapsed, case: None)
     assert compared == ["", r"^(copies\.BySize\.time_copy)$"]
     assert [ratio.ratio for ratio in result.ratios] == [1.0, second_ratio, 1.0]
     assert result.holds is holds
@@ -108,7 +100,7 @@ def run_script(monkeypatch):
     def run(script):
         monkeypatch.setattr(Probe, "command", lambda probe: [sys.executable, "-c", script, probe.device, probe.suites])
         reports = []
-        agreement = crosscheck.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *report: reports.append(report))
+        agreement = verify.run(Probe(Environment(Path(sys.executable), {}), suites="^copies"), lambda *report: reports.append(report))
         return agreement, reports
 
     return run
@@ -134,3 +126,10 @@ def test_a_probe_that_fails_is_an_error(run_script, script, message):
     """The error quotes the probe's last line."""
     with pytest.raises(TensorcopyError, match=re.escape(message)):
         run_script(script)
+
+
+def test_a_refused_option_costs_no_measurement(monkeypatch):
+    """`--keep` of some cases is refused at once; it used to be after minutes."""
+    monkeypatch.setattr(verify, "_crosschecked", lambda *_: pytest.fail("has measured"))
+    with pytest.raises(TensorcopyError, match="these ratios are not written"):
+        verify.main(["--keep", "--bench", "copies"])

@@ -17,7 +17,6 @@ from traceback import extract_tb
 
 from tensorcopy import __version__
 from tensorcopy.cli import (
-    accuracy,
     bisect,
     check,
     ci,
@@ -31,7 +30,6 @@ from tensorcopy.cli import (
     measure,
     merge,
     output,
-    verify,
     why,
 )
 from tensorcopy.errors import TensorcopyError, of_os_error
@@ -43,7 +41,7 @@ LONGEST = 300  # characters of an exception's text
 PASSES_KEPT = "finished passes are kept, and the same command continues with the rest"
 NOTHING_KEPT = "nothing was written"
 KEPT = {
-    **dict.fromkeys(("measure", "confirm-history", "accuracy"), PASSES_KEPT),
+    **dict.fromkeys(("measure", "confirm-history"), PASSES_KEPT),
     "dashboard": "finished passes and the pages are kept, and the same command continues",
     "merge": "every file of results is whole, and the same command merges the rest",
     "profile": "finished profiles are kept, and the same command continues with the rest",
@@ -58,7 +56,7 @@ GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
     "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
     "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "bisect", "machine", "merge"),
-    "For maintainers and workflows": ("verify", "accuracy", "ci", "readme"),
+    "For maintainers and workflows": ("ci", "readme"),
     "For this shell": ("completion",),
 }
 OTHERS = "More"
@@ -179,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (init, measure, merge, confirm, verify, compare, why, bisect, accuracy, info, local, check, ci, docs, completion):
+    for module in (init, measure, merge, confirm, compare, why, bisect, info, local, check, ci, docs, completion):
         module.add(commands)
     return program
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tensorcopy.asv_plugin import configuration, publisher
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report import accuracy_report
 from tensorcopy.results import confirmations
 from tensorcopy.site import web_addresses
+from tensorcopy.site.pages import accuracy_report
 from tensorcopy.worker import project
 
 

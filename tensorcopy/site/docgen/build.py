@@ -13,9 +13,8 @@ from pathlib import Path
 import tensorcopy
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import crosscheck, injected_slowdowns
 from tensorcopy.releases import release_table
-from tensorcopy.report import accuracy_report, advise
+from tensorcopy.report import advise
 from tensorcopy.report.why import reproduction
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, schemas, select
@@ -25,6 +24,10 @@ from tensorcopy.site.charts import charts, method_drawings
 from tensorcopy.site.data_files import badge
 from tensorcopy.site.docgen import findings, memory_table, methodology, readme, reference, reliability
 from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.pages import accuracy_report
+
+AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
+KNOWN_CHANGES = Path("docs/known_changes")  # measured by docs.tools.accuracy
 
 
 def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dict[Path, str]:
@@ -49,25 +52,31 @@ def documents(results: Sequence[Result], parser: argparse.ArgumentParser) -> dic
 
 def methodology_parts(results: Sequence[Result]) -> dict[str, str]:
     """Return the generated parts of docs/methodology.md by name."""
-    if not crosscheck.FILE.exists():
+    if not AGREEMENT.exists():
         raise TensorcopyError(
-            "the cross-check of the timer is missing", got=f"no {crosscheck.FILE}", allowed="its figures", next="tensorcopy verify --keep"
+            "the cross-check of the timer is missing",
+            got=f"no {AGREEMENT}",
+            allowed="its figures",
+            next="uv run python -m docs.tools.verify --keep",
         )
     if not accuracy_report.FILE.exists():
         raise TensorcopyError(
-            "the accuracy report is missing", got=f"no {accuracy_report.FILE}", allowed="its figures", next="tensorcopy accuracy"
+            "the accuracy report is missing",
+            got=f"no {accuracy_report.FILE}",
+            allowed="its figures",
+            next="uv run python -m docs.tools.accuracy",
         )
     releases = {release.sha: release for release in release_table.load()}
     crosschecked, schema, card = (
-        json.loads(path.read_text(encoding="utf-8")) for path in (crosscheck.FILE, schemas.RESULT, accuracy_report.FILE)
+        json.loads(path.read_text(encoding="utf-8")) for path in (AGREEMENT, schemas.RESULT, accuracy_report.FILE)
     )
     return {
-        "card": accuracy_report.markdown(card),
+        "card": methodology.card(card),
         "agreement": methodology.agreement(crosschecked),
         "quiet": methodology.quiet(results),
         "drift": methodology.drift(results),
         "repeated": methodology.repeated(results, releases),
-        "sets": methodology.sets(results, reader.load_results(injected_slowdowns.FOLDER).results),
+        "sets": methodology.sets(results, reader.load_results(KNOWN_CHANGES).results),
         "memory": memory_table.memory(results, releases),
         "seen": methodology.seen(results, releases),
         "provenance": methodology.provenance(schema),

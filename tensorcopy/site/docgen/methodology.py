@@ -10,7 +10,6 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 from tensorcopy.analysis.comparisons import WITHOUT_TORCH
-from tensorcopy.measure import injected_slowdowns
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import duration
@@ -19,7 +18,9 @@ from tensorcopy.results import counts, noise
 from tensorcopy.results.noise import DriftModel
 from tensorcopy.results.passes import Case, PassSamples, Timing, excluded_passes, timing
 from tensorcopy.results.reader import Result
+from tensorcopy.site.pages import accuracy_report
 
+UNCHANGED = ("as-it-is", "again")  # of the known changes: without a slowdown
 FEWEST = 3  # passes of a release whose earlier half is compared with the later one
 CONVERSION = Case("conversions.BySize.time_conversion", (("method", "detach_numpy_copy"), ("numel", "1")))
 COPY = Case("copies.ByGrad.time_copy", (("method", "empty_like_copy"), ("numel", "16"), ("requires_grad", "True")))
@@ -32,6 +33,15 @@ SHOWN = (
     (COPY_TEXT, COPY, ("1.13.1", "3.11"), ("2.0.1", "3.11")),
     (COPY_TEXT, COPY, ("2.0.1", "3.11"), ("2.15.0", "3.11")),
 )  # text, case, and the release and Python before and after
+
+
+def card(report: Mapping[str, Any]) -> str:
+    """Return the tables of the accuracy report."""
+    parts = []
+    measured_on = {name: escaped(report[name]) for name in ("torch", "cpu")}
+    for title, (header, *rows) in accuracy_report.tables({**report, **measured_on}):
+        parts += [f"{title}:", markdown_table(header, rows, "l" + "r" * (len(header) - 1))]
+    return "\n\n".join(parts)
 
 
 def agreement(crosschecked: Mapping[str, Any]) -> str:
@@ -133,7 +143,7 @@ def sets(results: Sequence[Result], variants: Sequence[Result]) -> str:
 
     They are those of the history and the two variants without a slowdown.
     """
-    unchanged = [result for result in variants if not injected_slowdowns.VARIANTS.get(result.machine, 1.0)]
+    unchanged = [result for result in variants if result.machine in UNCHANGED]
     history = [result for result in results if unchanged and noise.same_kind(result, unchanged[0])]
     named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
     named += [(code(result.machine), result) for result in unchanged]

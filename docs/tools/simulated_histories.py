@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from docs.tools import asv_detection
 from tensorcopy.analysis import change_points
-from tensorcopy.analysis.accuracy.detector import Detector
 from tensorcopy.analysis.change_points import NORMAL_MAD
 
 POINTS = 27  # releases in a simulated series
@@ -84,18 +84,19 @@ def scenarios() -> list[Scenario]:
     return result
 
 
-def simulate(asv: Detector, report_share: Callable[[float], None]) -> Iterator[Simulated]:
+def simulate(report_share: Callable[[float], None]) -> Iterator[Simulated]:
     """Yield how our detector and asv's do on each kind of history."""
     rows = scenarios()
     for number, scenario in enumerate(rows):
         report_share(number / len(rows))
-        yield score(scenario, asv)
+        yield score(scenario)
 
 
-def score(scenario: Scenario, asv: Detector | None = None, series: int = 0) -> Simulated:
+def score(scenario: Scenario, series: int = 0, *, with_asv: bool = True) -> Simulated:
     """Return how detectors do on one kind of history.
 
     series : by default `SERIES`, or `QUIET` without steps
+    with_asv : also how asv's does
     """
     random = np.random.default_rng(SEED)
     number = series or (SERIES if scenario.shape(np.random.default_rng(SEED)) else QUIET)
@@ -106,7 +107,7 @@ def score(scenario: Scenario, asv: Detector | None = None, series: int = 0) -> S
         truth = [index for index, _ in shape]
         changes = len(truth)
         _count(ours, [step.index for step in change_points.steps(values, spreads)], truth)
-        _count(theirs, asv.steps(values) if asv else [], truth)
+        _count(theirs, asv_detection.steps(values) if with_asv else [], truth)
     return Simulated(scenario.name, scenario.noise, scenario.passes, number, changes, *ours, *theirs)
 
 

@@ -1,34 +1,120 @@
-"""Compare asv's times with torch's own Timer in a release's environment.
+"""Compare asv's times with torch's own Timer in a release's environment; exit 1 if they disagree.
 
-The probe `timer_crosscheck` measures both. Prints nothing.
+    uv run python -m docs.tools.verify [RELEASE] [--device cuda] [--bench REGEX] [--interpreter PYTHON] [--keep]
+
+The probe `timer_crosscheck` measures both there, in alternating order.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import monotonic
 from typing import Any
 
+from rich.console import Console
+
+from tensorcopy.asv_plugin import configuration
+from tensorcopy.asv_plugin.environment import runner_folder
+from tensorcopy.cli import output
+from tensorcopy.cli.arguments import expression, progress_bar
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure.progress import Reporter, Stage
 from tensorcopy.releases import child_process, environments
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.report.tables import terminal_table
+from tensorcopy.results import writing
 from tensorcopy.worker import operations
+from tensorcopy.worker.devices import DEVICES
 
 SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
-FILE = Path("docs/agreement.json")  # written by `tensorcopy verify --keep`
+FILE = Path("docs/agreement.json")  # written with --keep
 MEDIAN_TOLERANCE = 0.03  # largest deviation of the median ratio from 1
 CASE_TOLERANCE = 0.08  # largest deviation of any case's ratio from 1
 
 # arguments: share done (0 to 1), seconds since the start, the case that was compared
 ReportProgress = Callable[[float, float, str], None]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print how asv's times agree with the reference's, and return the exit code. Raises TensorcopyError."""
+    parser = argparse.ArgumentParser(prog="python -m docs.tools.verify", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="default: the newest that can be installed here")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; on cuda, CUDA events are a second reference")
+    parser.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all that time a method")
+    parser.add_argument("--interpreter", metavar="PYTHON", help='use the torch of this Python: "same", a program or a path')
+    parser.add_argument("--keep", action="store_true", help="if all agree, write the ratios to docs/agreement.json")
+    options = parser.parse_args(arguments)
+    if options.keep:
+        _require_for_keeping(not options.bench and options.device == "cpu")  # before minutes of measuring
+    agreement, console = _crosschecked(options), output.console()
+    _print_agreement(agreement, console)
+    if options.keep:
+        _require_for_keeping(agreement.holds)
+        today = datetime.now(timezone.utc).date().isoformat()
+        writing.replace(FILE, json.dumps(document(agreement, today), indent=2) + "\n")
+    return 0 if agreement.holds else 1
+
+
+def _require_for_keeping(condition: bool) -> None:
+    """Raise TensorcopyError unless `condition` holds."""
+    if not condition:
+        raise TensorcopyError(
+            "these ratios are not written to docs/agreement.json",
+            got="some of the cases, another device, or a disagreement",
+            allowed="every case on the CPU, in agreement",
+            next="uv run python -m docs.tools.verify --keep on an idle machine",
+        )
+
+
+def _crosschecked(options: argparse.Namespace) -> Agreement:
+    """Install the release unless an interpreter has it, and time every case with asv and with its reference. Raises TensorcopyError."""
+    paths = configuration.paths()
+    named = [options.release] if options.release else []
+    if options.interpreter:
+        measurement = plan.in_interpreter(options.interpreter, named)
+    else:
+        (measurement, *_), _skipped = plan.select(named, paths.pythons, newest_first=True)
+    release, python = measurement.release, measurement.python
+    with progress_bar() as report_progress:
+        stages = [
+            Stage(f"installing torch {release.version} on Python {python}", run_passes.INSTALL),
+            Stage(f"torch {release.version}", SECONDS),
+        ]
+        reporter = Reporter(stages, report_progress)
+        reporter.at(0)
+        environment = measurement.opened(paths)
+        if measurement.interpreter:
+            environment = replace(environment, folders=(runner_folder(paths.environments),))
+        return run(Probe(environment, options.device, options.bench), partial(reporter.at, 1))
+
+
+def _print_agreement(agreement: Agreement, console: Console) -> None:
+    rows = []
+    for name, ratios in by_suite(agreement.ratios).items():
+        values = [ratio.ratio for ratio in ratios]
+        rows.append([name, str(len(values)), f"{median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}"])
+    console.print(terminal_table(["asv / reference", "cases", "median", "min", "max"], rows, "lrrrr"))
+    for ratio in agreement.outside:
+        console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
+    verb = "agree" if agreement.holds else "DISAGREE"
+    console.print(
+        f"asv and its reference {verb} with torch {agreement.torch} on {agreement.on}: the median of {len(agreement.ratios)} cases "
+        f"is {agreement.median:.3f} (allowed 1 ± {MEDIAN_TOLERANCE}), {len(agreement.outside)} outside 1 ± {CASE_TOLERANCE}",
+        soft_wrap=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -84,7 +170,7 @@ class Probe:
 
     def command(self) -> list[str]:
         """Return the command line, for the environment's Python."""
-        module = "tensorcopy.worker.probes.timer_crosscheck"
+        module = "docs.tools.timer_crosscheck"
         return [str(self.environment.python), "-m", module, str(self.root), self.device, self.suites]
 
 
@@ -168,3 +254,11 @@ def by_suite(ratios: Sequence[Ratio]) -> dict[str, list[Ratio]]:
     for ratio in ratios:
         groups.setdefault(f"{ratio.suite.rpartition('.')[0]}, by {ratio.reference}", []).append(ratio)
     return groups
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except TensorcopyError as error:
+        print(f"verify: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,27 +1,72 @@
-"""Score `compare` on passes of one release, with and without a known share of work added.
+"""Measure slowdowns of known size, and score `compare` on them.
 
-All are really measured (`measure.injected_slowdowns`).
+Every case of one release is measured twice without a change, and with 5 % and 10 % more operations than are counted, so that it takes that
+much longer. The variants are measured in rounds, each in random order. Their results have asv's format and lie in a separate folder.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from random import Random
 
+from docs.tools import asv_detection
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.accuracy.detector import Detector
 from tensorcopy.analysis.two_sample import Samples, Verdict, judge
+from tensorcopy.asv_plugin import configuration
+from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import noise
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 
+FOLDER = Path("docs/known_changes")
+EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
+SUITES = "^(?!article|memory|instructions|threads)(?!.*16777216)"  # without 64 MiB: its twenty operations would double the time of a pass
+VARIANTS = {"as-it-is": 0.0, "again": 0.0, "5-percent": 0.05, "10-percent": 0.10}  # share of operations that are not counted, by name
 SPLITS = 20  # of the passes of one release into two halves, at random; the first keeps the order of measurement
 SEED = 1
 UNCHANGED = ("as-it-is", "again")  # the two measurements without added work
 
 ReportShare = Callable[[float], None]
+
+
+def measure(measurement: Measurement, paths: Paths, passes: int, random: Random, report_progress: Callable[[Progress], None]) -> None:
+    """Measure the missing passes of every variant.
+
+    In the results each variant has the place of a machine. Raises TensorcopyError where a pass fails; finished passes are stored, and the
+    same call measures the missing ones.
+    """
+    paths = replace(paths, results=paths.results.parent / FOLDER)
+    for name in VARIANTS:
+        configuration.register_machine(name)
+    missing = {name: plan.missing_passes(measurement.file(paths, name), SUITES, passes) for name in VARIANTS}
+    order = plan.pass_order(missing, random)
+    titles = [f"torch {measurement.release.version}, {name}, pass {number} of {len(order)}" for number, name in enumerate(order, 1)]
+    reporter = Reporter([Stage(title, run_passes.PASS) for title in titles], report_progress)
+    for number, name in enumerate(order):
+        report = partial(reporter.at, number)
+        with _extra(VARIANTS[name]):
+            run_passes.measure_pass(measurement, Job(paths, name, SUITES), report, report)
+
+
+@contextmanager
+def _extra(share: float) -> Iterator[None]:
+    """Set the share of uncounted operations for the suites."""
+    if share:
+        os.environ[EXTRA] = f"{share:g}"
+    try:
+        yield
+    finally:
+        os.environ.pop(EXTRA, None)
 
 
 @dataclass(frozen=True)
@@ -58,12 +103,10 @@ class _Passes:
 _Pairs = Mapping[Case, tuple[_Passes, _Passes]]
 
 
-def compare_variants(
-    variants: Mapping[str, Result], others: Sequence[Result], report_share: ReportShare, shares: Mapping[str, float], asv: Detector
-) -> Iterator[Comparisons]:
+def compare_variants(variants: Mapping[str, Result], others: Sequence[Result], report_share: ReportShare) -> Iterator[Comparisons]:
     """Yield the verdicts for each share of added work.
 
-    variants : by name, as `injected_slowdowns` measures them; others : results of the same machine, which show the noise
+    variants : by name, as `measure` takes them; others : results of the same machine, which show the noise
     """
     cases = torch_cases(variants[UNCHANGED[0]])
     drift = noise.fit_drift([*variants.values(), *others], cases)  # one machine, although each variant has its own folder
@@ -76,7 +119,7 @@ def compare_variants(
             measured = tuple(pass_samples.quiet for pass_samples in timing.usable)
             passes[name][case] = _Passes(measured, drift.passes(case, timing))
     rounds = [(0.0, pairs) for pairs in _splits(passes, cases)]
-    for name, share in shares.items():
+    for name, share in VARIANTS.items():
         for baseline in UNCHANGED if share else ():
             rounds.append((share, {case: (passes[baseline][case], passes[name][case]) for case in cases}))
     verdicts: dict[float, Counter[Verdict]] = {}
@@ -87,7 +130,9 @@ def compare_variants(
             {case: (Samples(before.corrected), Samples(after.corrected)) for case, (before, after) in pairs.items()}, noise=around
         )
         verdicts.setdefault(share, Counter()).update(change.verdict for change in changes.values())
-        asv_verdicts.setdefault(share, Counter()).update(asv.compared(before.samples, after.samples) for before, after in pairs.values())
+        asv_verdicts.setdefault(share, Counter()).update(
+            asv_detection.compared(before.samples, after.samples) for before, after in pairs.values()
+        )
     for share, counts in verdicts.items():
         yield Comparisons(share, counts.total(), counts, asv_verdicts[share]["slower"], asv_verdicts[share]["faster"])
 

@@ -1,6 +1,6 @@
 """Compare asv's times with torch's benchmark Timer and with CUDA events.
 
-`python -m tensorcopy.worker.probes.timer_crosscheck` runs inside a release's environment. Every case is timed by asv's runner and by the
+`python -m docs.tools.timer_crosscheck` runs inside a release's environment. Every case is timed by asv's runner and by the
 reference in alternating order, on the same tensor, in a forked process as in asv. Each case's ratio is printed as a line of JSON.
 """
 

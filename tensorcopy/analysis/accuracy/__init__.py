@@ -1,1 +1,0 @@
-"""How often `compare` and `history` are right, on data with known changes, beside asv's detection."""
