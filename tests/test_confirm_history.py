@@ -27,7 +27,7 @@ from tensorcopy.cli.confirm import Selection
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import confirm_history, remeasure
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress
+from tensorcopy.measure.run_passes import Progress
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, reader, writing
 from tensorcopy.results.confirmations import Outcome

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import merge, reader
 from tests.conftest import SHIPPED

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.cli import main
 from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error, of_text
 from tensorcopy.measure import plan, run_passes

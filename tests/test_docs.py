@@ -7,7 +7,7 @@ import shlex
 from dataclasses import replace
 
 from tensorcopy import cli
-from tensorcopy.measure import preflight
+from tensorcopy.measure import readiness
 from tests.conftest import ROOT
 from tests.test_readiness import IDLE, QUIET, RELEASES
 from tests.test_workflows import NAMES
@@ -20,9 +20,9 @@ def test_the_runner_guide_lists_every_machine_check():
     text = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
     table = text.split("| | refused | warned of |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| ([^|-]+) \|", table, re.MULTILINE))
-    checks = {finding.subject.replace("GPU 0", "GPU") for finding in preflight.findings(QUIET, [IDLE], "", "cuda", RELEASES)}
+    checks = {finding.subject.replace("GPU 0", "GPU") for finding in readiness.findings(QUIET, [IDLE], "", "cuda", RELEASES)}
     assert named == checks
-    bad = preflight.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
+    bad = readiness.findings(replace(QUIET, memory=0, disk=0), [replace(IDLE, memory=0)], "", "cuda")
     for gib in {re.search(r"(\d+) GiB", finding.advice)[1] for finding in bad if "GiB" in finding.advice}:
         assert f"{gib} GiB" in table
 

@@ -101,7 +101,7 @@ def test_a_tensor_that_the_device_cannot_hold_is_skipped_by_name(gpu, rows):
 @pytest.mark.timed
 def test_every_statement_of_the_article_holds_on_the_device(gpu):
     """The provenance names the device."""
-    probe = gpu.run("-m", "tensorcopy.worker.run_probe", "tensorcopy.worker.provenance", "--observe", CUDA_OPERATION_US=1)
+    probe = gpu.run("-m", "tensorcopy.worker.processes", "tensorcopy.worker.provenance", "--observe", CUDA_OPERATION_US=1)
     report = json.loads(probe.stdout.splitlines()[-1])
     assert report["article"]["cuda"]["statements"] > report["article"]["cpu"]["statements"]  # some only hold on a device
     assert report["article"]["cuda"]["fail"] == []

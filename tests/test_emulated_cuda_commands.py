@@ -234,9 +234,9 @@ MACHINE_PROGRAM = """
 import sys
 from dataclasses import replace
 from tensorcopy import cli
-from tensorcopy.measure import host_probe
-host_probe.OBSERVATION = 0.01
-read = host_probe.host
-host_probe.host = lambda folder: replace(read(folder), busy=0.0, memory=2**40, disk=2**40)
+from tensorcopy.measure import readiness
+readiness.OBSERVATION = 0.01
+read = readiness.host
+readiness.host = lambda folder: replace(read(folder), busy=0.0, memory=2**40, disk=2**40)
 sys.exit(cli.main(["machine", "--device", "cuda"]))
 """

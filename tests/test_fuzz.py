@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tensorcopy import cli
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import merge, reader, writing
 from tensorcopy.site import render

@@ -17,11 +17,12 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import dashboard, host_probe, plan, run_passes
-from tensorcopy.measure.host_probe import Gpu
+from tensorcopy.measure import dashboard, plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.worker import nvidia
+from tensorcopy.worker.nvidia import Gpu
 from tests.conftest import measured_in_passes
 
 TIMES = {"clone_detach": [1.0, 1.01, 0.99]}
@@ -251,7 +252,7 @@ def test_a_device_that_was_absent_and_is_asked_for_is_not_excluded():
 )
 def test_a_gpu_that_the_last_pass_lacked_is_measured_where_it_is_visible_now(monkeypatch, ledger, gpus, present):
     """CUDA_VISIBLE_DEVICES may have hidden it."""
-    monkeypatch.setattr(host_probe, "gpus", lambda: (gpus, ""))
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: (gpus, ""))
     assert run_passes._present({"accelerators": {}, **ledger}, "") == present
 
 
@@ -279,7 +280,7 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(small_che
     runners.parent.mkdir()
     runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
-    monkeypatch.setattr(host_probe, "gpus", lambda: ([OLD_GPU], ""))
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
     monkeypatch.setattr(plan, "select", lambda *_: (FIVE[-1:], []))
     monkeypatch.setattr(configuration, "register_machine", lambda name: None)
     monkeypatch.setattr(run_passes, "measure_all", lambda *_, **__: [])

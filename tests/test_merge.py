@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, merge, merge_results, reader, schemas
 from tensorcopy.results.merge import Merged

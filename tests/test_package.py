@@ -146,7 +146,7 @@ def test_the_addresses_of_the_package_are_those_of_its_repository(monkeypatch):
 def test_the_cli_lists_the_import_names_of_the_dashboard_extra():
     """With them it names the extra when a package is missing."""
     packages = {re.split(r"[\[=<>~!; ]", line)[0] for line in PROJECT["project"]["optional-dependencies"]["dashboard"]}
-    names = {"markdown-it-py": "markdown_it", "mdit-py-plugins": "mdit_py_plugins", "nvidia-ml-py": "pynvml"}
+    names = {"markdown-it-py": "markdown_it", "mdit-py-plugins": "mdit_py_plugins"}
     assert {names.get(package, package) for package in packages} == set(cli.DASHBOARD)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.measure.progress import Progress, Reporter, Stage, progress
+from tensorcopy.measure.run_passes import Progress, Reporter, Stage, progress
 
 STAGES = [Stage("installing", 40.0), Stage("measuring", 80.0), Stage("publishing", 5.0)]
 

@@ -18,7 +18,7 @@ import pytest
 from tensorcopy.analysis.groups import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.new_project import write
+from tensorcopy.measure import new_project
 from tensorcopy.releases import environments, project_suites
 from tensorcopy.report.case_history import group_name
 from tensorcopy.results import counts, passes
@@ -106,7 +106,7 @@ def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsy
 def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
     """Instead of an example; every environment gets that version of the package."""
     monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
-    _, written = write.new_project(folder, "lab")
+    _, written = new_project.new_project(folder, "lab")
     assert "operations.py" not in written
     assert project.declared().requires == ("someones-copies==1.0",)
     assert [operation.group for operation in operations.declared()] == ["someones_copies"]
@@ -117,8 +117,8 @@ def test_the_example_is_what_init_writes(folder):
     for name in ("tensorcopy.toml", "operations.py"):
         shutil.copy(EXAMPLE / name, folder)
     shutil.copytree(EXAMPLE / "benchmarks", folder / "benchmarks")
-    _, written = write.new_project(folder)
-    assert sorted(written) == sorted(write.PLACES.values())
+    _, written = new_project.new_project(folder)
+    assert sorted(written) == sorted(new_project.PLACES.values())
     for place in written:
         assert (folder / place).read_text() == (EXAMPLE / place).read_text(), place
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tensorcopy.asv_plugin.configuration import paths as configuration_paths
-from tensorcopy.ci import projects, pull_request, revisions
+from tensorcopy.ci import pull_request, revisions
 from tensorcopy.ci.pull_request import PullRequest, RevisionPair
 from tensorcopy.ci.revisions import Revision, RevisionFolder
 from tensorcopy.cli import main, parser
@@ -29,7 +29,7 @@ from tests.test_git import run as git
 from tests.test_workflow_runs import assert_success, explained, only, pull_request_event, replacing, run_event, staged
 from tests.test_workflows import steps
 
-FILES = ROOT / "tensorcopy/measure/new_project/files"
+FILES = ROOT / "tensorcopy/measure/project_files"
 STEADY = """
 [[operation]]
 name = "halved"
@@ -81,7 +81,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 def places(folder: Path) -> tuple[Path, Path]:
     """Return the folders in which the last two commits are measured."""
-    made = projects.places(
+    made = revisions.project_places(
         sha(folder, "HEAD~1"), sha(folder), folder / ".asv" / "pull-request" / "two", "measured", folder / ".asv" / "env"
     )
     return made[0].folder, made[1].folder

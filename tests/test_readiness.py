@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from ctypes import c_uint
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +13,12 @@ from types import SimpleNamespace
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.measure import host_probe, preflight
-from tensorcopy.measure.host_probe import Gpu, Host
-from tensorcopy.measure.preflight import GIB, Level
-from tensorcopy.releases import gpu_support, release_table
+from tensorcopy.measure import readiness
+from tensorcopy.measure.readiness import GIB, Host, Level
+from tensorcopy.releases import environments, release_table
+from tensorcopy.worker import nvidia
 from tensorcopy.worker.devices import DEVICES
+from tensorcopy.worker.nvidia import Gpu
 
 QUIET = Host(16, 0.01, (), 100 * GIB, 500 * GIB, "performance", False, False)
 IDLE = Gpu("NVIDIA H200", "580.1", 139 * GIB, 0.0, (), 345, 1980, 31, True, (), False)
@@ -25,33 +28,40 @@ RELEASES = release_table.load()
 NONE = "the driver lists no GPU"
 
 
-class LibraryError(Exception):
-    """Stands for pynvml.NVMLError."""
+DENIED = 4  # the status "Insufficient Permissions" of NVIDIA's management library
 
 
-def pynvml_with(names: list[str]) -> SimpleNamespace:
+def library_with(names: list[str]) -> SimpleNamespace:
     """Return a management library whose GPUs have these names; one without a name may not be used."""
 
-    def handle(index: int) -> str:
-        if not names[index]:
-            raise LibraryError("Insufficient Permissions")
-        return names[index]
+    def write(value: object) -> Callable[..., int]:
+        return lambda *arguments: setattr(arguments[-1]._obj, "value", value) or 0
+
+    def handle(index: c_uint, written: object) -> int:
+        written._obj.value = index.value + 1
+        return 0 if names[index.value] else DENIED
+
+    def error_string(status: int) -> bytes:
+        return b"Insufficient Permissions" if status == DENIED else b"Unknown Error"
+
+    def text(value: str) -> Callable[..., int]:
+        return lambda *arguments: setattr(arguments[-2], "value", value.encode()) or 0
 
     return SimpleNamespace(
-        NVMLError=LibraryError,
-        NVMLError_NoPermission=LibraryError,
-        nvmlInit=lambda: None,
-        nvmlShutdown=lambda: None,
-        nvmlSystemGetDriverVersion=lambda: "580.1",
-        nvmlDeviceGetCount=lambda: len(names),
-        nvmlDeviceGetHandleByIndex=handle,
-        nvmlDeviceGetUUID=lambda device: "GPU-aa",
+        nvmlErrorString=error_string,
+        nvmlInit_v2=lambda: 0,
+        nvmlShutdown=lambda: 0,
+        nvmlSystemGetDriverVersion=text("580.1"),
+        nvmlDeviceGetCount_v2=write(len(names)),
+        nvmlDeviceGetHandleByIndex_v2=handle,
+        nvmlDeviceGetUUID=text("GPU-aa"),
+        nvmlDeviceGetName=lambda handle, buffer, _: text(names[handle.value - 1])(buffer, _),
     )
 
 
 def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cuda") -> dict[str, Level]:
     """Return the findings that are not OK, by subject."""
-    findings = preflight.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device, RELEASES)
+    findings = readiness.findings(host, [IDLE] if gpus is None else gpus, "the driver lists no GPU", device, RELEASES)
     assert all(bool(finding.advice) == (finding.level is not Level.OK) for finding in findings)
     return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
@@ -113,7 +123,7 @@ def test_a_disturbed_gpu_is_reported(change, subject, level):
 def test_the_visible_gpus_are_those_of_cuda(selection, expected):
     """CUDA_VISIBLE_DEVICES has numbers or beginnings of identifiers; CUDA ignores what follows a wrong one."""
     identifiers = ["GPU-aa", "GPU-bb", "GPU-cc"]
-    assert host_probe.visible([0, 1, 2], selection, lambda gpu: identifiers[gpu]) == expected
+    assert nvidia.selected([0, 1, 2], selection, lambda gpu: identifiers[gpu]) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,15 +142,15 @@ def test_the_visible_gpus_are_those_of_cuda(selection, expected):
 )
 def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reason):
     """An A100 can run torch from 1.13 on, an H200 from 2.1 on; CUDA 13 needs R580."""
-    assert gpu_support.why_not(release_table.find(version), driver, capability) == reason
+    assert environments.why_not_on(release_table.find(version), driver, capability) == reason
 
 
 def test_a_release_runs_if_one_of_the_visible_gpus_can_run_it():
     """CUDA may number them in another order than the driver."""
     release = release_table.find("2.15.0")
     old = replace(IDLE, capability=(6, 1))
-    assert gpu_support.why_none(release, [old, replace(IDLE, capability=(9, 0))]) == ""
-    assert gpu_support.why_none(release, [old, old]).startswith("no kernels for sm_61")
+    assert environments.why_no_gpu(release, [old, replace(IDLE, capability=(9, 0))]) == ""
+    assert environments.why_no_gpu(release, [old, old]).startswith("no kernels for sm_61")
 
 
 @pytest.mark.parametrize(
@@ -153,17 +163,17 @@ def test_a_release_runs_if_one_of_the_visible_gpus_can_run_it():
 )
 def test_a_newer_driver_is_advised_where_it_helps(change, advice):
     """It brings no kernels."""
-    findings = preflight.findings(QUIET, [replace(IDLE, **change)], "", "cuda", RELEASES)
+    findings = readiness.findings(QUIET, [replace(IDLE, **change)], "", "cuda", RELEASES)
     assert [finding.advice for finding in findings if finding.subject == "GPU 0 torch"] == [advice]
 
 
 def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
     """NVIDIA's management library does not list it among the GPUs."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-5c0f5e0e-0000")
-    monkeypatch.setattr(host_probe, "pynvml", pynvml_with(["NVIDIA H200"]))
-    gpus, reason = host_probe.gpus()
+    monkeypatch.setattr(nvidia, "CDLL", lambda name: library_with(["NVIDIA H200"]))
+    gpus, reason = nvidia.visible_gpus()
     assert (gpus, reason) == ([], "CUDA_VISIBLE_DEVICES selects a MIG instance, which cannot be checked")
-    (finding,) = [each for each in preflight.findings(QUIET, gpus, reason, "cuda", RELEASES) if each.level is not Level.OK]
+    (finding,) = [each for each in readiness.findings(QUIET, gpus, reason, "cuda", RELEASES) if each.level is not Level.OK]
     assert (finding.subject, finding.observed, finding.level) == ("GPU", reason, Level.WARNING)
 
 
@@ -175,9 +185,8 @@ def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
 def test_a_gpu_without_permission_hides_no_other(monkeypatch, names, seen, reason):
     """In a container, the driver lists the GPUs of others too."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(host_probe, "pynvml", pynvml_with(names))
-    monkeypatch.setattr(host_probe, "_gpu", lambda device, driver: replace(IDLE, name=device))
-    gpus, why = host_probe.gpus()
+    monkeypatch.setattr(nvidia, "CDLL", lambda name: library_with(names))
+    gpus, why = nvidia.visible_gpus()
     assert ([gpu.name for gpu in gpus], why) == (seen, reason)
 
 
@@ -194,19 +203,19 @@ def test_without_a_gpu_only_cuda_is_refused():
 
 def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
     """The busiest first, and none below a fifth of a processor."""
-    monkeypatch.setattr(host_probe, "OBSERVATION", 0.01)
+    monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
     percents = {("python3", 1): 90.0, ("python3", 2): 0.0, ("cc1plus", 3): 100.0, ("sshd", 4): 1.0}
     running = [SimpleNamespace(pid=-pid, info={"name": name}, cpu_percent=lambda p=percent: p) for (name, pid), percent in percents.items()]
-    monkeypatch.setattr(host_probe.psutil, "process_iter", lambda attributes: running)
-    assert host_probe.host(Path()).busiest == ("cc1plus", "python3")
+    monkeypatch.setattr(readiness.psutil, "process_iter", lambda attributes: running)
+    assert readiness.host(Path()).busiest == ("cc1plus", "python3")
 
 
 def test_the_host_probe_reads_the_load_of_another_process(monkeypatch):
     """And the free memory and disk."""
-    monkeypatch.setattr(host_probe, "OBSERVATION", 0.5)
+    monkeypatch.setattr(readiness, "OBSERVATION", 0.5)
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            host = host_probe.host(Path("no/such/folder"))
+            host = readiness.host(Path("no/such/folder"))
         finally:
             busy.kill()
     assert host.busy > 0.2 / host.cores
@@ -216,18 +225,18 @@ def test_the_host_probe_reads_the_load_of_another_process(monkeypatch):
 
 def test_findings_are_text_without_markup(monkeypatch, capsys):
     """Neither a style in the program nor brackets in the name of a processor."""
-    warning = preflight.Finding("cpu [x]", "a[/]b", Level.WARNING, "[red]")
-    monkeypatch.setattr(preflight, "findings", lambda *_: [warning])
-    monkeypatch.setattr(host_probe, "host", lambda *_: None)
-    monkeypatch.setattr(host_probe, "gpus", lambda: ([], ""))
+    warning = readiness.Finding("cpu [x]", "a[/]b", Level.WARNING, "[red]")
+    monkeypatch.setattr(readiness, "findings", lambda *_: [warning])
+    monkeypatch.setattr(readiness, "host", lambda *_: None)
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
     assert main(["machine"]) == 0
     assert capsys.readouterr().out.split() == ["warning", "cpu", "[x]", "a[/]b", "[red]"]
 
 
 def test_the_gpu_probe_returns_gpus_or_a_reason(monkeypatch, capsys):
     """The readings of a GPU are plausible."""
-    monkeypatch.setattr(host_probe, "OBSERVATION", 0.1)
-    gpus, reason = host_probe.gpus()
+    monkeypatch.setattr(readiness, "OBSERVATION", 0.1)
+    gpus, reason = nvidia.visible_gpus()
     if not gpus:
         assert reason
         assert main(["machine", "--device", "cuda"]) == 1

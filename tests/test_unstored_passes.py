@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorcopy.asv_plugin import drafts, stamp
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin import stamp
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.results import files, merge, reader, writing
 from tests import writers
@@ -45,7 +45,7 @@ class Ended:
     @property
     def unstored(self) -> Path:
         """The folder with the passes that were not stored."""
-        (folder,) = (self.run.draft.folder.parents[1] / drafts.UNSTORED).iterdir()
+        (folder,) = (self.run.draft.folder.parents[1] / stamp.UNSTORED).iterdir()
         return folder
 
     def merge_unstored(self, into: Path | None = None) -> list[str]:
@@ -63,7 +63,7 @@ def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ende
         monkeypatch.setattr(stamp, "end_on", errors.extend)
         for release in RELEASES.values():
             measured_in_passes(results, release, {"tensor": [1.0]})
-        run = stamp._Run(drafts.begin(results, workplace, "run-1"))
+        run = stamp._Run(stamp.begin_draft(results, workplace, "run-1"))
         for name, release in RELEASES.items():
             measured = measured_in_passes(tmp_path / "measured", release, {"tensor": [1.0, 1.1]})
             document = json.loads(measured.read_text())
@@ -198,11 +198,11 @@ def test_passes_are_kept_on_a_disk_without_room(ended, tmp_path):
 def test_passes_that_cannot_be_moved_stay_and_are_named(ended):
     """The next run does not remove them."""
     run = ended()
-    (run.run.draft.folder.parents[1] / drafts.UNSTORED).write_text("a file in the way")
+    (run.run.draft.folder.parents[1] / stamp.UNSTORED).write_text("a file in the way")
     without_parameters(run.results)
     run.store()
     assert str(run.run.draft.folder) in str(run.errors[0])
-    drafts.remove(drafts.begin(run.results, run.run.draft.folder.parents[1], "run-2"))
+    stamp.remove_draft(stamp.begin_draft(run.results, run.run.draft.folder.parents[1], "run-2"))
     assert len(list(run.run.draft.folder.glob("box/*-*.json"))) == 2
 
 
@@ -232,9 +232,9 @@ def test_passes_on_a_disk_that_became_read_only_are_named(ended, tmp_path):
 def test_a_draft_is_removed_once_its_process_has_ended(tmp_path):
     """The lock tells, not the name of the process: in another container, that is another process or none."""
     measured_in_passes(tmp_path / "results", NEW, {"tensor": [1.0]})
-    living, dead = (drafts.begin(tmp_path / "results", tmp_path / ".asv", name) for name in ("living-999999999", "dead"))
+    living, dead = (stamp.begin_draft(tmp_path / "results", tmp_path / ".asv", name) for name in ("living-999999999", "dead"))
     dead.live.release()  # as the operating system does
-    drafts.begin(tmp_path / "results", tmp_path / ".asv", "new")
+    stamp.begin_draft(tmp_path / "results", tmp_path / ".asv", "new")
     assert sorted(path.name for path in living.folder.parent.iterdir()) == ["living-999999999", "new"]
 
 

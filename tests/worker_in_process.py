@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 
 def run_probe(python: Path, module: str, *arguments: str, report_progress: ReportProgress = ignore_progress, **_: object) -> dict[str, Any]:

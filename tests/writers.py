@@ -7,7 +7,7 @@ import random
 import time
 from pathlib import Path
 
-from tensorcopy.asv_plugin.statistics import summary
+from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.results import files, merge, writing
 from tests.conftest import NEW, OLD, measured_in_passes
 

@@ -30,8 +30,8 @@ from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
-from tensorcopy.measure.progress import Reporter, Stage
-from tensorcopy.releases import child_process, environments
+from tensorcopy.measure.run_passes import Reporter, Stage
+from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.tables import terminal_table
@@ -203,7 +203,7 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        child_process.started(
+        interpreters.started_process(
             probe.command(), stderr=errors, env={**environment.variables(), **operations.variables()}, cwd=CHECKOUT
         ) as process,
     ):

@@ -21,7 +21,7 @@ from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
-from tensorcopy.releases.package_folder import package_folder
+from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.results import files

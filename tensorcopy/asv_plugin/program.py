@@ -19,7 +19,7 @@ from tensorcopy.asv_plugin.environment import DEVICE
 from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
-from tensorcopy.releases import child_process
+from tensorcopy.releases import interpreters
 from tensorcopy.results.writing import WAITING
 from tensorcopy.worker import operations
 
@@ -133,7 +133,7 @@ def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str,
             "PYTHONUNBUFFERED": "1",
             "PYTHONIOENCODING": "utf-8",
         }
-        with child_process.started(
+        with interpreters.started_process(
             [sys.executable, "-m", "asv", *arguments],
             stderr=subprocess.STDOUT,
             encoding="utf-8",

@@ -12,6 +12,8 @@ import atexit
 import json
 import os
 import secrets
+import shutil
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -20,9 +22,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.asv_plugin import drafts
+from asv.util import truncate_float_list
+from asv_runner.statistics import compute_stats
+from filelock import FileLock, Timeout
+
 from tensorcopy.asv_plugin.exits import end_on
-from tensorcopy.asv_plugin.statistics import summary
 from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
 from tensorcopy.results import files, writing
 from tensorcopy.results.merge import add_pass, last_pass
@@ -30,6 +34,22 @@ from tensorcopy.results.merge_results import Document, merged
 
 # environment variables with which tensorcopy passes the selection of suites, the shard and the pass's id through asv
 SELECTION, SHARD, PASS = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD", "TENSORCOPY_PASS"
+DRAFTS, UNSTORED = "drafts", "unstored"  # folders beside the environments
+CHANGES = "drafts.lock"  # beside them: held while a draft begins, while those of ended processes are removed, and while one is kept
+LIVE = ".live.lock"  # in a draft: held by its process. A draft without it is never removed
+NUMBER = 1  # asv's calls in a sample: the suites loop inside each
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A copy of the folder `results`.
+
+    live : the lock that this process holds while it lives
+    """
+
+    results: Path
+    folder: Path
+    live: FileLock
 
 
 @dataclass(frozen=True)
@@ -54,7 +74,7 @@ class _Pending:
 class _Run:
     """What this process measures into a draft: pending data by SHA and environment."""
 
-    draft: drafts.Draft
+    draft: Draft
     pending: dict[tuple[str, str], _Pending] = field(default_factory=dict)
 
 
@@ -100,7 +120,7 @@ def _run_into(results: Path, workplace: Path) -> _Run:
     for run in _runs:
         if run.draft.folder == results:
             return run
-    run = _Run(drafts.begin(results, workplace, f"{pass_id()}-{os.getpid()}"))
+    run = _Run(begin_draft(results, workplace, f"{pass_id()}-{os.getpid()}"))
     _runs.append(run)
     atexit.register(_store, run)
     return run
@@ -133,10 +153,10 @@ def _store(run: _Run) -> None:
                 unstored.setdefault(path, {})
                 errors[path] = error
     if not unstored:
-        drafts.remove(run.draft)
+        remove_draft(run.draft)
         return
     whole = _complete(run.draft, unstored)
-    place = drafts.keep(run.draft)
+    place = keep_draft(run.draft)
     end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
 
 
@@ -151,7 +171,7 @@ def _pass_of(path: Path, pending: _Pending, journal: list[str]) -> Document:
     return last_pass(writing.stamped(files.read(path), pending.report, before, pending.record, journal), before)
 
 
-def _add(draft: drafts.Draft, path: Path, new: Document) -> None:
+def _add(draft: Draft, path: Path, new: Document) -> None:
     """Add a pass to the results."""
     target = draft.results / path.relative_to(draft.folder)
     (record,) = new["passes"]
@@ -160,7 +180,7 @@ def _add(draft: drafts.Draft, path: Path, new: Document) -> None:
     add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
 
 
-def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> set[Path]:
+def _complete(draft: Draft, unstored: dict[Path, Document]) -> set[Path]:
     """Let a draft have only the passes that are not stored, each as a file that can be merged. Return these files.
 
     unstored : passes by their file in the draft; {} for one that cannot be read
@@ -168,7 +188,7 @@ def _complete(draft: drafts.Draft, unstored: dict[Path, Document]) -> set[Path]:
     asv's own file, without the pass's provenance, stays where it cannot be replaced, under a name that `merge` does not read.
     """
     try:
-        drafts.reduce_to(draft, unstored)
+        reduce_draft(draft, unstored)
     except OSError:
         return set()
     whole = set()
@@ -201,7 +221,7 @@ def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
         step = f"{step}, then tensorcopy merge {place}"
     else:  # such as a pass with another numpy than the file has, which cannot be merged into it
         step = f"{step}; the pass is kept in {place}"
-    if not drafts.is_safe(place):
+    if not is_safe_draft(place):
         step = f"{step}; copy that folder before the next run, which removes it"
     kind = DiskError if isinstance(known, DiskError) else TensorcopyError
     return kind(known.what, got=known.got, allowed=known.allowed, next=step)
@@ -223,3 +243,83 @@ def _journal_lines(pending: _Pending, sha: str) -> list[str]:
 def journal_mark(sha: str) -> str:
     """Return the first word of this process's lines about a release: another asv may write the same journal."""
     return f"{sha[:8]}.{os.getpid()}"
+
+
+def begin_draft(results: Path, workplace: Path, name: str) -> Draft:
+    """Copy a folder of results into a new draft below `workplace`, and remove the drafts of processes that have ended.
+
+    The name of a process says little: in two containers, two processes have the same one. So a draft is alive while its lock is held.
+    """
+    folder = workplace / DRAFTS / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _lock_of_drafts(workplace):
+        for other in folder.parent.iterdir():
+            _remove_if_dead(other)
+        folder.mkdir()
+        live = FileLock(folder / LIVE, thread_local=False)
+        live.acquire()
+    for path in (results / "benchmarks.json", *results.glob("*/*.json")):
+        if path.is_file():
+            copy = folder / path.relative_to(results)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, copy)
+    return Draft(results, folder, live)
+
+
+def _lock_of_drafts(workplace: Path) -> FileLock:
+    """Return the lock of all drafts: whoever may write the folder may take it, whatever the umask."""
+    return FileLock(workplace / CHANGES, mode=0o644 | workplace.stat().st_mode & 0o022)
+
+
+def _remove_if_dead(folder: Path) -> None:
+    if not (folder / LIVE).exists():
+        return
+    live = FileLock(folder / LIVE)
+    with suppress(Timeout, OSError):  # another user's draft is left to that user
+        live.acquire(timeout=0)
+        shutil.rmtree(folder, ignore_errors=True)
+        live.release()
+
+
+def remove_draft(draft: Draft) -> None:
+    """Remove a draft whose passes are stored."""
+    draft.live.release()
+    shutil.rmtree(draft.folder, ignore_errors=True)
+
+
+def reduce_draft(draft: Draft, paths: Collection[Path]) -> None:
+    """Remove every other result file from a draft, with the machines that only they have: that frees room on a full disk."""
+    for folder in (path for path in draft.folder.iterdir() if path.is_dir()):
+        wanted = {path for path in paths if path.parent == folder}
+        for path in folder.iterdir():
+            if path not in wanted and not (wanted and path.name == "machine.json"):
+                path.unlink()
+        if not wanted:
+            folder.rmdir()
+
+
+def keep_draft(draft: Draft) -> Path:
+    """Move a draft out of the drafts, and return its new place. Where it cannot be moved, it stays: see `is_safe`."""
+    place = draft.folder.parents[1] / UNSTORED / draft.folder.name
+    with suppress(OSError), _lock_of_drafts(draft.folder.parents[1]):
+        draft.live.release()
+        (draft.folder / LIVE).unlink(missing_ok=True)
+        place.parent.mkdir(exist_ok=True)
+        draft.folder.rename(place)  # needs no room
+    return place if place.exists() else draft.folder
+
+
+def is_safe_draft(place: Path) -> bool:
+    """Return whether no run removes a draft that was kept: on a disk that became read-only, nothing can be done about that."""
+    return not (place / LIVE).exists()
+
+
+def summary(samples: list[float]) -> tuple[float, dict[str, Any]]:
+    """Return the median in seconds, and asv's statistics by column.
+
+    The columns have names like "stats_ci_99_a".
+
+    `samples` must not be empty.
+    """
+    median, stats = compute_stats(samples, NUMBER)
+    return median, {f"stats_{name}": truncate_float_list(value) for name, value in stats.items()}

@@ -17,7 +17,7 @@ from tensorcopy.analysis import comparisons, retest
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import MARGIN, Verdict
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.ci import git, projects, revisions
+from tensorcopy.ci import git, revisions
 from tensorcopy.ci.revisions import Folders, NothingMeasured, Place, ReportProgress, Revision, RevisionFolder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
@@ -133,9 +133,9 @@ def _release_of_project(request: PullRequest, paths: Paths) -> plan.Measurement:
 
     Raises TensorcopyError, also for commits that cannot be compared.
     """
-    projects.refuse_without_project(request.base, request.head)
+    revisions.refuse_without_project(request.base, request.head)
     if request.interpreter:
-        projects.refuse_other_packages(_places(request, paths, "measured"))
+        revisions.refuse_other_packages(_places(request, paths, "measured"))
     return _common_release(request, paths, release_table.load())
 
 
@@ -193,7 +193,7 @@ def _places(request: PullRequest, paths: Paths, stage: str) -> tuple[Place, Plac
     selection = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
     root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}"
     if project.declared():
-        return projects.places(request.base, request.head, root, stage, paths.environments)
+        return revisions.project_places(request.base, request.head, root, stage, paths.environments)
     return (
         revisions.export(request.base, root / stage / "base", paths.environments),
         revisions.export(request.head, root / stage / "head", paths.environments),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -17,13 +17,15 @@ from statistics import median
 from time import monotonic
 
 from tensorcopy.analysis.two_sample import FEWEST
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.ci import git
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, remeasure
-from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Progress, Reporter, Stage
 from tensorcopy.releases import environments
 from tensorcopy.results import files, reader
 from tensorcopy.results.reader import Result
+from tensorcopy.worker import operations, project
 
 MACHINE = "here"  # the machine's name in results that are read once
 NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision measures itself without them
@@ -216,3 +218,63 @@ def _take_more(folder: RevisionFolder, suites: str, more: int, failures: dict[st
     if folder.pass_count == before:
         failures.setdefault(name, ["nothing was measured"])
         raise NothingMeasured
+
+
+SIDES = ("base", "head")
+
+
+def refuse_without_project(base: str, head: str) -> None:
+    """Raise TensorcopyError if a commit lacks the tensorcopy.toml of the current folder."""
+    _, below = git.place()
+    for side, sha in zip(SIDES, (base, head)):
+        if not git.has(sha, f"{below}{operations.FILE}"):
+            raise TensorcopyError(
+                f"{side} has no project",
+                got=f"no {below}{operations.FILE} in {sha[:8]}",
+                allowed="two commits of a project",
+                next=f"name a commit that has it: --{side} COMMIT",
+            )
+
+
+def project_places(base: str, head: str, root: Path, stage: str, shared_environments: Path) -> tuple[Place, Place]:
+    """Return where base and head are measured for a stage, with their files there.
+
+    They use the shared environments, unless they need different packages: then each has its own.
+
+    root : the folder of both clones
+    stage : the name of the folders of results
+    """
+    _, below = git.place()
+    for side, sha in zip(SIDES, (base, head)):
+        git.clone(sha, root / side)
+    folders = [root / side / below for side in SIDES]
+    packages_of_base, packages_of_head = map(_packages, folders)
+    for folder in folders:
+        if packages_of_base == packages_of_head:
+            link_environments(folder, shared_environments)
+        configuration.write_configuration(folder, folder / ".asv" / stage, folder / ".asv" / "env")
+    variables = bytecode(shared_environments)
+    first, second = (Place(folder, folder / ".asv" / stage, variables) for folder in folders)
+    return first, second
+
+
+def refuse_other_packages(measured: Sequence[Place]) -> None:
+    """Raise TensorcopyError if the commits need different packages, or a folder of their own: an interpreter has one version for both."""
+    base, head = (_packages(place.folder) for place in measured)
+    if base is not None and head is not None and base != head:
+        raise TensorcopyError(
+            "an interpreter cannot have the packages of two commits",
+            got="requires that differ, or that name a folder",
+            allowed="the same versions in both commits, such as einops==0.8",
+            next="leave out --interpreter",
+        )
+
+
+def _packages(folder: Path) -> list[str] | None:
+    """Return what a project's environments need beside torch; None for an invalid project, whose measurement names the error."""
+    try:
+        declared = project.declared_in(folder)
+        of_operations = [package for operation in operations.of_file(folder / operations.FILE) for package in operation.requires]
+    except (TensorcopyError, OSError):
+        return None
+    return [*of_operations, *(declared.requirements() if declared else ())]

@@ -80,7 +80,6 @@ DASHBOARD = (
     "markupsafe",
     "mdit_py_plugins",
     "psutil",
-    "pynvml",
     "scipy",
     "tomlkit",
     "uplot-python",  # read, never imported

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.measure.plan import Shard
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.measure.run_passes import Progress
 
 RESULTS = Path("results")
 MOST_PASSES = 1000  # of a release: a file has all of them, and is read as a whole
@@ -64,7 +64,7 @@ def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
 
     title : printed before each step
     """
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.measure.run_passes import Progress
 
     with progress_bar() as report_progress:
         yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))

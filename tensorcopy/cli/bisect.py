@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tensorcopy.analysis.bisection import Outcome
     from tensorcopy.measure.profiles.builds import Job
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.measure.run_passes import Progress
 
 COUNTING = 120.0  # seconds: installing a build, and counting one call under valgrind
 
@@ -112,7 +112,7 @@ def _job(name: str, python: str, expected: int, report_progress: Callable[[Progr
     """
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure.profiles import builds
-    from tensorcopy.measure.progress import Progress
+    from tensorcopy.measure.run_passes import Progress
     from tensorcopy.worker import hardware
 
     begun: list[str] = []

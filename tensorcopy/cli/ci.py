@@ -180,9 +180,9 @@ def _propose(options: argparse.Namespace, console: Console) -> int:
 
 
 def _runners(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.ci import runners
+    from tensorcopy.ci import github
 
-    matrix = json.dumps({"include": runners.matrix(runners.load(RUNNERS), options.device)})
+    matrix = json.dumps({"include": github.matrix(github.load_runners(RUNNERS), options.device)})
     output = os.environ.get("GITHUB_OUTPUT")
     if output:
         with Path(output).open("a", encoding="utf-8") as file:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tensorcopy.measure.host_probe import Gpu
     from tensorcopy.releases.release_table import Release
     from tensorcopy.results.passes import Case
     from tensorcopy.results.reader import Result
+    from tensorcopy.worker.nvidia import Gpu
 
 BY_SIZE = r"\.BySize\."  # the suites of `times` by default
 
@@ -66,7 +66,7 @@ def _table(*titles: str, **options: Any) -> Table:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import environments, gpu_support, release_table
+    from tensorcopy.releases import environments, release_table
     from tensorcopy.results import reader
 
     results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
@@ -78,7 +78,7 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
         cells = [f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–"]
-        table.add_row(*cells, *([release.cuda, gpu_support.why_none(release, gpus) or "runs"] if gpus else []))
+        table.add_row(*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else []))
     console.print(table)
     if gpus and environments.backend():
         console.print(f"CUDA is that of the default wheels: {environments.BACKEND}={environments.backend()} selects others")
@@ -89,9 +89,9 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
 
 def _gpus() -> list[Gpu]:
     """Return the visible GPUs of NVIDIA. Raises TensorcopyError where there is none."""
-    from tensorcopy.measure import host_probe
+    from tensorcopy.worker import nvidia
 
-    gpus, reason = host_probe.gpus()
+    gpus, reason = nvidia.visible_gpus()
     if not gpus:
         raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy releases")
     return gpus
@@ -272,12 +272,13 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from tensorcopy.measure import host_probe, preflight
-    from tensorcopy.measure.preflight import Level
+    from tensorcopy.measure import readiness
+    from tensorcopy.measure.readiness import Level
     from tensorcopy.releases import environments, release_table
+    from tensorcopy.worker import nvidia
 
     releases = () if environments.backend() else release_table.load()  # the table has the default wheels
-    findings = preflight.findings(host_probe.host(Path(".asv")), *host_probe.gpus(), options.device, releases)
+    findings = readiness.findings(readiness.host(Path(".asv")), *nvidia.visible_gpus(), options.device, releases)
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:

@@ -20,11 +20,11 @@ def add(commands: Any) -> None:
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.measure.new_project import write
+    from tensorcopy.measure import new_project
 
-    project, written = write.new_project(Path.cwd(), options.name, options.title, options.suites)
+    project, written = new_project.new_project(Path.cwd(), options.name, options.title, options.suites)
     console.print(f"{project.title}: wrote {', '.join(written)}", soft_wrap=True, markup=False, highlight=False)
-    if write.is_below_repository(Path.cwd()):
+    if new_project.is_below_repository(Path.cwd()):
         console.print(
             "GitHub reads workflows at the top of a repository only: docs/own-operation.md says how to move them there", soft_wrap=True
         )

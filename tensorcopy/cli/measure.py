@@ -254,10 +254,10 @@ def _prepare(
 
 def _required_device(options: argparse.Namespace) -> str:
     """Return the device that must be usable: named by an option, by the suites, or for this machine in runners.toml; "" for none."""
-    from tensorcopy.ci import runners
+    from tensorcopy.ci import github
     from tensorcopy.measure import plan
 
-    of_machine = {runner.machine: runner.device for runner in runners.load(RUNNERS)} if RUNNERS.exists() else {}
+    of_machine = {runner.machine: runner.device for runner in github.load_runners(RUNNERS)} if RUNNERS.exists() else {}
     return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
 
 
@@ -285,13 +285,14 @@ def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[l
 
     Raises TensorcopyError.
     """
-    from tensorcopy.measure import host_probe, plan
+    from tensorcopy.measure import plan
     from tensorcopy.results import reader
+    from tensorcopy.worker import nvidia
 
     if options.interpreter is None:
         results = reader.load_results(paths.results).results
         measured = {result.sha for result in results if result.machine == options.machine}
         measurements, skipped = plan.select(options.releases, paths.pythons, measured)
-        runnable, refused = plan.runnable(measurements, host_probe.gpus()[0]) if device == "cuda" else (measurements, [])
+        runnable, refused = plan.runnable(measurements, nvidia.visible_gpus()[0]) if device == "cuda" else (measurements, [])
         return runnable, [*skipped, *refused]
     return [plan.in_interpreter(options.interpreter, options.releases)], []

@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.asv_plugin import statistics
+    from tensorcopy.asv_plugin import stamp
     from tensorcopy.ci import git
     from tensorcopy.results import merge
 
@@ -37,7 +37,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             branch = Path(temporary) / "branch"
             git.export(sha, branch, only=options.into.as_posix())
             folders.append(branch / options.into)
-        merged = merge.merge(folders, options.into, statistics.summary, print_wait)
+        merged = merge.merge(folders, options.into, stamp.summary, print_wait)
     print_warnings(merged.warnings)
     console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
     return 0

@@ -15,7 +15,7 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure import remeasure, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress
+from tensorcopy.measure.run_passes import Progress
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, files, series_key
 from tensorcopy.results.confirmations import Confirmation, ReleasePair

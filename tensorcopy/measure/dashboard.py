@@ -13,8 +13,7 @@ from tensorcopy.asv_plugin import program
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import Measurement, timed_suites
-from tensorcopy.measure.progress import Progress, Reporter, Stage
-from tensorcopy.measure.run_passes import Job, measure_pass
+from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage, measure_pass
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import reader
 from tensorcopy.results.reader import Result

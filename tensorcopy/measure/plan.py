@@ -17,13 +17,13 @@ from packaging.version import Version
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, gpu_support, interpreters, release_table, uv
+from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.releases.gpu_support import Gpu
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
 from tensorcopy.worker import project
 from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.nvidia import Gpu
 
 TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
 ALL = "^"
@@ -170,7 +170,7 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
     """
     if not gpus or environments.backend():
         return list(measurements), []
-    reasons = {each: gpu_support.why_none(each.release, gpus) for each in measurements}
+    reasons = {each: environments.why_no_gpu(each.release, gpus) for each in measurements}
     lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
     if len(lines) == len(measurements):
         raise TensorcopyError(

@@ -19,8 +19,7 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Reporter, Stage
-from tensorcopy.measure.run_passes import Job
+from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage
 from tensorcopy.results import files, reader
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

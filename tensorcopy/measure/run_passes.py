@@ -1,7 +1,8 @@
 """Measure passes: several short ones of each release, in random order.
 
 asv measures a pass in a copy of the results, and the plugin adds the finished pass to the file that is there then (`asv_plugin.stamp`).
-After an interruption each pass is therefore stored completely or not, and the same command measures the missing ones. Prints nothing.
+After an interruption each pass is therefore stored completely or not, and the same command measures the missing ones. Prints nothing, and
+reports its progress through callbacks.
 """
 
 from __future__ import annotations
@@ -25,16 +26,75 @@ from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import DiskError, TensorcopyError, after
-from tensorcopy.measure import host_probe
 from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
-from tensorcopy.measure.progress import Progress, Reporter, Stage
 from tensorcopy.releases import environments
 from tensorcopy.results import files
+from tensorcopy.worker import nvidia
 from tensorcopy.worker.devices import ACCELERATORS
 
 # A pass is one process tree. Times vary between processes more than within one: beyond two samples, another pass tells more.
 ONE_ROUND = {"rounds": 1, "repeat": 2}
 INSTALL, PASS = 30.0, 60.0  # expected seconds on two cores
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a job.
+
+    seconds : expected, used until the stage's own pace can be measured
+    """
+
+    doing: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a job.
+
+    doing : the current activity
+    done : share of the job that is done, 0 to 1
+    remaining : expected seconds until its end
+    """
+
+    doing: str
+    done: float
+    remaining: float
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Report the progress of a job through a callback."""
+
+    stages: Sequence[Stage]
+    report: Callable[[Progress], None]
+
+    def at(self, current: int, share: float = 0.0, elapsed: float = 0.0, detail: str = "") -> None:
+        """Report that a share of stage number `current` is done; see `progress`."""
+        self.report(progress(self.stages, current, share, elapsed, detail))
+
+    def waiting_at(self, current: int, _share: float, elapsed: float, detail: str = "") -> None:
+        """Report a stage whose share is unknown, by its expected time.
+
+        Its share stays below nine tenths until it has ended.
+        """
+        self.at(current, min(elapsed / self.stages[current].seconds, 0.9), elapsed, detail)
+
+
+def progress(stages: Sequence[Stage], current: int, share: float, elapsed: float, detail: str = "") -> Progress:
+    """Compute the progress of a job from the progress of its current stage.
+
+    stages : in their order
+    current : index of the current stage, of which `share` (0 to 1) is done after `elapsed` seconds
+    detail : added to the name of the stage
+    """
+    stage = stages[current]
+    pace_is_known = share > 0.1
+    remaining = elapsed / share * (1 - share) if pace_is_known else max(stage.seconds - elapsed, 1.0)
+    done = sum(earlier.seconds for earlier in stages[:current]) + stage.seconds * share
+    total = sum(each.seconds for each in stages)
+    remaining += sum(later.seconds for later in stages[current + 1 :])
+    return Progress(f"{stage.doing}: {detail}" if detail else stage.doing, done / total, remaining)
 
 
 @dataclass(frozen=True)
@@ -212,7 +272,7 @@ def _present(provenance: Mapping[str, Any], required: str) -> set[str]:
     required : a device that was asked for; "" for none
     """
     present = {*provenance["accelerators"], required} - {""}
-    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and host_probe.gpus()[0]:
+    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
         present.add("cuda")
     return present
 

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,9 +18,11 @@ from typing import Any
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.releases.package_folder import package_folder
+from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker import operations, project
+from tensorcopy.worker.devices import has_kernels
+from tensorcopy.worker.nvidia import Gpu
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
@@ -33,6 +35,10 @@ STEADY = {
     "GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}",
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
+
+# the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version Compatibility" of
+# docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs the driver of its own toolkit
+OLDEST_DRIVER = {10: (440, 33), 11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}
 
 RunProbe = Callable[..., dict[str, Any]]  # with the arguments of `interpreters.run_probe`, which is used where there is none
 
@@ -103,6 +109,28 @@ def why_not(release: Release, pythons: list[str]) -> str:
         return f"{wheels}, not for {' or '.join(pythons)}"
     if not any(uv.find_python(python) for python in supported):
         return f"{wheels}; none of {', '.join(supported)} is on this machine (uv python install {supported[0]})"
+    return ""
+
+
+def why_no_gpu(release: Release, gpus: Iterable[Gpu]) -> str:
+    """Return why none of these GPUs can run the wheel of `release`: the first one's reason. "" where one can."""
+    reasons = [why_not_on(release, gpu.driver, gpu.capability) for gpu in gpus]
+    return reasons[0] if all(reasons) else ""
+
+
+def why_not_on(release: Release, driver: str, capability: tuple[int, int] | None) -> str:
+    """Return why a GPU cannot run the wheel of `release`; "" where it can, or where that is unknown.
+
+    driver : version of NVIDIA's driver, such as "580.65.06"
+    capability : compute capability of the GPU; None if it is unknown
+    """
+    if not release.cuda:
+        return ""
+    needed = OLDEST_DRIVER.get(int(release.cuda.split(".")[0]), ())
+    if [int(driver.split(".")[0] or 0)] < list(needed[:1]):  # the branch decides: its later numbers are those of the toolkit's own driver
+        return f"CUDA {release.cuda} needs driver R{needed[0]} or newer, and this one is {driver}"
+    if capability and release.kernels and not has_kernels(release.kernels, capability):
+        return f"no kernels for sm_{capability[0]}{capability[1]}, only for {', '.join(release.kernels)}"
     return ""
 
 

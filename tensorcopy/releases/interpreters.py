@@ -1,22 +1,21 @@
-"""Run a probe of the worker in any Python that has torch, and return its result."""
+"""Start processes of any Python that has torch: run a probe of the worker there, and return its result."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
-from tensorcopy.releases import child_process
-from tensorcopy.worker import operations
-from tensorcopy.worker import run_probe as probe_program
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker import operations, processes
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 CHECKOUT = operations.CHECKOUT
 
@@ -52,12 +51,12 @@ def run_probe(
 
     Raises the TensorcopyError of the probe, and CannotRun for an interpreter that cannot run it.
     """
-    command = [str(python), "-m", probe_program.__name__, module, *arguments]
+    command = [str(python), "-m", processes.__name__, module, *arguments]
     inherited = os.environ if variables is None else variables
     with (
         _package() as folder,
         tempfile.TemporaryFile("w+", errors="replace") as errors,  # a file, since an unread pipe would fill up and block the process
-        child_process.started(
+        started_process(
             command,
             stderr=errors,
             env={**inherited, **operations.variables(), "PYTHONPATH": search_path([folder], python)},
@@ -134,3 +133,33 @@ def search_path(folders: Sequence[Path], python: Path) -> str:
     """
     callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
     return os.pathsep.join(filter(None, [*map(str, folders), callers]))
+
+
+@contextmanager
+def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Yield a process that writes text to `stdout`, a pipe.
+
+    Ctrl-C reaches every process of a terminal; a signal to this process alone does not. Without this, its children would go on measuring.
+
+    options : of subprocess.Popen
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
+        try:
+            yield process
+        except BaseException:
+            _kill_with_descendants(process)
+            raise
+
+
+def _kill_with_descendants(process: subprocess.Popen[str]) -> None:
+    """Kill a process and its descendants."""
+    descendants: list[Any] = []
+    with suppress(ImportError):  # of the dashboard's extra; without it, only probes are started, which start nothing
+        import psutil
+
+        with suppress(psutil.Error):
+            descendants = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for descendant in descendants:
+        with suppress(Exception):  # it has ended, or is another's now
+            descendant.kill()

@@ -1,6 +1,8 @@
-"""The folder of suites that asv reads in a project: those of its operations, and its own.
+"""The folders from which a release's environment imports tensorcopy, and asv the suites of a project.
 
-A third-party suite is not changed: asv imports a generated package of the same name, whose search path begins with that folder.
+In a checkout, tensorcopy is imported from the checkout. An installed package is beside others that were installed for another Python, so
+it is linked into a folder of its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
+path begins with that folder.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ import os
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases.package_folder import SUITES_NAME
-from tensorcopy.worker import operations
+from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.worker import operations, project
 from tensorcopy.worker.project import Project
 
+PACKAGE = Path(__file__).resolve().parents[1]
+SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
 OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
 OWN = "own"  # the module of the suites of own operations
 OF_OPERATIONS = f'"""The operations of tensorcopy.toml, over sizes."""\n\nfrom {SUITES_NAME}.{OWN} import *  # noqa: F403\n'
@@ -24,6 +28,33 @@ __path__ = [{path!r}, *__path__]
 __file__ = str(Path({path!r}) / "__init__.py")
 exec(compile(Path(__file__).read_text(encoding="utf-8"), __file__, "exec"))
 '''
+
+
+def is_checkout() -> bool:
+    """Return whether this package is in a checkout, and not installed from a wheel."""
+    return (CHECKOUT / "asv.conf.json").exists()
+
+
+def own_suites() -> Path:
+    """Return the folder of tensorcopy's suites: in the checkout, or in the wheel."""
+    return CHECKOUT / "benchmarks" if is_checkout() else PACKAGE / "suites"
+
+
+def package_folder(environments: Path) -> Path:
+    """Return the folder to import tensorcopy from.
+
+    environments : the folder of all environments, in which links are made
+    """
+    if is_checkout() and project.declared() is None:
+        return CHECKOUT
+    folder = environments.absolute() / "tensorcopy"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, target in (("tensorcopy", PACKAGE), (SUITES_NAME, own_suites())):
+        link = folder / name
+        if not (link.is_symlink() and link.readlink() == target):
+            link.unlink(missing_ok=True)  # it may lead to a package that was removed
+            link.symlink_to(target)
+    return folder
 
 
 def folder(project: Project, workplace: Path) -> Path:

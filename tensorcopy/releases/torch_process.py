@@ -20,8 +20,7 @@ from threading import Timer
 from typing import Any
 
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import forked_jobs, operations
-from tensorcopy.worker import run_probe as probe_program
+from tensorcopy.worker import operations, processes
 
 IN_A_JOB = ("ASV", "TENSORCOPY_")  # beginnings of variables that a job reads; others, such as OMP_NUM_THREADS, libraries read earlier
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
@@ -44,7 +43,7 @@ class TorchProcess:
         """Start the process, with the environment variables of its jobs."""
         self._variables = dict(variables)
         self._process = subprocess.Popen(
-            [str(python), "-m", forked_jobs.__name__],
+            [str(python), "-m", processes.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -95,7 +94,7 @@ class TorchProcess:
 
     def run_probe(self, python: Path, module: str, *arguments: str, variables: Mapping[str, str]) -> dict[str, Any]:
         """Run a probe as `interpreters.run_probe` does."""
-        program = ["-m", probe_program.__name__]
+        program = ["-m", processes.__name__]
         own = {name: value for name, value in self._variables.items() if name in SEARCH_PATHS}
         all_variables = {**without_search_paths(variables), **operations.variables(), **own}
         finished = self.run(program, [module, *arguments], all_variables, interpreters.CHECKOUT)

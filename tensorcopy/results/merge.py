@@ -66,7 +66,7 @@ class _Part:
 def merge(folders: Sequence[Path], into: Path, summary: Summary, report_wait: ReportWait = ignore_wait) -> Merged:
     """Merge every result of `folders` and of the folder `into` into `into`.
 
-    summary : computes asv's own statistics of samples, see `asv_plugin.statistics`
+    summary : computes asv's own statistics of samples, see `asv_plugin.stamp`
     report_wait : called with a sentence if another process writes `into`
 
     A folder may also contain folders of results, as of several machines.

@@ -1,6 +1,6 @@
 """Provenance: the versions, hardware and settings of a measurement.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.provenance` prints it as JSON from inside an environment. With `--observe` it adds
+`python -m tensorcopy.worker.processes tensorcopy.worker.provenance` prints it as JSON from inside an environment. With `--observe` it adds
 the observed semantics of every method, and how many of the article's statements hold. `releases/environments.py` checks it against the
 release.
 """
@@ -19,11 +19,11 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import devices, hardware, operations, semantics
+from tensorcopy.worker import devices, hardware, nvidia, operations, semantics
 from tensorcopy.worker.methods import Method, exists, promised
 from tensorcopy.worker.own import groups, own_groups
 from tensorcopy.worker.probes import article_claims
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
 SETTINGS = (
@@ -76,11 +76,7 @@ def collect() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
-        **(
-            {"gpu": devices.gpu_properties(), "gpu_cache_mib": devices.gpu_cache_mib()}
-            if "cuda" in available and torch.version.cuda
-            else {}
-        ),
+        **({"gpu": nvidia.properties(), "gpu_cache_mib": nvidia.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
         "driver": _driver(),
         "settings": settings,
     }
@@ -189,7 +185,7 @@ def _hugepages() -> str:
 
 
 def _driver() -> str:
-    return _first_line(Path("/proc/driver/nvidia/version")) or devices.nvidia_driver()  # a container may have no /proc/driver
+    return _first_line(Path("/proc/driver/nvidia/version")) or nvidia.driver()  # a container may have no /proc/driver
 
 
 def _first_line(path: Path) -> str:

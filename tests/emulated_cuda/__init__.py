@@ -18,7 +18,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-LIBRARIES = {"cuda_runtime.c": "libcuda.so.1", "nvml.c": "libnvidia-ml.so.1"}  # by source: the names that torch and pynvml open
+LIBRARIES = {"cuda_runtime.c": "libcuda.so.1", "nvml.c": "libnvidia-ml.so.1"}  # by source: the names that torch and worker/nvidia.py open
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ int nvmlShutdown(void) { return SUCCESS; }
 const char *nvmlErrorString(int error) {
   switch (error) {
     case SUCCESS: return "The operation was successful";
-    case NO_PERMISSION: return "User doesn't have permission to perform this operation";
-    case DRIVER_NOT_LOADED: return "NVIDIA driver is not loaded";
+    case NO_PERMISSION: return "Insufficient Permissions";
+    case DRIVER_NOT_LOADED: return "Driver Not Loaded";
     default: return "Not Supported";
   }
 }

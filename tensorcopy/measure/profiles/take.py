@@ -16,7 +16,7 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Progress, Reporter, Stage
 from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import counts, files

@@ -1,6 +1,6 @@
 """Compare promised with observed semantics, for every method and device.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.conformance [DEVICE …]` prints the result as JSON, for `tensorcopy check`.
+`python -m tensorcopy.worker.processes tensorcopy.worker.probes.conformance [DEVICE …]` prints the result as JSON, for `tensorcopy check`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from tensorcopy.worker import devices, semantics
 from tensorcopy.worker.methods import code_on, exists, promised
 from tensorcopy.worker.own import groups
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.semantics import Outcome
 
 PLAIN, WITH_GRAD = "plain", "with_grad"

@@ -1,6 +1,6 @@
 """Observe and time every method that suits one request, on this machine.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.quick_bench '{"to": "ndarray", "device": "cpu", "numel": 131072,
+`python -m tensorcopy.worker.processes tensorcopy.worker.probes.quick_bench '{"to": "ndarray", "device": "cpu", "numel": 131072,
 "requires_grad": true}'` prints the result as JSON, for `tensorcopy advise`. The clock is `torch.utils.benchmark.Timer` on one thread, which
 waits for the device. Rounds are interleaved: each times all methods in random order, on a tensor at another address.
 """
@@ -22,7 +22,7 @@ from tensorcopy.worker.methods import code_on
 from tensorcopy.worker.own import BASELINE, find_method
 from tensorcopy.worker.probes import timers
 from tensorcopy.worker.probes.timers import Timer
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 ROUNDS = 9
 SAMPLE = 0.006  # seconds that a sample takes at least

@@ -1,6 +1,6 @@
 """Time methods over numel, beside the memcpy baseline, on this machine.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.size_sweep '{"what": "copies"}'` prints the result as JSON, for `tensorcopy
+`python -m tensorcopy.worker.processes tensorcopy.worker.probes.size_sweep '{"what": "copies"}'` prints the result as JSON, for `tensorcopy
 plot`. The clock is `torch.utils.benchmark.Timer` on one thread, which waits for the device. Rounds are interleaved: each times all methods
 in random order, so that other load on the machine affects all methods alike.
 """
@@ -26,7 +26,7 @@ from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exis
 from tensorcopy.worker.own import BASELINE, own_operations
 from tensorcopy.worker.probes import timers
 from tensorcopy.worker.probes.timers import Timer
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article

@@ -1,6 +1,6 @@
 """Time one call of a method, named as `instruction_count` names it.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.time_call "detach 1 float32 contiguous"` prints seconds per call as JSON,
+`python -m tensorcopy.worker.processes tensorcopy.worker.probes.time_call "detach 1 float32 contiguous"` prints seconds per call as JSON,
 for `tensorcopy bisect`. A process is one pass.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from tensorcopy.worker.methods import make_tensor
 from tensorcopy.worker.own import find_method
 from tensorcopy.worker.probes import instruction_count, timers
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SAMPLES = 150
 SAMPLE = 0.002  # seconds: shorter than the time that another program gets the processor for, so that some samples are undisturbed

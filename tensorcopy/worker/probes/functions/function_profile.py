@@ -1,6 +1,6 @@
 """Profile the functions of every counted case, under callgrind.
 
-`python -m tensorcopy.worker.run_probe tensorcopy.worker.probes.functions.function_profile REGEX` prints the profile as JSON, for
+`python -m tensorcopy.worker.processes tensorcopy.worker.probes.functions.function_profile REGEX` prints the profile as JSON, for
 `tensorcopy profile`. The cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression
 selects sections by name; "" selects all.
 """
@@ -19,7 +19,7 @@ from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import call_tree
 from tensorcopy.worker.probes.functions.call_tree import Function, Node
 from tensorcopy.worker.probes.instruction_count import CALLS, EMPTY, EMPTY_CALL, EMPTY_SHORT, FEWEST_CALLS, Section
-from tensorcopy.worker.run_probe import ReportProgress, ignore_progress
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SEPARATE = ("--separate-callers=100", "--separate-recs=1")  # a chain of callers is shorter
 TIMES = 2  # the lower of two: malloc consolidates the heap now and then

@@ -12,7 +12,7 @@ from tensorcopy.worker import operations, project
 from tensorcopy.worker.operations import FILE
 from tensorcopy.worker.project import Project
 
-FILES = Path(__file__).parent / "files"
+FILES = Path(__file__).parent / "project_files"
 CONFIGURATION = "asv.conf.json"
 EXAMPLE, OPERATIONS = "operations.txt", "operations.py"  # the example's module, and where it is written
 PLACES = {

@@ -1,25 +1,54 @@
-"""Check whether a machine is fit for measuring, and advise what to change. Pure.
+"""Whether a machine is fit for measuring: the load and the settings of its host and its NVIDIA GPUs, and what to change.
 
-A finding is refused where it would make results wrong or the run fail. It is a warning where it makes times vary more, so that verdicts
-need more passes.
+psutil reads the host, `worker.nvidia` the GPUs; for MPS, XPU and ROCm only the host can be read. A finding is refused where it would make
+results wrong or the run fail. It is a warning where it makes times vary more, so that verdicts need more passes.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
-from tensorcopy.measure.host_probe import MIG_INSTANCE, Gpu, Host
-from tensorcopy.releases import gpu_support
+import psutil
+
+from tensorcopy.releases import environments
 from tensorcopy.releases.release_table import Release
+from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
+OBSERVATION = 2.0  # seconds over which the load of the processors is measured
+BUSY = 0.2  # share of one processor above which a process is listed
 GIB = 2**30
 MEMORY, DEVICE_MEMORY = 2 * GIB, 4 * GIB  # torch, and the largest suite's tensors three times over; 1 GiB each for a device
 DISK = 6 * GIB  # an environment with CUDA
 GPU_MEMORY = 4 * GIB  # the largest suite's tensor four times over
 LOAD_WARNING, LOAD_REFUSED = 0.1, 0.5  # share of all processors that other processes use
 GPU_BUSY = 0.05
+
+
+@dataclass(frozen=True)
+class Host:
+    """The host's processors, memory and disk.
+
+    cores : processors that this process may use
+    busy : share of all processors that other processes use, 0 to 1
+    busiest : names of processes that use more than `BUSY` of a processor
+    memory, disk : free bytes
+    governor : of the frequency; "" where it cannot be read
+    boost : whether the frequency may rise above its base; None where that cannot be read
+    battery : whether the machine runs on its battery
+    """
+
+    cores: int
+    busy: float
+    busiest: tuple[str, ...]
+    memory: int
+    disk: int
+    governor: str
+    boost: bool | None
+    battery: bool
 
 
 class Level(str, Enum):
@@ -43,37 +72,89 @@ class Finding:
     advice: str = ""
 
 
+def host(folder: Path) -> Host:
+    """Measure the host for `OBSERVATION` seconds.
+
+    folder : on the disk where environments will be installed
+    """
+    running = [process for process in psutil.process_iter(["name"]) if process.pid != os.getpid()]
+    for process in running:
+        _processor_share(process)  # the first reading starts the measurement
+    busy = psutil.cpu_percent(interval=OBSERVATION) / 100
+    shares: dict[str, float] = {}  # the largest share of the processes of a name
+    for process in running:
+        name = process.info["name"] or "?"
+        shares[name] = max(_processor_share(process), shares.get(name, 0.0))
+    while not folder.exists():
+        folder = folder.parent
+    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    return Host(
+        cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else psutil.cpu_count() or 1,
+        busy=busy,
+        busiest=tuple(name for name, share in sorted(shares.items(), key=lambda item: -item[1]) if share >= BUSY),
+        memory=psutil.virtual_memory().available,
+        disk=psutil.disk_usage(str(folder)).free,
+        governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        boost=_boost(),
+        battery=battery is not None and battery.power_plugged is False,  # None: unknown
+    )
+
+
+def _processor_share(process: psutil.Process) -> float:
+    """Return the share of a processor that a process has used since the last call."""
+    try:
+        return float(process.cpu_percent()) / 100
+    except psutil.Error:
+        return 0.0  # it has ended
+
+
+def _boost() -> bool | None:
+    """Return whether boost is on; None where that cannot be read."""
+    boost, no_turbo = _text("/sys/devices/system/cpu/cpufreq/boost"), _text("/sys/devices/system/cpu/intel_pstate/no_turbo")
+    if not (boost or no_turbo):
+        return None
+    return boost == "1" or no_turbo == "0"
+
+
+def _text(path: str) -> str:
+    """Return a file's text, or "" where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
 def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases: Sequence[Release] = ()) -> list[Finding]:
     """Check a machine for measuring on `device` ("cpu" or "cuda").
 
     no_gpu : the reason why `gpus` is empty
     releases : in order of version, for the driver and the kernels that they need
     """
-    findings = _host(host, MEMORY if device == "cpu" else DEVICE_MEMORY)
+    findings = _host_findings(host, MEMORY if device == "cpu" else DEVICE_MEMORY)
     if device == "cuda" and no_gpu == MIG_INSTANCE:
         findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
     elif device == "cuda" and not gpus:
         findings.append(Finding("GPU", no_gpu, Level.REFUSED, "install the driver; start a container with --gpus all; run nvidia-smi"))
     for gpu in gpus if device == "cuda" else ():
-        findings += [*_gpu(gpu, f"GPU {gpu.index}"), *_torch(gpu, f"GPU {gpu.index}", releases)]
+        findings += [*_gpu_findings(gpu, f"GPU {gpu.index}"), *_torch_findings(gpu, f"GPU {gpu.index}", releases)]
     return findings
 
 
-def _torch(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
+def _torch_findings(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
     """Check which releases a GPU and its driver can run."""
     if not releases:
         return []
-    newest, reason = releases[-1], gpu_support.why_not(releases[-1], gpu.driver, gpu.capability)
-    others = [release.version for release in releases if not gpu_support.why_not(release, gpu.driver, gpu.capability)]
+    newest, reason = releases[-1], environments.why_not_on(releases[-1], gpu.driver, gpu.capability)
+    others = [release.version for release in releases if not environments.why_not_on(release, gpu.driver, gpu.capability)]
     observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
-    driver = "install a newer driver" if reason == gpu_support.why_not(newest, gpu.driver, None) else ""  # which cannot add kernels
+    driver = "install a newer driver" if reason == environments.why_not_on(newest, gpu.driver, None) else ""  # which cannot add kernels
     if not others:
         return [Finding(f"{name} torch", observed, Level.REFUSED, driver or "measure on another GPU, or only the CPU")]
     advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy releases --device cuda"]))
     return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 
-def _host(host: Host, memory: int) -> list[Finding]:
+def _host_findings(host: Host, memory: int) -> list[Finding]:
     names = ", ".join(host.busiest[:5])
     load = f"{host.busy:.0%} of the processors in use" + (f", by {names}" if names else "")
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
@@ -86,7 +167,7 @@ def _host(host: Host, memory: int) -> list[Finding]:
     ]
 
 
-def _gpu(gpu: Gpu, name: str) -> list[Finding]:
+def _gpu_findings(gpu: Gpu, name: str) -> list[Finding]:
     load = f"{gpu.busy:.0%} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
     load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
     level = Level.REFUSED if gpu.busy >= GPU_BUSY else _warning_if(bool(gpu.processes or gpu.hidden))

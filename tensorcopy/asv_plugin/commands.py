@@ -1,0 +1,153 @@
+"""asv's own commands: the arguments and environments that they take here, and what they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from asv import environment
+from asv.commands.find import Find
+from asv.commands.run import Run
+from asv.commands.setup import Setup
+from asv.console import log
+from asv.repo import get_repo
+
+from tensorcopy.asv_plugin.exits import exit_on_error
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
+from tensorcopy.worker import project
+
+MIN_RELEASES = 3  # releases between which `asv find` measures; of fewer it names the last one unmeasured
+KINDS = ("release", "interpreter", "existing")
+ALLOWED = "release:N.N, interpreter:PYTHON, existing:PYTHON, or a name that `asv setup` prints"
+# prints which of its arguments cannot be imported; asv's runner, too, looks neither into the current folder nor into PYTHONPATH;
+# a folder that only has a package's name has no origin
+MISSING = """
+import json, os, sys
+from importlib.util import find_spec
+hidden = {"", *os.environ.get("PYTHONPATH", "").split(os.pathsep)} - set(os.environ.get("ASV_PYTHONPATH", "-").split(os.pathsep))
+sys.path = [path for path in sys.path if path not in hidden]
+print(json.dumps([name for name in sys.argv[1:] if getattr(find_spec(name), "origin", None) is None]))
+"""
+
+
+def check_arguments() -> None:
+    """Let `asv run` and `asv find` end before they measure, with exit code 2, where their arguments do not suit torch releases."""
+    _check_before(Run, _one_process, _own_label, _no_release_for_existing)
+    _check_before(Find, _one_process, _enough_releases)
+
+
+def _check_before(command: Any, *checks: Callable[[Any, Any], None]) -> None:
+    run = command.run_from_conf_args
+
+    def checked(conf: Any, options: Any, **others: Any) -> Any:
+        with exit_on_error():
+            for check in checks:
+                check(conf, options)
+        return run(conf, options, **others)
+
+    command.run_from_conf_args = checked
+
+
+def _one_process(_conf: Any, options: Any) -> None:
+    """Raise TensorcopyError for --parallel.
+
+    asv would install each release in another process, and measure in this one with the release before.
+    """
+    if options.parallel != 1:
+        raise TensorcopyError(
+            "asv cannot install torch releases in parallel",
+            got="--parallel",
+            allowed="one environment after the other",
+            next="leave --parallel out",
+        )
+
+
+def _own_label(_conf: Any, options: Any) -> None:
+    """Raise TensorcopyError for --set-commit-hash: a result belongs to the release that was measured."""
+    if options.set_commit_hash is not None:
+        raise TensorcopyError(
+            "a result is stored for the torch that was measured",
+            got=f"--set-commit-hash {options.set_commit_hash}",
+            allowed="the SHA that torch reports",
+            next=f"asv run -E interpreter:same {options.set_commit_hash}^!",
+        )
+
+
+def _no_release_for_existing(_conf: Any, options: Any) -> None:
+    """Raise TensorcopyError for a release beside `-E existing`, of which asv stores nothing."""
+    names = [name.partition(":") for name in options.env_spec or ()]
+    existing = [python or "same" for kind, _, python in names if kind == "existing" or (not kind and python == "same")]
+    if existing and options.range:
+        raise TensorcopyError(
+            "an existing environment is measured as it is, and the result is not stored",
+            got=options.range,
+            allowed="no release",
+            next=f"leave it out, or asv run -E interpreter:{existing[0]} {options.range}, which stores the result",
+        )
+
+
+def _enough_releases(conf: Any, options: Any) -> None:
+    """Raise TensorcopyError where `asv find` would measure nothing."""
+    repo = get_repo(conf)
+    tags = [repo.get_name_from_hash(sha) for sha in reversed(repo.get_hashes_from_range(options.range))]
+    if len(tags) < MIN_RELEASES:
+        first, last = options.range.partition("..")[0] if ".." in options.range else "A", (tags or ["B"])[-1]
+        sides = " ".join(name.removeprefix("v") for name in (first or "A", last))
+        raise TensorcopyError(
+            "asv find needs releases between which it can search",
+            got=f"{options.range}, which is {', '.join(tags) or 'none'}",
+            allowed=f"a range of {MIN_RELEASES} or more; A..B begins after A",
+            next=f"tensorcopy compare {sides}, or tensorcopy bisect CASE {sides}",
+        )
+
+
+def check_environments() -> None:
+    """Let asv end with exit code 2 where -E names an environment that cannot measure torch releases."""
+    class_by_name, construct = environment.get_environment_class_by_name, environment.ExistingEnvironment.__init__
+
+    def of_torch(kind: str) -> Any:
+        if kind not in KINDS:  # such an environment would hold the project, and torch at no particular release
+            with exit_on_error():
+                raise TensorcopyError(
+                    "torch releases cannot be measured in such an environment", got=f"-E {kind}", allowed=ALLOWED, next="leave -E out"
+                )
+        return class_by_name(kind)
+
+    def constructed(self: Any, conf: Any, python: str, *others: Any) -> None:
+        with exit_on_error():
+            interpreters.executable(python)
+            construct(self, conf, python, *others)
+            _require_packages(self)
+
+    environment.get_environment_class_by_name = of_torch
+    environment.ExistingEnvironment.__init__ = constructed
+
+
+def _require_packages(existing: Any) -> None:
+    """Raise TensorcopyError where a Python lacks a package that asv or the suites import."""
+    python, packages = existing.python, ["torch", "numpy", "asv_runner", *(["tensorcopy"] if project.declared() is None else [])]
+    missing = json.loads(existing.run(["-c", MISSING, *packages]))
+    if missing:
+        install = f"{python} -m pip install torch numpy, then " if {"torch", "numpy"} & {*missing} else ""
+        raise TensorcopyError(
+            "this Python cannot run the suites",
+            got=f"{python} without {', '.join(missing)}",
+            allowed=f"a Python that has {', '.join(packages)}",
+            next=f"{install}-E interpreter:{python}, which needs only torch and numpy",
+        )
+
+
+def print_environments() -> None:
+    """Let `asv setup` print the names of its environments and exit with 0; asv prints objects, and exits with 1."""
+
+    def setup(conf: Any, options: Any) -> int:
+        environments = Setup.run(conf=conf, parallel=options.parallel, env_spec=options.env_spec)
+        for each in environments:
+            log.info(each.name)
+        if not environments:
+            log.error("No environments selected")
+        return 0 if environments else 1
+
+    Setup.run_from_conf_args = setup

@@ -1,1 +1,0 @@
-"""Write the files of a new project: its configuration, an example and workflows."""
