@@ -1,22 +1,126 @@
-"""Every value that the article prints, checked with the installed torch."""
+"""The page of the article's questions, and every value that the article prints, checked with the installed torch."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.results.passes import Case
+from tensorcopy.site import render
+from tensorcopy.site.pages import article
+from tensorcopy.site.pages.semantics import result_by_release
+from tensorcopy.site.translate import translator
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import article_claims
+from tests.conftest import NEW, OLD, SEEN, measured
+
+
+@pytest.fixture(scope="module")
+def content(shipped_results):
+    return render.content(
+        [result for result in shipped_results.results if result.path.name.startswith(("d69c22dd", "a8e7c98c", "d0f2af8b"))]
+    )
+
+
+@pytest.fixture(scope="module")
+def site(content) -> dict[str, str]:
+    templates = render.templates_of(content)
+    return {page.address: render.page_text(templates, page) for page in article.pages(content)}
 
 
 @pytest.mark.parametrize("device", devices.available())
-@pytest.mark.parametrize("section", article_claims.SECTIONS, ids=lambda section: section.__name__)
-def test_the_article_s_values_are_reproduced(section, device):
-    """On every available device; statements about two devices need an accelerator."""
-    statements = [statement for statement in article_claims.statements(device) if statement.section == section.__name__]
-    assert statements
-    assert [statement for statement in statements if not statement.holds] == []
+def test_the_article_s_values_are_reproduced(device):
+    """On every available device; claims about two devices need an accelerator."""
+    assert [claim for claim in article_claims.claims(device) if not claim.holds] == []
 
 
-def test_a_statement_with_another_value_does_not_hold():
-    """Otherwise the test above would pass whatever torch does."""
-    assert not article_claims.Statement("graph", "w.grad", 2.0, 3.0).holds
+def test_every_value_is_checked(content):
+    """As many on the CPU as when the shipped results were measured: a line of several values cannot lose one."""
+    claims = article_claims.claims("cpu")
+    assert len(claims) == content.machine.result.article["cpu"]["statements"]
+    assert {claim.section for claim in claims} == set(article_claims.SECTIONS)
+    assert {type(claim.got) for claim in claims if claim.expression.endswith(".grad")} == {type(None), float}
+
+
+def test_a_value_that_differs_is_named(monkeypatch):
+    """Otherwise the tests above would pass whatever torch does."""
+    monkeypatch.setitem(article_claims.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
+    failed = [claim for claim in article_claims.claims("cpu") if not claim.holds]
+    assert failed == [("detach", "w.detach() is w", False, True)]
+
+
+def test_every_value_that_the_article_prints_belongs_to_a_question():
+    """The names of the checked sections are those of the worker."""
+    claimed = [name for question in article.questions() for name in question.get("claims", ())]
+    assert set(claimed) == set(article_claims.SECTIONS)
+
+
+def test_every_statement_was_observed_on_every_shipped_release(shipped_results):
+    """The page says so, and a release that differs would be named."""
+    results = result_by_release(render.content(shipped_results.results).machine)
+    rows = [statement for answer in article.answers(results, "en") for statement in answer.statements]
+    assert len(rows) > 30
+    assert [row.text for row in rows if not row.holds] == []
+    first, last = version(results[0]), version(results[-1])
+    assert {str(row.releases) for row in rows} == {f"all {len(results)} releases, {first} to {last}"}
+
+
+def test_a_release_that_differs_is_named():
+    """Both a method's behaviour and a value that the article prints."""
+    old, new = measured(OLD, {("detach", 16): 1e-6}), measured(NEW, {("detach", 16): 1e-6})
+    for result, shares in ((old, True), (new, False)):
+        outcome = {**SEEN, "shares_storage": shares}
+        result.methods["detach"]["observed"] = {"cpu": {"plain": outcome, "with_grad": outcome}}
+    new.article["cpu"]["fail"] = ["detach: z.grad is 1, printed None"]
+    answers = {answer.name: answer for answer in article.answers([old, new], "en")}
+    shared, cut, *_, printed = answers["detach"].statements
+    assert (shared.holds, str(shared.releases)) == (False, "1 of 2 releases; not 2.0.0")
+    assert (printed.holds, str(printed.releases)) == (False, "1 of 2 releases; not 2.0.0")
+    assert (cut.holds, str(cut.releases)) == (True, "all 2 releases, 1.0.0 to 2.0.0")
+    assert str(answers["clone"].statements[0].releases) == "not observed yet"
+    assert not answers["clone"].statements[0].holds
+
+
+def test_both_languages_answer_the_same_questions(site):
+    """They have the same sections, statements and pictures."""
+    for pattern in (r'<h2 id="(.*?)"', r'<li class="(holds|fails)"', "<svg", r"<figcaption><a[^>]*>torch (\S+)<"):
+        assert re.findall(pattern, site["article.html"]) == re.findall(pattern, site["ja/article.html"]) != []
+    text = re.sub(r"<(code|pre|small)[^>]*>.*?</\1>|<.*?>", "", site["ja/article.html"].split("<main")[1], flags=re.DOTALL)
+    assert len(re.findall("[ぁ-んァ-ン一-龥]", text)) > 1500
+
+
+def test_the_pictures_show_the_newest_release_and_torch_1_9(site):
+    """Of conversions and of copies, each with a link to the page with all its times."""
+    links = re.findall(r'<figcaption><a href="sizes/xeon-2core/py([\d.]+)-cuda/([\d.]+).html">torch (\S+)</a>', site["article.html"])
+    assert links == [("3.11", "2.15.0", "2.15.0"), ("3.9", "1.9.0", "1.9.0")] * 2
+
+
+def test_the_fastest_and_the_article_s_conclusion_are_those_of_the_table(monkeypatch):
+    """At one size the three are faster than both others, at the other they are not."""
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    times = {"clone_detach": (1e-6, 1e-6), "empty_like_copy": (1.5e-6, 1e-6), "detach_clone": (1e-6, 2e-6)}
+    times |= {"new_tensor": (3e-6, 1.5e-6), "tensor": (4e-6, 4e-6)}
+    content = render.content([measured(NEW, {(name, 2**k): time for name, row in times.items() for k, time in enumerate(row)})])
+    ((result, table),) = article.tables(content.machine, "copy")
+    told = re.sub("<.*?>", "", str(article.fastest(result, table, content.machine, translator("en"))))
+    assert told == "torch 2.0.0: code of clone_detach, fastest or tied with the fastest at 2 of 2 sizes."
+    concluded = str(article.conclusion(result, table, translator("en")))
+    assert "faster than the other two at 1 of 2 sizes, and within × 2.00 of each other" in concluded.replace("\u202f", " ")
+
+
+def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
+    """They are those of the newest result."""
+    counted = {
+        method: content.machine.result.counts[Case("memory.Counted.track_peak", (("method", method), ("numel", str(2**20))))]
+        for method in ("detach_clone_numpy", "detach_numpy_copy")
+    }
+    assert counted == {"detach_clone_numpy": 2**22, "detach_numpy_copy": 0}
+    text = re.sub("<.*?>", "", site["article.html"])
+    assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (counted" in text
+
+
+def test_a_site_without_results_asks_the_questions_too():
+    """It explains how to measure."""
+    assert "Nothing is measured yet" in dict(render.files(render.content(())))["article.html"]

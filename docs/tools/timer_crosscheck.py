@@ -61,7 +61,7 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
 
     cases = []
     for benchmark in disc_benchmarks(str(root)):
-        if benchmark.type != "time" or "method" not in benchmark.param_names or benchmark.name.startswith(("article", "own")):
+        if benchmark.type != "time" or "method" not in benchmark.param_names or benchmark.name.startswith("own"):
             continue
         for index, values in enumerate(product(*benchmark._params)):
             arguments = dict(zip(benchmark.param_names, values))

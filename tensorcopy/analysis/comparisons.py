@@ -37,7 +37,6 @@ FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of s
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 WITHOUT_TORCH = ("floors.",)  # suites that measure the machine, not torch
-ARTICLE_GRID = "article."  # suites that few releases have: compared only where a pattern asks for them
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,7 @@ def cases_of(before: Result, after: Result, pattern: str = "", device: str = "")
     device : only cases on it; "" for any
     """
     regex = re.compile(pattern)
-    cases = _cases(before, after, article=bool(pattern))
-    return [case for case in cases if regex.search(case_name(case)) and device in ("", case.device)]
+    return [case for case in _cases(before, after) if regex.search(case_name(case)) and device in ("", case.device)]
 
 
 def between(
@@ -93,7 +91,7 @@ def between(
 ) -> Comparison:
     """Compare two results.
 
-    cases : the cases to judge together; by default all that torch can change, without the article's grid
+    cases : the cases to judge together; by default all that torch can change
     """
     judged = list(cases) if cases is not None else _cases(before, after)
     neighbours = {result.path: result for result in others if _same_environment(result, before)}
@@ -158,13 +156,9 @@ def version(result: Result) -> str:
     return versions.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
-def _cases(before: Result, after: Result, *, article: bool = False) -> list[Case]:
-    """Return the cases of either side that torch can change, in the first's order.
-
-    article : with the article's grid
-    """
-    omitted = WITHOUT_TORCH if article else (*WITHOUT_TORCH, ARTICLE_GRID)
-    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(omitted)]
+def _cases(before: Result, after: Result) -> list[Case]:
+    """Return the cases of either side that torch can change, in the first's order."""
+    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(WITHOUT_TORCH)]
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

@@ -66,9 +66,7 @@ def _add_measure(commands: Any) -> None:
     )
     passes.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes per release; default: {PASSES}")
     passes.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
-    passes.add_argument(
-        "--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites except the article's"
-    )
+    passes.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
     passes.add_argument("--device", choices=DEVICES, help="only the cases on this device; exit 2 if it is missing or fails; default: all")
     passes.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'

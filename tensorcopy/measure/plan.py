@@ -25,7 +25,7 @@ from tensorcopy.worker import project
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
-TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; the article's grid repeats copies.BySize at more sizes
+TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; "article" is gone, but recorded passes count by this text
 ALL = "^"
 NEW = "NEW"  # the newest release that this machine has measured, and all later ones
 

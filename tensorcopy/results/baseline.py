@@ -10,7 +10,7 @@ from tensorcopy.results.reader import Result
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
 CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
 UNITS = {"K": 2**10, "M": 2**20}
-MOVES = ("copies", "conversions", "article", "own", "pages")  # suites of copies; a primitive or an alternative may share storage
+MOVES = ("copies", "conversions", "own")  # suites of copies; a primitive or an alternative may share storage
 
 
 def nbytes(case: Case) -> int | None:

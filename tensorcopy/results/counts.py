@@ -15,7 +15,7 @@ INSTRUCTIONS = "instructions."  # the suites' names begin so
 BY_LAYOUT, BY_DTYPE = "instructions.ByLayout.track_instructions", "instructions.ByDtype.track_instructions"
 BY_SIZE, OTHERS = "instructions.BySize.track_instructions", "instructions.Others.track_instructions"
 BY_METHOD = (BY_SIZE, OTHERS)  # the suites with a case for each method, size and requires_grad
-COPIED = ("copies", "conversions", "article")
+COPIED = ("copies", "conversions")
 SECONDS, INSTRUCTIONS_UNIT, BYTES, ALLOCATIONS = "seconds", "instructions", "bytes", "allocations"
 UNITS = "units"  # of what a third-party suite tracks
 

@@ -301,7 +301,7 @@ def at_quiet_speed(sample: float, control: float, limit: float, exponent: float)
 # The numbers of one result file: samples by case and pass, and counts by case.
 
 # of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
-TIMED = ("alternatives", "article", "conversions", "copies", "floors", "own", "pages", "primitives", "threads")
+TIMED = ("alternatives", "conversions", "copies", "floors", "own", "primitives", "threads")
 TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
 SUITES = re.compile(
     rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"

@@ -143,7 +143,7 @@ def relative(source: str, target: str) -> str:
 
 
 def of_section(name: str) -> str:
-    """Return the anchor of a section of cases, such as "Huge-pages"."""
+    """Return the anchor of a section of cases, such as "Own-operations"."""
     return slug(name.replace(" ", "-"))
 
 

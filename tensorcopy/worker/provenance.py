@@ -144,15 +144,11 @@ def _observed(method: Method, device: str) -> dict[str, Any]:
 
 
 def _article(device: str) -> dict[str, Any]:
-    statements = article_claims.statements(device)
+    claims = article_claims.claims(device)
     return {
-        "statements": len(statements),
-        "hold": sum(statement.holds for statement in statements),
-        "fail": [
-            f"{statement.section}: {statement.expression} is {statement.got!r}, printed {statement.printed!r}"
-            for statement in statements
-            if not statement.holds
-        ],
+        "statements": len(claims),
+        "hold": sum(claim.holds for claim in claims),
+        "fail": [f"{claim.section}: {claim.expression} is {claim.got!r}, printed {claim.printed!r}" for claim in claims if not claim.holds],
     }
 
 

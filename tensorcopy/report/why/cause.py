@@ -105,7 +105,7 @@ def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[
     by_name: dict[str, list[Case]] = {name: [] for name in names}
     listed = dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts))
     for case in listed:
-        name = "" if case.suite.startswith(comparisons.ARTICLE_GRID) else profile_file.name_of(case)
+        name = profile_file.name_of(case)
         if name in by_name:
             by_name[name].append(case)
     return by_name

@@ -67,9 +67,9 @@ DEFAULTS = {field.name: field.default for field in fields(Place)}
 
 
 def place_of(machine: Machine, case: Case) -> Place | None:
-    """Return a case's place; None for a case without a method and a size, of a third-party suite, or with a choice of pages."""
+    """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
     parameters = dict(case.parameters)
-    if not {"method", "numel"} <= parameters.keys() or case.suite_name == case.suite or "huge_pages" in parameters:
+    if not {"method", "numel"} <= parameters.keys() or case.suite_name == case.suite:
         return None
     module, suite = case.suite.split(".")[:2]
     group = module if module in GROUPS.values() else GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)

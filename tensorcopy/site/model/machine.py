@@ -87,7 +87,7 @@ class Machine:
 
         They are known without the histories, which take long: the pages of a machine link to the cases of others.
         """
-        return tuple(case for case in case_series.cases(self._axes) if not case.suite.startswith(comparisons.ARTICLE_GRID))
+        return tuple(case_series.cases(self._axes))
 
     @cached_property
     def _known(self) -> frozenset[Case]:
@@ -99,10 +99,7 @@ class Machine:
 
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
-        """Each case over the releases, the Pythons joined, without rejected steps.
-
-        The article's grid, which few releases have, is on the article's page.
-        """
+        """Each case over the releases, the Pythons joined, without rejected steps."""
         joined = case_series.joined(self._axes)
         return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
@@ -148,7 +145,7 @@ class Machine:
     def case_address(self, case: Case) -> str:
         """Return the address of a case's history; a count may be on the page of a time."""
         if not self.has(case):
-            return addresses.ARTICLE if case.suite.startswith(comparisons.ARTICLE_GRID) else addresses.HISTORIES
+            return addresses.HISTORIES
         timed = self.timed_by_count.get(case)
         return f"{addresses.of_case(self.name, timed)}#{counts.INSTRUCTIONS_UNIT}" if timed else addresses.of_case(self.name, case)
 

@@ -11,9 +11,8 @@ from markupsafe import Markup
 from tensorcopy.analysis.advice import matching, recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.advice.recommend import Option
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.numbers import count
 from tensorcopy.site import addresses
-from tensorcopy.site.model.cases import huge_pages
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
@@ -78,21 +77,10 @@ def _answer_pages(address: str, machine: Machine | None, answers: Answers, reque
             "options": options,
             "questions": _Questions(answers, request, numel, language).all(),
             "reason": translator(language)(reason, **placeholders),
-            "pages": _pages_note(machine, request, numel, language),
         }
         for language in LANGUAGES
     }
     yield from _pages(address, values)
-
-
-def _pages_note(machine: Machine | None, request: CopyRequest, numel: int, language: str) -> str:
-    """Return what huge pages save for an independent copy that large; "" where that was not measured."""
-    row = next(huge_pages.rows([machine.result]), None) if machine else None
-    is_large = numel >= huge_pages.NUMEL and (request.to, request.own, request.device) == ("tensor", True, "cpu")
-    if machine is None or row is None or row.huge is None or not is_large:
-        return ""
-    small, huge = (duration(timing.median) for timing in (row.small, row.huge))
-    return str(translator(language)("huge_pages", code=machine.code(huge_pages.METHOD), small=small, huge=huge))
 
 
 def _pages(address: str, values: Mapping[str, Mapping[str, Any]]) -> Iterator[Page]:

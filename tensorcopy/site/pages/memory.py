@@ -9,14 +9,12 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.numbers import duration, quantity, size
+from tensorcopy.report.numbers import quantity, size
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup
-from tensorcopy.site.model.cases import huge_pages
-from tensorcopy.site.model.cases.huge_pages import PagesRow
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
@@ -26,6 +24,7 @@ from tensorcopy.worker.devices import ACCELERATORS
 TITLE = "Memory, in bytes"
 COUNTS = ("allocated", "peak", "allocations")
 COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
+SOURCES = {"measured": "measured", "counted": "counted, not yet measured"}  # of the peaks on a device
 COLUMNS = ("machine", "environment", "torch", "suite", "method", "numel", "device", "count")
 
 
@@ -52,7 +51,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     accelerators = [
         device for device in ACCELERATORS if any(_case("Device", name, ("device", device)) in result.counts for name in result.methods)
     ]
-    csv_address, pages_rows = addresses.data(addresses.MEMORY, "csv"), list(huge_pages.rows(series.results))[::-1]
+    csv_address = addresses.data(addresses.MEMORY, "csv")
     values = {
         "machine": machine,
         "answer": _answer(result),
@@ -60,8 +59,6 @@ def pages(content: Content) -> Iterator[Page | File]:
         "rows": [_row(result, name, row, accelerators) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
         "counted": sum(any(case.suite.startswith("memory.") for case in result.counts) for result in series.results),
-        "pages": pages_rows,
-        "pages_text": _pages_text(machine, pages_rows),
         "csv": csv_address,
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
@@ -71,6 +68,15 @@ def pages(content: Content) -> Iterator[Page | File]:
 def host_peak(method: str) -> Case:
     """Return the case of a method's peak memory on the host, for an input of 4 MiB."""
     return _case("Host", method, ("device", "cpu"))
+
+
+def device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
+    """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and a name of `SOURCES`; none where one is unknown."""
+    for suite, device, source in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted")):
+        peaks = tuple(peak for name in methods if (peak := result.counts.get(_case(suite, name, *device))) is not None)
+        if len(peaks) == len(methods):
+            return peaks, source
+    return (), ""
 
 
 def _case(suite: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
@@ -93,19 +99,19 @@ def _amount(count: str, value: float | None) -> str:
 
 def _answer(result: Result) -> Markup:
     """Answer the article's question, with measured bytes or with counted ones."""
-    for suite, device, source in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted, not yet measured")):
-        clone_first, copy_last = (result.counts.get(_case(suite, name, *device)) for name in COMPARED)
-        if clone_first is not None and copy_last is not None:
-            codes = [result.methods[name]["code_on_accelerator"] if name in result.methods else name for name in COMPARED]
-            conclusion = (
-                f"Cloning on the device wastes {size(int(clone_first - copy_last))} of GPU memory"
-                if clone_first > copy_last
-                else "Cloning on the device wastes no GPU memory"
-            )
-            return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
-                conclusion, code_markup(codes[0]), size(int(clone_first)), code_markup(codes[1]), size(int(copy_last)), source
-            )
-    return Markup("The device memory of {} is not measured yet.").format(code_markup("x.detach().clone().numpy()"))
+    peaks, source = device_peaks(result, *COMPARED)
+    if not peaks:
+        return Markup("The device memory of {} is not measured yet.").format(code_markup("x.detach().clone().numpy()"))
+    clone_first, copy_last = (size(int(peak)) for peak in peaks)
+    codes = [result.methods[name]["code_on_accelerator"] if name in result.methods else name for name in COMPARED]
+    conclusion = (
+        f"Cloning on the device wastes {size(int(peaks[0] - peaks[1]))} of GPU memory"
+        if peaks[0] > peaks[1]
+        else "Cloning on the device wastes no GPU memory"
+    )
+    return Markup("{}: for a 4 MiB tensor on a CUDA device, {} allocates {} there and {} allocates {} ({}).").format(
+        conclusion, code_markup(codes[0]), clone_first, code_markup(codes[1]), copy_last, SOURCES[source]
+    )
 
 
 def _peak_changes(series: Series, name: str) -> Iterator[str]:
@@ -118,18 +124,6 @@ def _peak_changes(series: Series, name: str) -> Iterator[str]:
             now, then = (quantity(peak, "single bytes") for peak in (value, before))
             yield f"torch {version(result)}: peak of {code} on the host is {now} bytes, was {then}"
         before = value if value is not None else before
-
-
-def _pages_text(machine: Machine, rows: Sequence[PagesRow]) -> Markup:
-    """Return what huge pages save with the newest release that gets them; "" without one."""
-    newest = next((row for row in rows if row.huge), None)
-    if newest is None or newest.huge is None:
-        return Markup("")
-    small, huge = (duration(timing.median) for timing in (newest.small, newest.huge))
-    return Markup(
-        "With torch {}, {} of 64 MiB takes {}, and {} if the environment variable {} is 1 when Python starts: "
-        "torch then asks Linux for huge pages, as numpy always does."
-    ).format(newest.release, code_markup(machine.code(huge_pages.METHOD)), small, huge, code_markup("THP_MEM_ALLOC_ENABLE"))
 
 
 def _csv(machine: Machine) -> str:

@@ -1,21 +1,150 @@
-"""The article's printed values, checked on every torch release.
+"""The values that the article prints, checked on every torch release.
 
-Each function runs one section of the article and yields (expression, value here, value the article prints). `device` replaces the article's
-DEVICE, which is CUDA. Statements about two devices are yielded only where `device` is not the CPU.
+`SECTIONS` has the article's code line by line. A line `expressions -> values` states what the article prints for each expression; any other
+line is run. `leaf(value)` makes a tensor of one element on `device`, which replaces the article's DEVICE, CUDA. The lines after
+`ON_ACCELERATOR` are about two devices: on the CPU, `.cpu()` returns the tensor itself.
 """
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 
-Row = tuple[str, Any, Any]
+ON_ACCELERATOR = "# on an accelerator"
+
+SECTIONS = {
+    "graph": """
+x, w, b = leaf(2.0, grad=False), leaf(1.0), leaf(3.0)
+y = x * w + b
+y.backward()
+y, type(y.grad_fn).__name__ -> 5.0, "AddBackward0"
+x.grad, w.grad, b.grad, y.grad -> None, 2.0, 1.0, None
+x.requires_grad, w.requires_grad, b.requires_grad, y.requires_grad -> False, True, True, True
+x.is_leaf, w.is_leaf, b.is_leaf, y.is_leaf -> True, True, True, False
+""",
+    "detach": """
+w = leaf(1.0)
+y = leaf(2.0, grad=False) * w
+z = w.detach()
+z.device == w.device, z.requires_grad, z.grad, z is y, z.is_leaf -> True, False, None, False, True
+z[0] = 2
+w, z -> 2.0, 2.0
+""",
+    "clone": """
+x, w, b = leaf(2.0, grad=False), leaf(1.0), leaf(3.0)
+v = w.clone()
+y = x * v + b
+y.backward()
+type(v.grad_fn).__name__.rstrip("0"), y -> "CloneBackward", 5.0
+x.grad, w.grad, v.grad, b.grad, y.grad -> None, 2.0, None, 1.0, None
+v is w, v.is_leaf, v.requires_grad -> False, False, True
+v[0] = 7.0
+w, v, type(v.grad_fn).__name__ -> 1.0, 7.0, "CopySlices"
+""",
+    "retain_grad": """
+x, w = leaf(2.0, grad=False), leaf(1.0)
+v = w.clone()
+v.retain_grad()
+y = x * w + v
+y.backward()
+y -> 3.0
+x.grad, w.grad, v.grad, y.grad -> None, 3.0, 1.0, None
+""",
+    "cpu": """
+x, w, b = leaf(2.0, grad=False), leaf(1.0), leaf(3.0)
+y = x * w + b
+y.retain_grad()
+z = y.cpu()
+z.retain_grad()
+v, c = leaf(7.0, on="cpu"), leaf(4.0, on="cpu")
+f = v * z + c
+f.backward()
+z, z.device.type, f -> 5.0, "cpu", 39.0
+x.grad, w.grad, b.grad, y.grad, z.grad, v.grad, c.grad, f.grad -> None, 14.0, 7.0, 7.0, 7.0, 5.0, 1.0, None
+z.is_leaf, v.is_leaf, c.is_leaf, f.is_leaf -> False, True, True, False
+z.requires_grad, v.requires_grad, c.requires_grad, f.requires_grad -> True, True, True, True
+# on an accelerator
+z is y, y.grad.device == y.device -> False, True
+error(lambda: v * y).split(",")[0] -> "RuntimeError: Expected all tensors to be on the same device"
+w = leaf(1.0)
+v = w.cpu()
+v[0] = 7.0
+w, v, type(v.grad_fn).__name__ -> 1.0, 7.0, "CopySlices"
+""",
+    "numpy": """
+x = leaf(2.0, grad=False, on="cpu")
+z = x.numpy()
+z[0] = 7.0
+x, z[0] -> 7.0, 7.0
+w = leaf(1.0, on="cpu")
+needs_detach = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+error(w.numpy), error(w.clone().numpy), error(x.clone().numpy) -> needs_detach, needs_detach, "no error"
+w.detach().numpy()[0] = 5.0
+w -> 5.0
+w.detach().numpy().copy()[0] = 9.0
+w -> 5.0
+w.detach().clone().numpy()[0] = 9.0
+w -> 5.0
+w.clone().detach().numpy()[0] = 9.0
+w -> 5.0
+# on an accelerator
+x = leaf(2.0, grad=False)
+needs_cpu = f"TypeError: can't convert {x.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+error(x.numpy), error(x.detach().clone().numpy) -> needs_cpu, needs_cpu
+""",
+    "detach_clone": """
+w = leaf(1.0)
+z = w.detach()
+s = z.clone()
+z, z.grad, z is w, z.is_leaf, z.requires_grad -> 1.0, None, False, True, False
+s, s.grad, s is w, s.is_leaf, s.requires_grad -> 1.0, None, False, True, False
+s[0] = 7.0
+w -> 1.0
+""",
+    "clone_detach": """
+x, w, b = leaf(2.0, grad=False), leaf(4.0), leaf(3.0)
+v = w.clone()
+z = v.detach()
+y = x * v + b
+y.backward()
+t, c = leaf(7.0), leaf(9.0)
+u = z * t + c
+u.backward()
+y, u -> 11.0, 37.0
+x.grad, w.grad, b.grad, y.grad, v.grad, z.grad, t.grad, c.grad, u.grad -> None, 2.0, 1.0, None, None, None, 4.0, 1.0, None
+z[0] = 8.0
+w -> 4.0
+""",
+    "new_tensor": """
+x = leaf(2.0)
+properties(x.new_tensor(x)) -> 2.0, True, False
+properties(x.new_tensor(x, requires_grad=True)) -> 2.0, True, True
+""",
+    "shared_weights": """
+x, w, b = leaf(2.0, grad=False), leaf(4.0), leaf(3.0)
+z = w.detach()
+y = x * w + b
+y.backward()
+t, c = leaf(7.0), leaf(9.0)
+u = z * t + c
+u.backward()
+w.grad, z.grad, t.grad -> 2.0, None, 4.0
+descend(w, b)
+w, z -> 3.0, 3.0
+t.grad = c.grad = None
+u = z * t + c
+u.backward()
+descend(t, c)
+t.grad, w -> 3.0, 3.0
+""",
+}
 
 
-class Statement(NamedTuple):
+class Claim(NamedTuple):
     """A value that the article prints, with its section and the value here."""
 
     section: str
@@ -28,19 +157,30 @@ class Statement(NamedTuple):
         return bool(self.got == self.printed)
 
 
-def statements(device: str) -> list[Statement]:
-    """Return every statement of the article, evaluated on `device`."""
+def claims(device: str) -> list[Claim]:
+    """Return every value that the article prints, with that of `device`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns on reading .grad of a non-leaf; that it is None is a statement
-        return [Statement(section.__name__, *row) for section in SECTIONS for row in section(device)]
+        warnings.simplefilter("ignore")  # torch warns on reading .grad of a non-leaf; that it is None is a claim
+        return [claim for section, code in SECTIONS.items() for claim in _claims(section, code, device)]
 
 
-def _leaf(value: float, device: str, requires_grad: bool = True) -> torch.Tensor:
-    return torch.tensor([value], device=device, requires_grad=requires_grad)
+def _claims(section: str, code: str, device: str) -> Iterator[Claim]:
+    def leaf(value: float, grad: bool = True, on: str = device) -> torch.Tensor:
+        return torch.tensor([value], device=on, requires_grad=grad)
 
-
-def _value(tensor: Any) -> Any:
-    return None if tensor is None else tensor.item()
+    names: dict[str, Any] = {"leaf": leaf, "error": _error, "properties": _properties, "descend": _descend}
+    applies = code if device != "cpu" else code.partition(ON_ACCELERATOR)[0]
+    for line in applies.strip().splitlines():
+        left, arrow, right = line.partition(" -> ")
+        if not arrow:
+            exec(line, names)  # noqa: S102 - the lines are above
+            continue
+        parsed = ast.parse(left, mode="eval").body
+        expressions = [ast.unparse(part) for part in parsed.elts] if isinstance(parsed, ast.Tuple) else [left]
+        printed = eval(right, names)  # noqa: S307
+        for expression, value in zip(expressions, printed if len(expressions) > 1 else [printed]):
+            got = eval(expression, names)  # noqa: S307
+            yield Claim(section, expression, got.item() if isinstance(got, torch.Tensor) else got, value)
 
 
 def _error(function: Callable[[], Any]) -> str:
@@ -51,209 +191,11 @@ def _error(function: Callable[[], Any]) -> str:
     return "no error"
 
 
-def graph(device: str) -> Iterator[Row]:
-    """y = x*w + b: the gradient reaches the leaves that require it."""
-    x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
-    y = x * w + b
-    y.backward()
-    yield "y", y.item(), 5.0
-    yield "y.grad_fn", type(y.grad_fn).__name__, "AddBackward0"
-    for name, tensor, gradient in (("x", x, None), ("w", w, 2.0), ("b", b, 1.0), ("y", y, None)):
-        yield f"{name}.grad", _value(tensor.grad), gradient
-    for name, tensor, requires_grad in (("x", x, False), ("w", w, True), ("b", b, True), ("y", y, True)):
-        yield f"{name}.requires_grad", tensor.requires_grad, requires_grad
-    for name, tensor, is_leaf in (("x", x, True), ("w", w, True), ("b", b, True), ("y", y, False)):
-        yield f"{name}.is_leaf", tensor.is_leaf, is_leaf
+def _properties(copy: torch.Tensor) -> tuple[float, bool, bool]:
+    return copy.item(), copy.is_leaf, copy.requires_grad
 
 
-def detach(device: str) -> Iterator[Row]:
-    """z = w.detach(): not in the graph, shared values."""
-    w = _leaf(1.0, device)
-    y = _leaf(2.0, device, False) * w
-    z = w.detach()
-    yield "z.device == w.device", z.device == w.device, True
-    yield "z.requires_grad", z.requires_grad, False
-    yield "z.grad", z.grad, None
-    yield "z is y", z is y, False
-    yield "z.is_leaf", z.is_leaf, True
-    z[0] = 2
-    yield "w after z[0] = 2", w.item(), 2.0
-    yield "z after z[0] = 2", z.item(), 2.0
-
-
-def clone(device: str) -> Iterator[Row]:
-    """v = w.clone(): in the graph, copied values."""
-    x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
-    v = w.clone()
-    y = x * v + b
-    y.backward()
-    yield "v.grad_fn", type(v.grad_fn).__name__.rstrip("0"), "CloneBackward"
-    yield "y", y.item(), 5.0
-    for name, tensor, gradient in (("x", x, None), ("w", w, 2.0), ("v", v, None), ("b", b, 1.0), ("y", y, None)):
-        yield f"{name}.grad", _value(tensor.grad), gradient
-    yield "v is w", v is w, False
-    yield "v.is_leaf", v.is_leaf, False
-    yield "v.requires_grad", v.requires_grad, True
-    v[0] = 7.0
-    yield "w after v[0] = 7.0", w.item(), 1.0
-    yield "v after v[0] = 7.0", v.item(), 7.0
-    yield "v.grad_fn after v[0] = 7.0", type(v.grad_fn).__name__, "CopySlices"
-
-
-def retain_grad(device: str) -> Iterator[Row]:
-    """A clone keeps its gradient after retain_grad(); w gets 2 + 1."""
-    x, w = _leaf(2.0, device, False), _leaf(1.0, device)
-    v = w.clone()
-    v.retain_grad()
-    y = x * w + v
-    y.backward()
-    yield "y", y.item(), 3.0
-    for name, tensor, gradient in (("x", x, None), ("w", w, 3.0), ("v", v, 1.0), ("y", y, None)):
-        yield f"{name}.grad", _value(tensor.grad), gradient
-
-
-def cpu(device: str) -> Iterator[Row]:
-    """z = y.cpu(): gradients flow across devices, values are copied."""
-    x, w, b = _leaf(2.0, device, False), _leaf(1.0, device), _leaf(3.0, device)
-    y = x * w + b
-    y.retain_grad()
-    z = y.cpu()
-    z.retain_grad()
-    v, c = _leaf(7.0, "cpu"), _leaf(4.0, "cpu")
-    f = v * z + c
-    f.backward()
-    yield "z", z.item(), 5.0
-    yield "z.device", z.device.type, "cpu"
-    yield "f", f.item(), 39.0
-    gradients = (("x", x, None), ("w", w, 14.0), ("b", b, 7.0), ("y", y, 7.0), ("z", z, 7.0), ("v", v, 5.0), ("c", c, 1.0), ("f", f, None))
-    for name, tensor, gradient in gradients:
-        yield f"{name}.grad", _value(tensor.grad), gradient
-    for name, tensor, is_leaf in (("z", z, False), ("v", v, True), ("c", c, True), ("f", f, False)):
-        yield f"{name}.is_leaf", tensor.is_leaf, is_leaf
-        yield f"{name}.requires_grad", tensor.requires_grad, True
-    if device == "cpu":
-        return  # on the CPU, .cpu() returns the tensor itself: the rest does not apply
-    yield "z is y", z is y, False
-    yield "y.grad.device == y.device", y.grad is not None and y.grad.device == y.device, True
-    yield "v * y", _error(lambda: v * y).split(",")[0], "RuntimeError: Expected all tensors to be on the same device"
-    w = _leaf(1.0, device)
-    v = w.cpu()
-    v[0] = 7.0
-    yield "w after w.cpu()[0] = 7.0", w.item(), 1.0
-    yield "v after w.cpu()[0] = 7.0", v.item(), 7.0
-    yield "v.grad_fn", type(v.grad_fn).__name__, "CopySlices"
-
-
-def numpy(device: str) -> Iterator[Row]:
-    """x.numpy(): shares storage; raises in the graph and on other devices."""
-    x = _leaf(2.0, "cpu", False)
-    z = x.numpy()
-    z[0] = 7.0
-    yield "x after z[0] = 7.0", x.item(), 7.0
-    yield "z after z[0] = 7.0", float(z[0]), 7.0
-    w = _leaf(1.0, "cpu")
-    needs_detach = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-    yield "w.numpy()", _error(w.numpy), needs_detach
-    yield "w.clone().numpy()", _error(lambda: w.clone().numpy()), needs_detach
-    yield "x.clone().numpy()", _error(lambda: x.clone().numpy()), "no error"
-    shared = w.detach().numpy()
-    shared[0] = 5.0
-    yield "w after w.detach().numpy()[0] = 5.0", w.item(), 5.0
-    for code, ndarray in (
-        ("w.detach().numpy().copy()", w.detach().numpy().copy()),
-        ("w.detach().clone().numpy()", w.detach().clone().numpy()),
-        ("w.clone().detach().numpy()", w.clone().detach().numpy()),
-    ):
-        ndarray[0] = 9.0
-        yield f"w after {code}[0] = 9.0", w.item(), 5.0
-    if device != "cpu":
-        on_device = _leaf(2.0, device, False)
-        needs_cpu = (
-            f"TypeError: can't convert {on_device.device} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
-        )
-        yield "x.numpy()", _error(on_device.numpy), needs_cpu
-        yield "x.detach().clone().numpy()", _error(lambda: on_device.detach().clone().numpy()), needs_cpu
-
-
-def detach_clone(device: str) -> Iterator[Row]:
-    """s = w.detach().clone(): shares neither values nor graph."""
-    w = _leaf(1.0, device)
-    z = w.detach()
-    s = z.clone()
-    for name, tensor in (("z", z), ("s", s)):
-        yield name, tensor.item(), 1.0
-        yield f"{name}.grad", tensor.grad, None
-        yield f"{name} is w", tensor is w, False
-        yield f"{name}.is_leaf", tensor.is_leaf, True
-        yield f"{name}.requires_grad", tensor.requires_grad, False
-    s[0] = 7.0
-    yield "w after s[0] = 7.0", w.item(), 1.0
-
-
-def clone_detach(device: str) -> Iterator[Row]:
-    """z = w.clone().detach(): gradients behind z do not reach w."""
-    x, w, b = _leaf(2.0, device, False), _leaf(4.0, device), _leaf(3.0, device)
-    v = w.clone()
-    z = v.detach()
-    y = x * v + b
-    y.backward()
-    t, c = _leaf(7.0, device), _leaf(9.0, device)
-    u = z * t + c
-    u.backward()
-    yield "y", y.item(), 11.0
-    yield "u", u.item(), 37.0
-    gradients = (
-        ("x", x, None),
-        ("w", w, 2.0),
-        ("b", b, 1.0),
-        ("y", y, None),
-        ("v", v, None),
-        ("z", z, None),
-        ("t", t, 4.0),
-        ("c", c, 1.0),
-        ("u", u, None),
-    )
-    for name, tensor, gradient in gradients:
-        yield f"{name}.grad", _value(tensor.grad), gradient
-    z[0] = 8.0
-    yield "w after z[0] = 8.0", w.item(), 4.0
-
-
-def new_tensor(device: str) -> Iterator[Row]:
-    """tensor.new_tensor(x) equals x.clone().detach(), also with requires_grad=True."""
-    x = _leaf(2.0, device)
-    copy = x.new_tensor(x)
-    yield "x.new_tensor(x)", (copy.item(), copy.is_leaf, copy.requires_grad), (2.0, True, False)
-    copy = x.new_tensor(x, requires_grad=True)
-    yield "x.new_tensor(x, requires_grad=True)", (copy.item(), copy.is_leaf, copy.requires_grad), (2.0, True, True)
-
-
-def shared_weights(device: str) -> Iterator[Row]:
-    """Network A trains w; network B reads z = w.detach() and never changes w."""
-    x, w, b = _leaf(2.0, device, False), _leaf(4.0, device), _leaf(3.0, device)
-    z = w.detach()
-    y = x * w + b
-    y.backward()
-    t, c = _leaf(7.0, device), _leaf(9.0, device)
-    u = z * t + c
-    u.backward()
-    yield "w.grad", _value(w.grad), 2.0
-    yield "z.grad", z.grad, None
-    yield "t.grad", _value(t.grad), 4.0
-    _gradient_descent(w, b)
-    yield "w after A's step", w.item(), 3.0
-    yield "z after A's step", z.item(), 3.0
-    for parameter in (t, c):
-        parameter.grad = None
-    u = z * t + c
-    u.backward()
-    _gradient_descent(t, c)
-    yield "t.grad with the new z", _value(t.grad), 3.0
-    yield "w after B's step", w.item(), 3.0
-
-
-def _gradient_descent(*parameters: torch.Tensor) -> None:
+def _descend(*parameters: torch.Tensor) -> None:
     """Update parameters in place, as torch.optim.SGD(parameters, lr=0.5).step() does.
 
     Making an optimizer imports TorchDynamo, which takes a second.
@@ -261,6 +203,3 @@ def _gradient_descent(*parameters: torch.Tensor) -> None:
     with torch.no_grad():
         for parameter in parameters:
             parameter.add_(parameter.grad, alpha=-0.5)
-
-
-SECTIONS = (graph, detach, clone, retain_grad, cpu, numpy, detach_clone, clone_detach, new_tensor, shared_weights)

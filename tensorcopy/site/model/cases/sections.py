@@ -8,8 +8,8 @@ from tensorcopy.results.passes import Case
 from tensorcopy.site.model.explorer import place_of
 from tensorcopy.site.model.machine import Machine
 
-FIRST = ("copies", "conversions", "primitives", "alternatives", "own", "threads", "pages.HugePages")  # suites whose cases are a section
-NAMES = {"own": "Own operations", "pages.HugePages": "Huge pages", "": "Others"}
+FIRST = ("copies", "conversions", "primitives", "alternatives", "own", "threads")  # suites whose cases are a section
+NAMES = {"own": "Own operations", "": "Others"}
 
 
 def of_cases(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:

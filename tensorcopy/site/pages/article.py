@@ -1,0 +1,229 @@
+"""The article's questions in its order, answered with what every release did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+from packaging.version import Version
+
+from tensorcopy.analysis.comparisons import version
+from tensorcopy.report.numbers import size
+from tensorcopy.results.reader import Result
+from tensorcopy.site import addresses
+from tensorcopy.site.charts import charts, method_drawings
+from tensorcopy.site.filters import NARROW_SPACE, code_markup
+from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.costs import CostTable, costs, methods_of
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.page import Page
+from tensorcopy.site.pages.memory import device_peaks, host_peak
+from tensorcopy.site.pages.semantics import observed, result_by_release
+from tensorcopy.site.translate import LANGUAGES, Translate, translator
+from tensorcopy.worker import toml
+
+TABLE = Path(__file__).with_name("article.toml")
+THREE = ("clone_detach", "empty_like_copy", "detach_clone")  # equally fast, according to the article
+TWO = ("new_tensor", "tensor")  # and slower than these three
+INDEPENDENT = ("detach_clone_numpy", "clone_detach_numpy", "detach_numpy_copy", "detach_to_cpu_copy_numpy")  # on every device
+WASTES, ALTERNATIVE = "detach_clone_numpy", "detach_numpy_copy"  # of GPU memory
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement with the releases on which it was observed, as text.
+
+    holds : on each of them
+    """
+
+    text: Markup
+    releases: Markup
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of the article with its answer.
+
+    drawings : names of methods; group : whose times are drawn, "" for none; memory : whether bytes are shown
+    """
+
+    name: str
+    title: Markup
+    text: Markup
+    code: str
+    drawings: tuple[str, ...]
+    group: str
+    memory: bool
+    statements: tuple[Statement, ...]
+
+    @property
+    def releases(self) -> Markup:
+        """The releases of most of its statements."""
+        texts = [statement.releases for statement in self.statements]
+        return max(texts, key=texts.count, default=Markup(""))
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the page in every language."""
+    machine = content.machine
+    languages = {language: addresses.translated(addresses.ARTICLE, language) for language in LANGUAGES}
+    for language, address in languages.items():
+        translate = translator(language)
+        values: dict[str, Any] = {"machine": machine, **(_values(content, machine, language) if machine else {})}
+        title, description = str(translate("article_title")), str(translate("article_description"))
+        yield Page(address, "article.html", title, values, language, languages, description)
+
+
+def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]:
+    translate, results = translator(language), result_by_release(machine)
+    heading, glossary = str(translate("article_heading")), "glossary" if language == "en" else f"glossary.{language}"
+    newest = results[-1].methods
+    return {
+        "releases": [version(result) for result in results],
+        "answers": answers(results, language),
+        "score": machine.result.article.get("cpu"),
+        "drawings": {name: Markup(svg) for name, svg in method_drawings.of_methods(content.methods).items()},  # noqa: S704 - our own SVG
+        "tables": {group: tables(machine, group) for group in ("conversion", "copy")},
+        "plot": lambda table: Markup(charts.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
+        "codes": lambda table: list(map(machine.code, table.methods)),
+        "sizes": addresses.of_sizes,
+        "version": version,
+        "concluded": _marked(str(translate("article_concluded"))),
+        "fastest": lambda result, table: fastest(result, table, machine, translate),
+        "conclusion": lambda result, table: conclusion(result, table, translate),
+        "has_guide": "guide" in content.docs,
+        "about": f"#{heading.lower()}" if f"## {heading}\n" in content.docs.get(glossary, "") else "",
+        "waste": _waste(machine, translate),
+        "memory": [
+            (
+                method,
+                newest[method]["code_on_accelerator"],
+                _spans([(version(result), result.counts.get(host_peak(method))) for result in results], translate),
+                _spans([(version(result), next(iter(device_peaks(result, method)[0]), None)) for result in results], translate),
+            )
+            for method in INDEPENDENT
+            if method in newest
+        ],
+    }
+
+
+@cache
+def questions() -> list[dict[str, Any]]:
+    """Return the sections of article.toml."""
+    sections: list[dict[str, Any]] = toml.load(TABLE)["section"]
+    return sections
+
+
+def answers(results: Sequence[Result], language: str) -> list[Answer]:
+    """Return the answer to every question in a language.
+
+    results : one for each release, in order
+    """
+    return [
+        Answer(
+            name=row["name"],
+            title=Markup(row["title"][language]),  # noqa: S704 - the texts are ours
+            text=_marked(row["answer"][language]),
+            code=row.get("code", ""),
+            drawings=tuple(row.get("drawings", ())),
+            group=row.get("group", ""),
+            memory=row.get("memory", False),
+            statements=tuple(_statements(row, results, language)),
+        )
+        for row in questions()
+    ]
+
+
+def _statements(row: Mapping[str, Any], results: Sequence[Result], language: str) -> Iterator[Statement]:
+    translate = translator(language)
+    for statement in row.get("statements", ()):
+        holds = {}
+        for result in results:
+            if outcome := observed(result, statement["method"], statement["input"]):
+                got, value = outcome[statement["field"]], statement["value"]
+                holds[version(result)] = str(got).startswith(value) if isinstance(value, str) else got == value
+        yield _statement(_marked(statement[language]), holds, translate)
+    claims = tuple(f"{name}:" for name in row.get("claims", ()))  # of values that the article prints
+    for device in dict.fromkeys(device for result in results if claims for device in result.article):
+        printed = {
+            version(result): not any(str(failed).startswith(claims) for failed in result.article[device]["fail"])
+            for result in results
+            if device in result.article
+        }
+        yield _statement(translate("article_printed" if device == "cpu" else "article_printed_on", device=device), printed, translate)
+
+
+def _statement(text: Markup, seen: Mapping[str, bool], translate: Translate) -> Statement:
+    """Return a statement with the releases on which it holds, of those where it was seen."""
+    releases, missing = list(seen), [release for release, holds in seen.items() if not holds]
+    if not releases:
+        where = translate("article_not_observed")
+    elif len(releases) == 1:
+        where = translate("article_none" if missing else "article_one", torch=releases[0])
+    elif not missing:
+        where = translate("article_all", count=len(releases), first=releases[0], last=releases[-1])
+    else:
+        names = translate("and").join(missing)
+        where = translate("article_some", count=len(releases) - len(missing), total=len(releases), missing=names)
+    return Statement(text, where, bool(releases) and not missing)
+
+
+def _marked(text: str) -> Markup:
+    """Return a text with its parts between backticks as code."""
+    parts = text.split("`")
+    return Markup("").join(code_markup(part) if index % 2 else escape(part) for index, part in enumerate(parts))
+
+
+def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
+    """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
+    measured = [(result, series) for series in machine.series for result in series.results if methods_of(result, group, "cpu")]
+    measured.sort(key=lambda pair: Version(version(pair[0])))
+    ends = {version(result): (result, series) for result, series in (*measured[-1:], *measured[:1])}
+    return [(result, costs(result, group, "cpu", series.results)) for result, series in ends.values()]
+
+
+def fastest(result: Result, table: CostTable, machine: Machine, translate: Translate) -> Markup:
+    """Return which methods are the fastest or tied with it at the most sizes."""
+    among = {method: table.sizes_among_fastest(row) for row, method in enumerate(table.methods)}
+    codes = [code_markup(machine.code(method)) for method, sizes in among.items() if sizes == max(among.values())]
+    total = len(table.numels)
+    return translate("article_fastest", torch=version(result), codes=translate("and").join(codes), part=max(among.values()), total=total)
+
+
+def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup:
+    """Return whether three copies are still as fast as each other, and faster than the other two; "" where that was not measured."""
+    times = [
+        {method: timing.median for method, row in zip(table.methods, table.costs) if (timing := row[column].timing)}
+        for column in range(len(table.numels))
+    ]
+    complete = [by_method for by_method in times if {*THREE, *TWO} <= by_method.keys()]
+    if not complete:
+        return Markup("")
+    apart = sum(min(row[method] for method in TWO) > max(row[method] for method in THREE) for row in complete)
+    spread = max(max(row[method] for method in THREE) / min(row[method] for method in THREE) for row in complete)
+    return translate("article_three", torch=version(result), apart=apart, sizes=len(complete), spread=f"×{NARROW_SPACE}{spread:.2f}")
+
+
+def _waste(machine: Machine, translate: Translate) -> Markup:
+    """Answer the open question: how much memory of the device the article's expression takes, and how much its alternative."""
+    peaks, source = device_peaks(machine.result, WASTES, ALTERNATIVE)
+    if not peaks:
+        return translate("article_not_counted")
+    codes = {"code": code_markup(machine.code(WASTES, "cuda")), "other": code_markup(machine.code(ALTERNATIVE, "cuda"))}
+    return translate("article_waste", **codes, clone=size(int(peaks[0])), copy=size(int(peaks[1])), source=translate(f"article_{source}"))
+
+
+def _spans(values: Sequence[tuple[str, float | None]], translate: Translate) -> Markup:
+    """Return each amount with the releases that have it."""
+    known = [(release, value) for release, value in values if value is not None]
+    texts = []
+    for amount, group in groupby(known, key=lambda pair: pair[1]):
+        releases = [release for release, _ in group]
+        texts.append(translate("article_span", amount=size(int(amount)), first=releases[0], last=releases[-1]))
+    return translate("and").join(texts) if texts else translate("article_not_observed")
