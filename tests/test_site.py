@@ -354,7 +354,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
 
 def test_every_plot_has_a_table_and_data(shipped):
     """The index of histories and the article have no data file; the pages of cases and of sizes, to which they link, have."""
-        exceptions = (addresses.HISTORIES, addresses.ARTICLE, addresses.translated(addresses.ARTICLE, "ja"))
+    exceptions = (addresses.HISTORIES, addresses.ARTICLE, addresses.translated(addresses.ARTICLE, "ja"))
     plotted = {
         address: text for address, text in shipped.items() if address.endswith(".html") and re.search(r'<svg [^>]*class="plot\b', text)
     }
