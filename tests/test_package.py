@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -21,8 +17,6 @@ from uv import find_uv_bin
 
 from tensorcopy import cli
 from tensorcopy.asv_plugin import configuration
-from tensorcopy.ci import package
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table, uv
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tensorcopy.worker import toml
@@ -167,124 +161,6 @@ def test_the_repository_follows_the_guide_of_scientific_python():
     done = subprocess.run([sys.executable, "-m", "repo_review", str(ROOT)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
     assert len(PROJECT["tool"]["repo-review"]["ignore"]) <= 5
-
-
-METADATA = "Metadata-Version: 2.4\nName: tensorcopy\nVersion: {version}\nProject-URL: Repository, {repository}\n\nRead me.\n"
-OURS = "https://github.com/someone/tensorcopy"
-
-
-def a_package(
-    folder: Path, version: str = "1.2.0", changelog: str = "## 1.2.0\n", repository: str = OURS, metadata: str = METADATA
-) -> Path:
-    """Write a wheel and an sdist that have only what an index reads."""
-    text = metadata.format(version=version, repository=repository)
-    with zipfile.ZipFile(folder / "tensorcopy-1.2.0-py3-none-any.whl", "w") as archive:
-        archive.writestr("tensorcopy-1.2.0.dist-info/METADATA", text)
-    with tarfile.open(folder / "tensorcopy-1.2.0.tar.gz", "w:gz") as archive:
-        for name, content in {"PKG-INFO": text, "CHANGELOG.md": changelog}.items():
-            member = tarfile.TarInfo(f"tensorcopy-1.2.0/{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content.encode()))
-    return folder
-
-
-@pytest.mark.parametrize("heading", ["## 1.2.0", "## 1.2.0 (2026-11-23)"])
-def test_a_package_that_may_be_published_is_listed(tmp_path, capsys, heading):
-    """By the SHA-256 of its files, as sha256sum prints it."""
-    folder = a_package(tmp_path, changelog=f"# Changelog\n\n{heading}\n")
-    assert cli.main(["ci", "package", str(folder), "--tag", "v1.2.0"]) == 0
-    files = [folder / "tensorcopy-1.2.0-py3-none-any.whl", folder / "tensorcopy-1.2.0.tar.gz"]
-    assert capsys.readouterr().out == "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path}\n" for path in files)
-
-
-@pytest.mark.parametrize(
-    ("changes", "tag", "message"),
-    [
-        ({}, "v1.2.1", "another version than the tag: got v1.2.0"),
-        ({}, "1.2.0", "another version than the tag: got v1.2.0"),
-        ({"version": "1.3.0"}, "v1.2.0", "got v1.2.0 and v1.3.0"),
-        ({"changelog": "## Unreleased\n"}, "v1.2.0", "got no heading 1.2.0"),
-        ({"changelog": "## 1.2.0 (unreleased)\n"}, "v1.2.0", "got no heading 1.2.0"),
-        ({"changelog": "## 1.2.01\n"}, "v1.2.0", "got no heading 1.2.0"),
-        ({"repository": UNKNOWN_SOURCE}, "v1.2.0", "does not name its repository"),
-        ({"metadata": "Name: tensorcopy\nVersion: 1.2.0\n"}, "v1.2.0", "whl is invalid"),
-        ({"metadata": METADATA.replace("Name:", "Name: of:")}, "v1.2.0", "whl is invalid"),
-        ({"metadata": METADATA.replace("Version: {version}", "Version: new")}, "v1.2.0", "whl is invalid"),
-    ],
-)
-def test_a_package_that_must_not_be_published_is_an_error(tmp_path, changes, tag, message):
-    with pytest.raises(TensorcopyError, match=message):
-        package.publishable(a_package(tmp_path, **changes), tag)
-
-
-@pytest.mark.parametrize("name", ["tensorcopy-1.2.0-py3-none-any.whl", "tensorcopy-1.2.0.tar.gz"])
-def test_a_package_with_a_file_too_few_too_many_or_damaged_is_an_error(tmp_path, name):
-    folder = a_package(tmp_path)
-    shutil.copy(folder / name, folder / name.replace("1.2.0", "1.1.0"))
-    with pytest.raises(TensorcopyError, match=r"one wheel and one sdist: got tensorcopy-1\.1\.0"):
-        package.publishable(folder, "v1.2.0")
-    (folder / name.replace("1.2.0", "1.1.0")).unlink()
-    content = (folder / name).read_bytes()
-    (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(TensorcopyError, match=re.escape(f"{name} is invalid")):
-        package.publishable(folder, "v1.2.0")
-    (folder / name).unlink()
-    with pytest.raises(TensorcopyError, match="one wheel and one sdist: got no"):
-        package.publishable(folder, "v1.2.0")
-
-
-BUILD = shlex.split(re.findall(r"run: (uv build .*)", (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))[0])
-
-
-def copy_of_sources(folder: Path, mode: int, time: int) -> Path:
-    """Copy the files that git lists, but for the results; each has this mode and this time."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith("results/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
-            (folder / name).chmod(mode)
-            os.utime(folder / name, (time, time))
-    return folder
-
-
-def members(path: Path) -> dict[str, Any]:
-    """Return mode, time and content of each file in a wheel or an sdist."""
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as archive:
-            return {info.filename: (info.external_attr, info.date_time, archive.read(info)) for info in archive.infolist()}
-    with tarfile.open(path) as archive:
-        files = [(member, archive.extractfile(member)) for member in archive.getmembers()]
-        return {member.name: (member.mode, member.mtime, file and file.read()) for member, file in files}
-
-
-@pytest.mark.slow
-def test_the_package_is_built_again_byte_by_byte(tmp_path):
-    """In a folder of another name, with other times and another umask, beside files that git does not know, and not by way of the sdist."""
-    first = copy_of_sources(tmp_path / "first", 0o644, 1_000_000_000)
-    second = copy_of_sources(tmp_path / "the second one", 0o600, 1_700_000_000)
-    for name in ("notes.md", "results/box/machine.json", ".venv/a.py"):
-        (second / name).parent.mkdir(parents=True, exist_ok=True)
-        (second / name).write_text("{}")
-    subprocess.run(BUILD, cwd=first, check=True, capture_output=True, umask=0o022)
-    subprocess.run([*BUILD, "--sdist", "--wheel"], cwd=second, check=True, capture_output=True, umask=0o077)
-    names = sorted(path.name for path in (first / "dist").glob("tensorcopy-*"))
-    assert len(names) == 2
-    for name in names:
-        before, after = members(first / "dist" / name), members(second / "dist" / name)
-        differing = {member for member in before.keys() | after.keys() if before.get(member) != after.get(member)}
-        assert differing == set(), name
-        assert (first / "dist" / name).read_bytes() == (second / "dist" / name).read_bytes(), name
-    sdist = {name.partition("/")[2] for name in members(first / "dist" / names[1])}
-    assert {name.partition("/")[0] for name in sdist} == {"tensorcopy", "benchmarks", *TOP}
-    assert {name for name in sdist if name.startswith("tensorcopy/")} == {
-        path.relative_to(first).as_posix() for path in (first / "tensorcopy").rglob("*") if path.is_file()
-    }
-
-
-TOP = (".gitignore", "CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py", "pyproject.toml")  # of an sdist
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Commands for workflows: ci pull-request, comment, unlabel, propose, runners and package."""
+"""Commands for workflows: ci pull-request, comment, unlabel, propose and runners."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ PASSES = 10  # of each commit: few, because people wait for the answer; changed 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    group = commands.add_parser(
-        "ci", help="commands for workflows: measure a pull request, comment on it, open one, list the runners, check the package"
-    )
+    group = commands.add_parser("ci", help="commands for workflows: measure a pull request, comment on it, open one, list the runners")
     actions = group.add_subparsers(required=True, metavar="ACTION")
     _add_pull_request(actions)
     _add_comment(actions)
     _add_unlabel(actions)
     _add_propose(actions)
     _add_runners(actions)
-    _add_package(actions)
 
 
 def _add_pull_request(actions: Any) -> None:
@@ -82,15 +79,6 @@ def _add_runners(actions: Any) -> None:
     runners = actions.add_parser("runners", help=f"print {RUNNERS} as the matrix of a job")
     runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
     runners.set_defaults(command=_runners)
-
-
-def _add_package(actions: Any) -> None:
-    package = actions.add_parser(
-        "package", help="check the wheel and the sdist of a folder before they are published, and print their SHA-256"
-    )
-    package.add_argument("folder", type=Path, metavar="FOLDER", help="what uv build wrote, such as dist")
-    package.add_argument("--tag", required=True, metavar="TAG", help="the tag that they are published as, such as v1.0.0")
-    package.set_defaults(command=_package)
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
@@ -188,12 +176,4 @@ def _runners(options: argparse.Namespace, console: Console) -> int:
         with Path(output).open("a", encoding="utf-8") as file:
             file.write(f"matrix={matrix}\n")
     sys.stdout.write(matrix + "\n")
-    return 0
-
-
-def _package(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.ci import package
-
-    for file in package.publishable(options.folder, options.tag):
-        sys.stdout.write(f"{file.digest}  {file.path}\n")
     return 0
