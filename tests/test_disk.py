@@ -184,7 +184,6 @@ DISK_ROW = "a command on a real disk that is full, fills up, is read-only or not
 ONE_SUITE = ("--passes", "1", "--bench", "floors.Control", "--machine", "box", "--no-confirm")
 COMMANDS = {
     "merge": ("tensorcopy.cli", "merge", "../other"),
-    "readme": ("tensorcopy.cli", "readme"),
     "runners": ("tensorcopy.cli", "ci", "runners"),
     "measure": ("tensorcopy.cli", "measure", "--interpreter", "same", *ONE_SUITE),
     "measure a new machine": ("tensorcopy.cli", "measure", "--interpreter", "same", "--machine", "new"),

@@ -1,24 +1,103 @@
-"""docs/ describes the machine checks, the workflows and the commands that exist."""
+"""README.md and docs/: what they show is produced and runs, both languages agree, no link is dead, and what exists is described."""
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
+import warnings
 from dataclasses import replace
+from pathlib import PurePosixPath
 
+import pytest
+
+from docs.tools import readme
 from tensorcopy import cli
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
+from tensorcopy.results import select
+from tensorcopy.site import addresses, publisher, render, web_addresses
+from tensorcopy.site.charts import method_drawings
+from tensorcopy.site.pages import docs
+from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
 from tests.test_readiness import IDLE, QUIET, RELEASES
+from tests.test_site import resolved
 from tests.test_workflows import NAMES
 
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = publisher.documentation(ROOT)
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def newest(shipped_results):
+    return select.newest(shipped_results.results)
+
+
+@pytest.fixture(scope="module")
+def site(newest):
+    """Return each page of docs/ as HTML, by address."""
+    content = render.content((newest,), None, DOCS)
+    templates = render.templates_of(content)
+    return {page.address: render.page_text(templates, page) for page in docs.pages(content)}
+
+
+def test_what_docs_show_is_not_stale(monkeypatch, shipped_results):
+    """`python -m docs.tools.readme` would change nothing."""
+    monkeypatch.chdir(ROOT)
+    documents = readme.documents(shipped_results.results)
+    assert {path: path.read_text(encoding="utf-8") for path in documents} == documents
+
+
+def test_data_cannot_end_a_generated_part():
+    """A marker in the code of an operation would leave the rest of the part in the page for ever."""
+    page = "before\n" + readme.BEGIN.format("a") + "\nold\n<!-- end -->\nafter\n"
+    first = readme.with_parts(page, None, {"a": lambda machine: "`x <!-- end --> y`"})
+    assert first.count("<!--") == 2
+    assert readme.with_parts(first, None, {"a": lambda machine: "old"}) == page
+
+
+def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
+    """To the tests of the repository and to the published site, where asv.conf.json has their addresses."""
+    machine = readme.shown_machine(shipped_results.results)
+
+    def links(source, site):
+        text = readme.badges(machine, web_addresses.of_configuration(source, site))
+        return re.findall(r"[(<]([^()<>\s]+)[)>]", text.replace("()", ""))
+
+    ci = "https://github.com/a/b/actions/workflows/ci.yml"
+    assert links("", "") == ["docs/badge.svg", "docs/guide.md"]
+    assert links("https://github.com/a/b", "") == ["docs/badge.svg", "docs/guide.md", f"{ci}/badge.svg", ci]
+    assert links("", "https://a.example/b") == ["https://a.example/b/badge.svg", *["https://a.example/b/"] * 2]
+    assert (ROOT / ".github" / "workflows" / ci.rpartition("/")[2]).exists()
+
+
+def test_the_readme_shows_both_first_commands():
+    """A newcomer can copy the command that measures, with the clone that it needs, and the one that tests."""
+    assert f"git clone {UNKNOWN_SOURCE} && cd tensorcopy\npip install uv && uv run tensorcopy dashboard\n" in README
+    assert "pip install uv && uv run pytest" in README
+
+
+def test_every_command_line_parses():
+    """In the shell blocks of docs/ and README.md, and in the table of the README."""
+    lines = re.findall(r"^\| `tensorcopy \w+` \| .*?`(.*?)` \|$", README, re.MULTILINE)
+    for text in (README, *DOCS.values()):
+        shell = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+        lines += re.findall(r"^(?:uv run )?tensorcopy ([^#\n]*)", shell, re.MULTILINE)
+    assert len(lines) > 10
+    for line in lines:
+        assert cli.parser().parse_args(shlex.split(line)).command, line
+
+
+def test_links_of_the_readme_lead_to_files():
+    for target in re.findall(r"\[[^\]\"]+\]\((?!http)([^)#]+)", README):
+        assert (ROOT / target).exists(), target
 
 
 def test_the_runner_guide_lists_every_machine_check():
     """The names in its table are those of the checks, and its limits are theirs."""
-    text = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
-    table = text.split("| | refused | warned of |")[1].split("\n\n")[0]
+    table = DOCS["gpu-runner"].split("| | refused | warned of |")[1].split("\n\n")[0]
     named = set(re.findall(r"^\| ([^|-]+) \|", table, re.MULTILINE))
     checks = {finding.subject.replace("GPU 0", "GPU") for finding in readiness.findings(QUIET, [IDLE], "", "cuda", RELEASES)}
     assert named == checks
@@ -28,16 +107,78 @@ def test_the_runner_guide_lists_every_machine_check():
 
 
 def test_every_workflow_is_described():
-    text = (ROOT / "docs" / "at-work.md").read_text(encoding="utf-8")
-    assert {name for name in NAMES if f"`{name}`" in text} == {*NAMES} - {"ci.yml"}
+    assert {name for name in NAMES if f"`{name}`" in DOCS["at-work"]} == {*NAMES} - {"ci.yml"}
 
 
-def test_every_command_line_in_docs_parses():
-    """Commands and options in shell blocks exist."""
-    lines = 0
-    for path in DOCS:
-        shell = "".join(re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
-        for line in re.findall(r"^(?:uv run )?tensorcopy (.*)$", shell, re.MULTILINE):
-            lines += 1
-            assert cli.parser().parse_args(shlex.split(line)).command, line
-    assert lines >= 6
+def session(name: str) -> str:
+    """Return the code blocks of a page that have prompts, as one session."""
+    return "\n".join(block for block in BLOCK.findall(DOCS[name]) if block.startswith(">>>"))
+
+
+@pytest.mark.parametrize("name", [name for name in DOCS if session(name)])
+def test_every_code_block_runs(name):
+    """Its output is right on this torch, without an unexpected warning."""
+    test = doctest.DocTestParser().get_doctest(session(name), {}, name, None, 0)
+    assert len(test.examples) > (100 if name.startswith("guide") else 0)
+    output: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
+    assert not outcome.failed, "".join(output)
+
+
+@pytest.mark.parametrize("name", [name for name in DOCS if f"{name}.ja" in DOCS])
+def test_both_languages_show_the_same_code_drawings_and_words(name):
+    """They are in the same order, under the same number of headings; the glossaries have the same rows."""
+    word = re.compile(r"^\| ([a-z][a-z, ]+?)(?:（.*?)? *\|", re.MULTILINE)
+    for shown in (BLOCK, re.compile(r"^!\[.*?\]\((.*?)\)$", re.MULTILINE), re.compile(r"^(#+) ", re.MULTILINE)):
+        assert shown.findall(DOCS[name]) == shown.findall(DOCS[f"{name}.ja"])
+    if name == "glossary":
+        assert [each for each in word.findall(DOCS[name]) if each != "word"] == word.findall(DOCS[f"{name}.ja"])
+
+
+def test_every_drawing_is_generated_and_shown(newest, site):
+    """A file for each observed method, for readers of the Markdown; in the page with a label in its language."""
+    files = {path.stem for path in (ROOT / "docs/drawings").iterdir()}
+    assert files == set(method_drawings.of_methods(newest.methods))
+    for name in ("guide", "guide.ja"):
+        for label, path in re.findall(r"!\[(.*?)\]\((.*?)\)", DOCS[name]):
+            assert PurePosixPath(path).stem in files
+            assert f'aria-label="{label}"' in site[addresses.of_doc(name)]
+
+
+def test_links_lead_to_every_page(site):
+    """They start at the first page."""
+    reached, ahead = set(), [addresses.DOCS]
+    while ahead:
+        address = ahead.pop()
+        if address in site and address not in reached:
+            reached.add(address)
+            links = re.findall(r'<a href="([^"#]+)', site[address].split("<main")[1])
+            ahead += [resolved(address, link) for link in links if not link.startswith("http")]
+    assert reached == set(site)
+
+
+@pytest.mark.parametrize("text", ["[there](nowhere.md)", "[there](guide.md#no-such-heading)", "[there](#nor-here)", "[there](drawings)"])
+def test_a_dead_link_stops_the_build(newest, text):
+    """The error names the file."""
+    content = replace(render.content((newest,)), docs={"a": f"# A\n\n{text}\n", "guide": "# Guide\n"})
+    with pytest.raises(TensorcopyError, match=r"docs/a\.md has a dead link"):
+        list(docs.pages(content))
+
+
+def test_links_to_repository_files_become_text(newest):
+    """Links to other sites stay links."""
+    text = "# A\n\n[code](../tensorcopy/analysis/two_sample.py) [asv](https://asv.readthedocs.io) [b](b.md#two)"
+    content = replace(render.content((newest,)), docs={"a": text, "b": "# B\n\n## Two\n"})
+    text = str(next(docs.pages(content)).values["text"])
+    assert "<span>code</span>" in text
+    assert '<a href="https://asv.readthedocs.io">asv</a>' in text
+    assert '<a href="b.html#two">b</a>' in text
+
+
+def test_lines_of_japanese_are_joined_without_a_space(newest):
+    content = replace(render.content((newest,)), docs={"a.ja": "# 題\n\n値は\nどこに\nx.numpy()\n\n- 値は\n  ここに\n- そこに\n"})
+    text = str(next(docs.pages(content)).values["text"])
+    assert "値はどこに\nx.numpy()" in text
+    assert "<li>値はここに</li>\n<li>そこに</li>" in text

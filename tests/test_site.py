@@ -441,15 +441,6 @@ def test_the_japanese_pages_are_japanese(shipped):
         assert f'href="{addresses.relative(address, addresses.translated(address, "ja"))}"' in shipped[address]
 
 
-def test_both_glossaries_explain_the_same_words():
-    """They have the same rows in the same order."""
-    rows = [
-        re.findall(r"^\| ([a-z][a-z, ]+?)(?:（.*?)? \|", (ROOT / "docs" / name).read_text(), re.MULTILINE)
-        for name in ("glossary.md", "glossary.ja.md")
-    ]
-    assert [word.strip() for word in rows[0] if word != "word"] == [word.strip() for word in rows[1]]
-
-
 def test_a_site_without_results_explains_how_to_measure():
     """Every page of the navigation exists and shows the command."""
     empty = dict(render.files(render.content(())))

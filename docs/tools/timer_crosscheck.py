@@ -162,7 +162,7 @@ def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> fl
 def _by_events(code: str, names: dict[str, Any]) -> float:
     """Return seconds per call between two events in the CUDA queue, by CUDA's clock."""
     namespace = dict(names)
-    exec(f"def loop(calls):\n    for _ in range(calls):\n        {code}", namespace)  # noqa: S102 - a method's code
+    exec(f"def loop(calls):\n    for _ in range(calls):\n        {code}", namespace)
     calls = max(1, int(SECONDS / by_timer(code, names, names["wait"])))
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()

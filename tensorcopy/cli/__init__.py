@@ -23,7 +23,6 @@ from tensorcopy.cli import (
     compare,
     completion,
     confirm,
-    docs,
     info,
     init,
     local,
@@ -48,7 +47,6 @@ KEPT = {
     "bisect": "finished measurements are kept, and the same command continues",
     "releases": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
-    "readme": "every file is whole, and the same command writes the rest",
 }
 
 # commands by what they are for, as the help lists them
@@ -56,7 +54,7 @@ GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
     "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
     "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "bisect", "machine", "merge"),
-    "For maintainers and workflows": ("ci", "readme"),
+    "For maintainers and workflows": ("ci",),
     "For this shell": ("completion",),
 }
 OTHERS = "More"
@@ -74,7 +72,6 @@ DASHBOARD = (
     "asv_runner",
     "fastjsonschema",
     "filelock",
-    "griffe",
     "jinja2",
     "markdown_it",
     "markupsafe",
@@ -176,7 +173,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (init, measure, merge, confirm, compare, why, bisect, info, local, check, ci, docs, completion):
+    for module in (init, measure, merge, confirm, compare, why, bisect, info, local, check, ci, completion):
         module.add(commands)
     return program
 

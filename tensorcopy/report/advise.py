@@ -266,7 +266,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
             "the shipped results cannot be read",
             got=f"{SHIPPED.name}: {type(error).__name__}: {error}",
             allowed="the file of the package",
-            next="install tensorcopy again, or tensorcopy readme in a checkout",
+            next="install tensorcopy again, or uv run python -m docs.tools.readme in a checkout",
         ) from error
 
 

@@ -1,7 +1,7 @@
 """A script that shows a change on two releases, with only torch and numpy.
 
 People run it, and a result may come from anybody: the code of a method is compared with codes.json, which comes with the package and is
-written by `tensorcopy readme`, and other text from the result is a version, or a comment of one line.
+written by docs/tools/readme.py, and other text from the result is a version, or a comment of one line.
 """
 
 from __future__ import annotations

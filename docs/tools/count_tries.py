@@ -1,6 +1,6 @@
 """Run tests and write docs/reliability.json: what they tried, how often, and how often it failed.
 
-uv run docs/count_tries.py && uv run tensorcopy readme
+uv run docs/tools/count_tries.py && uv run python -m docs.tools.readme
 
 Without arguments, all tests that count run; arguments are pytest's. A test that counts calls the fixture `tried` with a row of the table
 and its number of tries. Rows that did not run keep their numbers. As root, the tests of real disks and of two users run too.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-FILE = Path(__file__).with_name("reliability.json")
+FILE = Path(__file__).parents[1] / "reliability.json"
 
 
 def counted(report: Path) -> dict[str, dict[str, Any]]:
@@ -26,7 +26,7 @@ def counted(report: Path) -> dict[str, dict[str, Any]]:
     A test that fails counts as one failed try of each row that it has counted, and a test that is skipped counts nothing.
     """
     rows: dict[str, dict[str, Any]] = {}
-    for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314  pytest has written it a moment ago
+    for case in ElementTree.parse(report).iter("testcase"):
         has_failed = case.find("failure") is not None or case.find("error") is not None
         for each in case.iter("property"):
             if each.get("name", "").startswith("tried: "):

@@ -1,7 +1,7 @@
-"""Compare change-point detectors on series with known steps: the table of choosing_a_detector.md.
+"""Compare change-point detectors on series with known steps: the table of docs/choosing_a_detector.md.
 
 OMP_NUM_THREADS=1 uv run --no-project --with numpy --with scipy --with ruptures==1.1.10 --with apache-otava==0.8.0 --with asv==0.6.6 \
-    docs/choosing_a_detector.py SAP_SMALL_2021.JSON
+    docs/tools/choosing_a_detector.py SAP_SMALL_2021.JSON
 
 The data set is not part of this repository. Its format is {"series": [{"kind", "median", "first_slow_index", …}]}, made from
 https://github.com/SAP/performance-regression-data-set (hana/small_2021, CC-BY-4.0).
@@ -21,7 +21,7 @@ from asv import step_detect
 from otava.analysis import compute_change_points
 from scipy.stats import mannwhitneyu
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from tensorcopy.analysis import change_points
 
 SIGMA = 0.016

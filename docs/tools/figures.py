@@ -1,0 +1,177 @@
+"""Tables and sentences of docs/ from measurements: how quiet the machine was, how well sets of passes agree, memory, what was tried."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import combinations, groupby
+from math import exp
+from pathlib import Path
+from statistics import mean, median, quantiles
+from typing import Any
+
+from tensorcopy.analysis.comparisons import WITHOUT_TORCH
+from tensorcopy.releases import release_table
+from tensorcopy.report.formats import code, escaped
+from tensorcopy.report.numbers import size
+from tensorcopy.report.tables import markdown_table
+from tensorcopy.results import noise, reader, schemas
+from tensorcopy.results.passes import Case, excluded_passes
+from tensorcopy.results.reader import Result
+from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.pages import accuracy_report
+
+AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
+KNOWN_CHANGES = Path("docs/known_changes")  # measured by docs.tools.accuracy
+UNCHANGED = ("as-it-is", "again")  # of the known changes: without a slowdown
+TRIES = Path("docs/reliability.json")  # written by docs.tools.count_tries
+NUMEL = 2**20  # of the memory suites
+TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device
+
+
+def accuracy(machine: Machine) -> str:
+    """Return how often the verdicts are right."""
+    report = _document(accuracy_report.FILE)
+    parts = []
+    for title, (header, *rows) in accuracy_report.tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}}):
+        parts += [f"{title}:", markdown_table(header, rows, "l" + "r" * (len(header) - 1))]
+    return "\n\n".join(parts)
+
+
+def agreement(machine: Machine) -> str:
+    """Return the ratio of asv's time to that of torch's Timer, by suite."""
+    checked = _document(AGREEMENT)
+    numbers = ("median", "min", "max")
+    rows = [[name, str(row["cases"]), *(f"{row[number]:.3f}" for number in numbers)] for name, row in checked["suites"].items()]
+    source = escaped(f"torch {checked['torch']} on {checked['on']}, {checked['day']}")
+    table = markdown_table(["asv / reference", "cases", *numbers], rows, "lrrrr")
+    return f"{table}\n\n{source}: the median over all cases is {checked['median']:.3f}."
+
+
+def quiet(machine: Machine) -> str:
+    """Return how quiet the machine was and how many passes are excluded."""
+    results = machine.results
+    timings = [timing for result in results for timing in result.timings.values()]
+    readings = [reading <= one.limit for timing in timings for one in timing.by_pass for reading in one.control]
+    exponents = {(result.python, case): timing.by_pass[0].control_exponent for result in results for case, timing in result.timings.items()}
+    known = [exponent for exponent in exponents.values() if exponent is not None]
+    low, middle, high = quantiles(known, n=4) if len(known) > 1 else (0.0, 0.0, 0.0)
+    passes = {record["id"] for result in results for record in result.passes if _timed(record)}
+    lines = [
+        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {mean(readings or [0]):.0%} of the samples were "
+        f"taken while the machine was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet "
+        f"sample. {len(known)} of {len(exponents)} cases follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to "
+        f"{high:.2f} for the middle half."
+    ]
+    reasons, far = [], 0
+    for python in sorted({result.python for result in results}):
+        records = [record for result in results if result.python == python for record in result.passes if _timed(record)]
+        recorded = [record["left_out"] for record in records if record.get("left_out")]
+        reasons += recorded
+        far += len(excluded_passes(records)) - len(recorded)
+    if reasons:
+        lines.append(f"- {len(reasons)} passes are excluded by their records: {escaped('; '.join(sorted(set(reasons))))}.")
+    if far:
+        lines.append(f"- {far} passes are excluded because their control is far from that of the others.")
+    return "\n".join(lines)
+
+
+def sets(machine: Machine) -> str:
+    """Compare whole sets of passes of one release: those of the history, and the two variants without a slowdown."""
+    variants = reader.load_results(KNOWN_CHANGES).results
+    unchanged = [result for result in variants if result.machine in UNCHANGED]
+    history = [result for result in machine.results if unchanged and noise.same_kind(result, unchanged[0])]
+    named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
+    named += [(code(result.machine), result) for result in unchanged]
+    rows = []
+    for (before_name, before), (after_name, after) in combinations(named, 2):
+        cases = [
+            case
+            for case, timing in before.timings.items()
+            if timing.usable and case in after.timings and after.timings[case].usable and not case.suite.startswith(WITHOUT_TORCH)
+        ]
+        starts = _starts(before), _starts(after)
+        hours = abs(mean(starts[1]) - mean(starts[0])) / 3600
+        row = [before_name, after_name, f"{len(starts[0])} and {len(starts[1])}", f"{hours:.1f}", str(len(cases))]
+        for model in (noise.AS_MEASURED, noise.fit_drift([*history, *variants], cases)):
+            first, second = ([median(model.logs(case, result.timings[case])) for case in cases] for result in (before, after))
+            differences = [later - earlier for earlier, later in zip(first, second)]
+            row += [f"{exp(median(map(abs, differences))) - 1:.1%}", f"{exp(median(differences)) - 1:+.1%}"]
+        rows.append(row)
+    measures = ["difference", "common part", "drift-corrected", "common part"]
+    table = markdown_table(["set", "compared with", "passes", "hours apart", "cases", *measures], rows, "llrrrrrrr")
+    on = escaped(f"torch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}")
+    return f"{table}\n\n{on}."
+
+
+def provenance(machine: Machine) -> str:
+    """Return the fields of the provenance, from result.schema.json."""
+    fields = _document(schemas.RESULT)["$defs"]["ledger"]["properties"]
+    return markdown_table(["field", ""], [[f"`{name}`", field["description"]] for name, field in fields.items()], "ll")
+
+
+def memory(machine: Machine) -> str:
+    """Return the peaks of conversions on the host and on a CUDA device, by release.
+
+    Bytes do not depend on Python, and are counted on one Python only.
+    """
+    releases = {release.sha: release.version for release in release_table.load()}
+    by_release: dict[str, Result] = {}
+    for result in machine.results:
+        if result.counts or result.sha not in by_release:
+            by_release[result.sha] = result
+    parts = []
+    for title, on_device in (("On the host, for a tensor on the CPU", False), ("On the device, for a tensor on CUDA", True)):
+        codes = [machine.results[-1].methods[name]["code_on_accelerator" if on_device else "code"] for name in TO_NUMPY]
+        peaks = [(releases[sha], _peaks(by_release[sha], on_device)) for sha in releases if sha in by_release]
+        rows = []
+        for (values, source), group in groupby(peaks, key=lambda each: each[1]):  # neighbouring releases with equal peaks
+            versions = [version for version, _ in group]
+            span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+            rows.append([span, *("–" if value is None else size(int(value)) for value in values), source])
+        table = markdown_table(["torch", *map(code, codes), ""], rows, "l" + "r" * len(codes) + "l")
+        parts.append(f"{title}: peak above the input of {size(NUMEL * 4)}.\n\n{table}")
+    return "\n\n".join(parts)
+
+
+def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], str]:
+    """Return the peaks of `TO_NUMPY` in bytes, and how they were obtained."""
+
+    def values_of(suite: str, *device: tuple[str, str]) -> tuple[float | None, ...]:
+        return tuple(result.counts.get(Case(suite, (("method", name), ("numel", str(NUMEL)), *device))) for name in TO_NUMPY)
+
+    if not on_device:
+        return values_of("memory.Host.track_peak", ("device", "cpu")), ""
+    measured = values_of("memory.Device.track_peak", ("device", "cuda"))
+    if any(value is not None for value in measured):
+        return measured, f"measured on {result.provenance['accelerators']['cuda']}"
+    counted = values_of("memory.Counted.track_peak")
+    known = any(value is not None for value in counted)
+    return counted, "counted by torch's dispatcher, not yet measured" if known else "not yet measured"
+
+
+def tries(machine: Machine) -> str:
+    """Return what was tried, how often, and how often it failed."""
+    rows = [[what, f"{row['tries']:,}", str(row["failed"]), f"`{row['tests']}`", row["day"]] for what, row in _document(TRIES).items()]
+    return markdown_table(["what was tried", "tries", "failed", "by", "day"], rows, "lrrll")
+
+
+def _document(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _timed(record: Mapping[str, Any]) -> bool:
+    return any(row["control_ns"] and any(row["control_ns"]) for row in record["suites"].values())
+
+
+def _starts(result: Result) -> Sequence[float]:
+    """Return the start of each timed pass that is not excluded, in seconds."""
+    records = [record for record in result.passes if _timed(record) and not record.get("left_out")]
+    return [datetime.fromisoformat(record["started"]).timestamp() for record in records]
+
+
+PARTS: dict[str, Callable[[Machine], str]] = {
+    "card": accuracy,
+    **{part.__name__: part for part in (agreement, quiet, sets, provenance, memory, tries)},
+}

@@ -1,0 +1,197 @@
+"""Write what README.md, docs/ and the package show of results/, the command line and the docstrings.
+
+    uv run python -m docs.tools.readme
+
+A part of a page stands between two comments; the first one names it: a function of `PARTS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import tensorcopy
+from docs.tools import figures, reference
+from tensorcopy import cli
+from tensorcopy.analysis.advice import recommend
+from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.asv_plugin import configuration
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
+from tensorcopy.report import advise
+from tensorcopy.report.formats import code, escaped
+from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.tables import markdown_table
+from tensorcopy.report.why import cause, difference_text, reproduction
+from tensorcopy.report.words import translate
+from tensorcopy.results import reader, select, writing
+from tensorcopy.results.reader import Result
+from tensorcopy.results.select import Pair
+from tensorcopy.site import addresses, web_addresses
+from tensorcopy.site.charts import charts, labelled_plot, method_drawings
+from tensorcopy.site.data_files import badge
+from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
+from tensorcopy.site.web_addresses import WebAddresses
+from tensorcopy.worker.semantics import describe
+
+BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
+PART = re.compile(f"{BEGIN.format('([a-z_]+)')}\n(.*?)\n{END}", re.DOTALL)
+BADGE = Path("docs/badge.svg")
+WANTS = {
+    "an independent tensor, without the graph": CopyRequest("tensor", True, False, True, "cpu"),
+    "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
+    "an independent ndarray": CopyRequest("ndarray", True, None, True, "cpu"),
+}
+RESULTS_OF = {"copy": "tensor", "conversion": "ndarray"}
+
+
+def documents(results: Sequence[Result]) -> dict[Path, str]:
+    """Return the text of every generated file, by path in the checkout, which is the current folder."""
+    machine = shown_machine(results)
+    pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
+    drawings = method_drawings.of_methods(machine.result.methods)  # for readers of the Markdown
+    shipped = advise.shipped(machine.result, machine.series[0].results)
+    return {
+        **{path: with_parts(text, machine, PARTS) for path, text in pages.items() if PART.search(text)},
+        Path("docs/commands.md"): reference.commands(cli.parser()),
+        Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
+        Path("docs/history.svg"): history_svg(machine),
+        BADGE: badge.badge(badge.message(machine)),
+        advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
+        reproduction.CODES: reproduction.codes(select.newest(results).methods),
+        **{Path(f"docs/drawings/{name}.svg"): charts.standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
+    }
+
+
+def shown_machine(results: Sequence[Result]) -> Machine:
+    """Return the machine with the longest history. Raises TensorcopyError when nothing was measured."""
+    machine = longest_history(machines(results, release_table.load()))
+    if machine is None:
+        raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
+    return machine
+
+
+def with_parts(text: str, machine: Machine, parts: Mapping[str, Callable[[Machine], str | None]]) -> str:
+    """Return a page's text with its parts replaced.
+
+    A comment within a part is made harmless: it could end the part, and the next run would keep what follows it. A part for which there
+    are no results stays as it is.
+    """
+
+    def replaced(part: re.Match[str]) -> str:
+        content = parts[part[1]](machine)
+        return part[0] if content is None else f"{BEGIN.format(part[1])}\n{content.replace('<!--', '<! --')}\n{END}"
+
+    return PART.sub(replaced, text)
+
+
+def badges(machine: Machine, web: WebAddresses | None = None) -> str:
+    """Return the badge of the recommended copy, that of the tests where the repository is known, and the published site's address.
+
+    web : the addresses that asv.conf.json names, by default
+    """
+    web = web or web_addresses.of_configuration(*configuration.web_addresses())
+    text = escaped(f"{badge.LABEL}: {badge.message(machine)}")
+    lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
+    if web.source:
+        workflow = f"{web.source}/actions/workflows/ci.yml"
+        lines.append(f"[![tests of main]({workflow}/badge.svg)]({workflow})")
+    return "\n".join([*lines, *(["", f"The pages of this repository: <{web.site}>"] if web.site else [])])
+
+
+def answer(machine: Machine) -> str:
+    """Return which copies to use."""
+    uses = [
+        f"{code(machine.code(table.methods[row]))} for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
+        for table, row in machine.winners()
+    ]
+    rows = []
+    for want, request in WANTS.items():
+        options = recommend.options_by_size(machine.result, request, machine.series[0].results)
+        rows.append([want, code(options[recommend.nearest_size(advise.NUMEL, options)][0].code)])
+    cpu = escaped(machine.provenance["cpu"])
+    return "\n".join(
+        [
+            markdown_table(["I want", "I type"], rows, "ll"),
+            "",
+            f"With torch {machine.newest.version} on {cpu}, use {' and '.join(uses)}. One thread, {_day(machine)}.",
+        ]
+    )
+
+
+def methods(machine: Machine) -> str:
+    """Return each method's code, semantics and times at the pictured sizes."""
+    rows = []
+    for table in machine.costs:
+        for method, costs in zip(table.methods, table.costs, strict=True) if table.device == "cpu" else ():
+            timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
+            semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
+            rows.append([code(machine.code(method)), semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
+    header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
+    on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
+    return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{on}, float32, one thread, {_day(machine)}."
+
+
+def history_svg(machine: Machine) -> str:
+    """Return the history of the copies at the smaller size as a standalone SVG, with a title and the methods at the ends of their lines."""
+    history = next(history for history in machine.histories if history.group == "copy")
+    codes = {name: machine.code(name) for name in history.methods}
+    names = [environment.split("-")[0].removeprefix("py") for environment in history.environments]
+    title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
+    lines = f"solid: Python {names[0]}" + (f"; dashed: Python {', '.join(names[1:])}" if names[1:] else "")
+    return charts.standalone(labelled_plot.svg(charts.of_group(history, codes), list(codes.values()), title, lines))
+
+
+def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
+    """Return what `tensorcopy why` says about a case; None where a release was not measured."""
+    results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
+    if not {(before, python), (after, python)} <= results.keys():
+        return None
+    explained = cause.of_pair(Pair(results[before, python], results[after, python], machine.results), case)
+    sentences = [
+        difference_text.sentence(explained.difference),
+        difference_text.time_text(explained.time),
+        difference_text.named_text(explained.difference),
+    ]
+    quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
+    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {difference_text.case_text(explained.name)}:\n\n{quoted}"
+
+
+def _day(machine: Machine) -> str:
+    return escaped(str(machine.provenance["started"])[:10])
+
+
+PARTS: dict[str, Callable[[Machine], str | None]] = {
+    "badges": badges,
+    "answer": answer,
+    "methods": methods,
+    "torch": lambda machine: translate("guide_torch", "en", torch=machine.newest.version),
+    "torch_ja": lambda machine: translate("guide_torch", "ja", torch=machine.newest.version),
+    "detach": partial(finding, "detach", "3.11", "2.5.1", "2.15.0"),
+    "cpu": partial(finding, "cpu", "3.11", "2.9.1", "2.10.0"),
+    "numpy": partial(finding, "numpy", "3.9", "1.12.1", "1.13.1"),
+    "from_dlpack": partial(finding, "numpy_from_dlpack", "3.11", "2.8.0", "2.9.1"),
+    **figures.PARTS,
+}
+
+
+def main() -> int:
+    """Write every generated file."""
+    results = reader.load_results(Path("results"))
+    for problem in (*results.problems, *results.warnings):
+        sys.stderr.write(f"{problem}\n")
+    if results.problems:
+        return 2  # a README from only some of the results would be wrong
+    written = documents(results.results)
+    for path, text in written.items():
+        writing.replace(path, text)
+    sys.stdout.write(f"{len(written)} files written from {len(results.results)} results\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
