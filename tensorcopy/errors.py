@@ -16,21 +16,22 @@ class TensorcopyError(Exception):
 
     The command line prints it and exits with 2.
 
+    repair : what removes the cause, so that repeating succeeds; "" where nothing does
     earlier : errors of the same run that did not end it, which are printed first
     """
 
     earlier: Sequence[TensorcopyError] = ()
 
-    def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
+    def __init__(self, what: str, *, got: str, allowed: str, next: str, repair: str = "") -> None:
         super().__init__(f"{what}: got {got}; allowed: {allowed}; next: {next}")
-        self.what, self.got, self.allowed, self.next = what, got, allowed, next
+        self.what, self.got, self.allowed, self.next, self.repair = what, got, allowed, next, repair
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
-        return partial(type(self), self.what, got=self.got, allowed=self.allowed, next=self.next), ()
+        return partial(type(self), self.what, got=self.got, allowed=self.allowed, next=self.next, repair=self.repair), ()
 
     def document(self) -> dict[str, str]:
         """Return the four parts as plain values, for another process to read as JSON."""
@@ -66,12 +67,12 @@ def after(errors: Sequence[TensorcopyError]) -> Iterator[None]:
 
 
 REMEDIES = {
-    errno.ENOSPC: ("a disk with free space", "free some space, then repeat: finished work is kept"),
-    errno.EDQUOT: ("less than your quota of the disk", "remove files of yours, then repeat: finished work is kept"),
-    errno.EROFS: ("a file system that can be written", "mount it writable or use another folder, then repeat"),
-    errno.EACCES: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
-    errno.EPERM: ("a file and a folder that you may write", "change their owner or mode (ls -ld), then repeat"),
-}  # by the number of the system's error: what is allowed, and what to do next
+    errno.ENOSPC: ("a disk with free space", "free some space", ": finished work is kept"),
+    errno.EDQUOT: ("less than your quota of the disk", "remove files of yours", ": finished work is kept"),
+    errno.EROFS: ("a file system that can be written", "mount it writable or use another folder", ""),
+    errno.EACCES: ("a file and a folder that you may write", "change their owner or mode (ls -ld)", ""),
+    errno.EPERM: ("a file and a folder that you may write", "change their owner or mode (ls -ld)", ""),
+}  # by the number of the system's error: what is allowed, what to do before repeating, and a note on that
 NOWHERE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # nothing else can be written either; missing permissions are those of one file
 
 
@@ -99,9 +100,11 @@ def of_text(text: str, allowed: Container[int] = REMEDIES) -> DiskError | None:
 def _of_number(number: int, name: str) -> DiskError | None:
     if number not in REMEDIES:
         return None
-    allowed, next_step = REMEDIES[number]
+    allowed, repair, note = REMEDIES[number]
     verb = "accessed" if number in (errno.EACCES, errno.EPERM) else "written"
-    return DiskError(f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=next_step)
+    return DiskError(
+        f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=f"{repair}, then repeat{note}", repair=repair
+    )
 
 
 def exception_line(output: str) -> str:

@@ -138,7 +138,10 @@ def test_suites_that_name_a_device_ask_for_it(suites, device):
         (["run", "v2.15.0^!", "-E", "interpreter:same", "-E", "release:3.11"], ["3.11"]),
         (["run", "v2.15.0^!", "-E", "release:3.9"], ["3.9"]),
         (["run", "v2.15.0^!", "-E", "release"], ["3.11", "3.9"]),
+        (["run", "v2.15.0^!", "--environment=release:3.9"], ["3.9"]),
         (["run", "v2.15.0^!"], ["3.11", "3.9"]),
+        (["run", "v2.15.0^!", "--bench", "interpreter"], ["3.11", "3.9"]),
+        (["run", "v2.15.0^!", "--bench", "release:3.9"], ["3.11", "3.9"]),
     ],
 )
 def test_only_the_named_pythons_are_used(arguments, used):

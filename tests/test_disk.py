@@ -41,7 +41,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_an_error_of_the_disk_says_what_to_do(number):
     """Also one that another program has printed, and one that came from another process."""
     error = of_os_error(OSError(number, os.strerror(number), "results/x.json"))
-    assert (error.got, error.next) == (os.strerror(number), REMEDIES[number][1])
+    assert (error.got, error.repair) == (os.strerror(number), REMEDIES[number][1])
+    assert error.next.startswith(f"{error.repair}, then repeat")
     assert LINE.fullmatch(f"tensorcopy: {error}\n")
     assert isinstance(TensorcopyError.of_document(json.loads(json.dumps(error.document()))), DiskError)
     quoted = [of_text(text) for text in (f"OSError: [Errno {number}] no", f"error: failed (os error {number})")]

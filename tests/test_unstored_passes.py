@@ -137,6 +137,16 @@ def test_a_pass_that_fails_takes_no_other_with_it(ended):
     assert run.merge_unstored() == BOTH
 
 
+def test_the_command_for_a_damaged_file_is_whole_whatever_its_folder_is_called(ended, tmp_path):
+    """It restores that file: no part of its name is taken for a part of the message."""
+    run = ended(tmp_path / "results, then repeat")
+    target = next(run.results.glob(f"box/{OLD.sha[:8]}*"))
+    target.write_text("{")
+    run.store()
+    file = f"{run.results.name}/box/{target.name}"
+    assert [error.next for error in run.errors] == [f"git checkout {file}, then tensorcopy merge {run.unstored}"]
+
+
 def without_provenance(results: Path) -> None:
     for path in results.glob("box/*-*.json"):
         document = json.loads(path.read_text())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, NoReturn
 from weakref import WeakSet
 
 from asv import environment, util
+from asv.commands.common_args import add_environment
 from asv.console import log
 
 from tensorcopy.asv_plugin.exits import exit_on_error
@@ -142,7 +144,7 @@ class ReleaseEnvironment(_MeasuringEnvironment):
     _live: ClassVar[WeakSet[ReleaseEnvironment]] = WeakSet()
 
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
-        if not _is_used(python, sys.argv):
+        if not _is_used(python, sys.argv[1:]):
             raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: -E names others")  # without asking uv
         if uv.find_python(python) is None:
             self._unavailable(conf, python)
@@ -160,7 +162,7 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         missing = TensorcopyError(
             f"no Python {python} on this machine", got="none that uv finds", allowed=f"CPython {python}", next=f"uv python install {python}"
         )
-        is_named = python not in conf.pythons or f"release:{python}" in sys.argv
+        is_named = python not in conf.pythons or f"release:{python}" in _named(sys.argv[1:])
         if is_named or (python == conf.pythons[-1] and not self._live):
             with exit_on_error():
                 raise missing
@@ -259,7 +261,7 @@ def _read_suites_of_project(conf: Any) -> None:
 
 def _named_python(conf: Any, python: str) -> Path:
     """Return the interpreter that -E names. Raises TensorcopyError where it names none: asv then passes the configuration's Pythons."""
-    if python in conf.pythons and not any(argument.endswith(f"interpreter:{python}") for argument in sys.argv):
+    if python in conf.pythons and f"interpreter:{python}" not in _named(sys.argv[1:]):
         raise TensorcopyError(
             "-E interpreter names no Python",
             got="-E interpreter",
@@ -269,13 +271,21 @@ def _named_python(conf: Any, python: str) -> Path:
     return interpreters.executable(python)
 
 
+def _named(arguments: Sequence[str]) -> list[str]:
+    """Return the environments that -E names in asv's arguments, such as "release:3.11"."""
+    options = ArgumentParser(add_help=False)
+    add_environment(options)
+    named: list[str] = options.parse_known_args(arguments)[0].env_spec
+    return named
+
+
 def _is_used(python: str, arguments: Sequence[str]) -> bool:
     """Return whether asv's arguments name the release environment of a Python, or no environment.
 
     asv also constructs the configuration's environments where -E names others. uv takes up to a second to find a Python, and an interpreter
     that has everything needs neither uv nor the configuration's Pythons.
     """
-    named = [argument for argument in arguments if argument.partition(":")[0] in ("interpreter", "release")]
+    named = [name for name in _named(arguments) if name.partition(":")[0] in ("interpreter", "release")]
     return not named or "release" in named or f"release:{python}" in named
 
 

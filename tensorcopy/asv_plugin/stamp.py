@@ -213,14 +213,14 @@ def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
         got=f"{type(error).__name__}: {error}",
         allowed="results that can be read and written",
         next="repair them, then repeat",
+        repair="repair them",
     )
-    step, repeat, _ = known.next.replace(", or measure again", ", then repeat").partition(", then repeat")
     if not is_whole:
-        step = f"{step}; the pass is kept in {place} as asv wrote it, without its provenance"
-    elif repeat:
-        step = f"{step}, then tensorcopy merge {place}"
+        step = f"{known.repair or known.next}; the pass is kept in {place} as asv wrote it, without its provenance"
+    elif known.repair:
+        step = f"{known.repair}, then tensorcopy merge {place}"
     else:  # such as a pass with another numpy than the file has, which cannot be merged into it
-        step = f"{step}; the pass is kept in {place}"
+        step = f"{known.next}; the pass is kept in {place}"
     if not is_safe_draft(place):
         step = f"{step}; copy that folder before the next run, which removes it"
     kind = DiskError if isinstance(known, DiskError) else TensorcopyError

@@ -180,13 +180,14 @@ NOT_RESULTS = ("machine.json", "benchmarks.json")
 class FileProblem(TensorcopyError):
     """An error that names a file of results: it is damaged, refused or gone."""
 
-    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
-        super().__init__(what, got=_in_one_line(got), allowed=allowed, next=next)
+    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str, repair: str = "") -> None:
+        super().__init__(what, got=_in_one_line(got), allowed=allowed, next=next, repair=repair)
         self.path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
-        return partial(type(self), self.what, path=self.path, got=self.got, allowed=self.allowed, next=self.next), ()
+        parts = {"got": self.got, "allowed": self.allowed, "next": self.next, "repair": self.repair}
+        return partial(type(self), self.what, path=self.path, **parts), ()
 
 
 def _in_one_line(text: str) -> str:
@@ -209,6 +210,7 @@ def damaged(path: Path, got: str) -> FileProblem:
         got=got,
         allowed="a complete file as asv writes it",
         next=f"git checkout {displayed(path)}, or measure again",
+        repair=f"git checkout {displayed(path)}",
     )
 
 

@@ -69,6 +69,7 @@ def one_writer(directory: Path, doing: str, report_wait: ReportWait = ignore_wai
                 got=writer(directory),
                 allowed="one writer at a time",
                 next="wait until it has ended, then repeat",
+                repair="wait until it has ended",
             ) from error
     try:
         _describe(directory / WRITER, doing)
