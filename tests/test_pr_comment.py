@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy.analysis import retest
 from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
@@ -33,10 +32,7 @@ def comparison(tmp_path):
     times = {"new_tensor": 2.5, "clone_detach": 1.2, "detach_clone": 1.1}
     measured_in_passes(tmp_path / "head", NEW, {method: pass_times(time) for method, time in times.items()})
     measured = compared(str(tmp_path / "base"), str(tmp_path / "head"), tmp_path, margin=0.03)
-    changes = {
-        case: replace(change, confirmed=(2, 2)) if change.reason is Reason.CHANGED else change for case, change in measured.changes.items()
-    }
-    return replace(measured, labels=("base", "head"), changes=changes)
+    return replace(measured, labels=("base", "head"))
 
 
 def pair_result(comparison, kind="code", **failures):
@@ -90,13 +86,15 @@ def test_a_revision_that_failed_is_named_with_its_error(tmp_path):
     assert "faster" not in text
 
 
-def test_a_change_that_was_not_confirmed_is_inconclusive(comparison, tmp_path):
-    """The comment gives its first numbers and the repeats."""
+def test_a_change_that_was_not_seen_again_is_inconclusive(comparison, tmp_path):
+    """The comment gives its first numbers."""
     changes = {
-        case: retest._not_confirmed(replace(change, confirmed=(1, 2))) for case, change in comparison.changes.items() if change.confirmed
+        case: replace(change, verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_CONFIRMED)
+        for case, change in comparison.changes.items()
+        if change.reason is Reason.CHANGED
     }
     text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes=changes)))))
-    assert "inconclusive: slower by 25.0 % (23.8 to 26.2 %) at first, not confirmed (1 of 2 repeats)" in text
+    assert "inconclusive: slower by 25.0 % (23.8 to 26.2 %) at first, not when measured again" in text
 
 
 def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_path):
@@ -325,13 +323,18 @@ def test_every_written_document_matches_the_schema(comparison):
 
 
 @pytest.mark.parametrize(
-    ("confirmed", "failures", "code"),
-    [((2, 2), {}, 1), ((2, 2), {"head": ["a case failed"]}, 1), (None, {}, 0), (None, {"head": ["a case failed"]}, 2)],
-    ids=["slower", "slower and failed", "not measured again", "failed"],
+    ("verdict", "failures", "code"),
+    [
+        (Verdict.SLOWER, {}, 1),
+        (Verdict.SLOWER, {"head": ["a case failed"]}, 1),
+        (Verdict.FASTER, {}, 0),
+        (Verdict.INCONCLUSIVE, {"head": ["a case failed"]}, 2),
+    ],
+    ids=["slower", "slower and failed", "faster", "failed"],
 )
-def test_only_a_confirmed_slowdown_fails_the_check(comparison, confirmed, failures, code):
+def test_only_a_slowdown_fails_the_check(comparison, verdict, failures, code):
     """And a failed revision, and no comparison at all."""
-    changes = {case: replace(change, confirmed=confirmed) for case, change in comparison.changes.items()}
+    changes = {case: replace(change, verdict=verdict) for case, change in comparison.changes.items()}
     assert pull_request.exit_code([pair_result(replace(comparison, changes=changes), **failures)]) == code
     assert pull_request.exit_code([]) == 3
     assert pull_request.exit_code([pair_result(None)]) == 3

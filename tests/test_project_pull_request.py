@@ -42,10 +42,8 @@ SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    
 PROGRAM = """
 import sys
 from tensorcopy import cli
-from tensorcopy.analysis import retest
-from tensorcopy.results.noise import quiet
-quiet.limit = lambda records: float("inf")
-retest.PASSES, retest.CONFIRMATIONS = (3,), REPEATS
+from tensorcopy.results import passes
+passes.quiet_limit = lambda records: float("inf")
 sys.exit(cli.main(sys.argv[1:]))
 """
 COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
@@ -126,7 +124,7 @@ def test_each_repeat_measurement_has_results_of_its_own(folder, monkeypatch):
     request = PullRequest(pair.before.sha, pair.after.sha, passes=8)
     result = pull_request.measure_and_judge(pair, request, configuration_paths(), lambda progress: None)
     assert pull_request.exit_code([result]) == 1
-    assert list(dict.fromkeys(stages)) == ["measured", "confirmation-1", "confirmation-2"]
+    assert list(dict.fromkeys(stages)) == ["measured", "again"]
 
 
 @pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])
@@ -247,13 +245,13 @@ def python(tmp_path_factory) -> Path:
     return interpreter
 
 
-def compared(python: Path, folder: Path, head: str, repeats: int, passes: int = 3) -> tuple[int, dict[str, dict[str, Any]], str]:
+def compared(python: Path, folder: Path, head: str, passes: int = 3) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Compare a head with the branch main; return the exit code, the changes by operation and the comment."""
     (folder / ".asv").mkdir(exist_ok=True)
     (folder / ".asv" / "env").symlink_to(python.parents[2] / "environments")  # torch is compiled once for all tests
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     few = ["--interpreter", "same", "--passes", str(passes), "--bench", r"^own\.BySize.*, 1024\)"]
-    command = [str(python), "-c", PROGRAM.replace("REPEATS", str(repeats)), "ci", "pull-request", "--base", "main", "--head", head, *few]
+    command = [str(python), "-c", PROGRAM, "ci", "pull-request", "--base", "main", "--head", head, *few]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     out = folder / "comparison"
     assert (out / "comparison.json").exists(), done.stderr
@@ -287,7 +285,7 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     edited(folder / "operations.py", *SLOW)
     commit_all(folder, "slow")
     git(folder, "checkout", "-q", "main")
-    code, changes, comment = compared(python, folder, "slow", repeats=0, passes=4)
+    code, changes, comment = compared(python, folder, "slow", passes=4)
     assert (code, changes["rms_norm"]["verdict"]) == (1, "slower")
     assert changes["rms_norm"]["ratio"] > 4  # about 10: with few passes on a busy machine, the interval of a smaller change includes 1
     assert (changes["halved"]["ratio"] or 1) < 2
@@ -302,7 +300,7 @@ def test_a_commit_that_changes_no_time_is_not_slower(folder, python):
     git(folder, "checkout", "-q", "-b", "same")
     edited(folder / "operations.py", '"""The operations', '"""All operations')
     commit_all(folder, "a docstring")
-    code, changes, comment = compared(python, folder, "same", repeats=2)
+    code, changes, comment = compared(python, folder, "same")
     assert code == 0
     assert changes["rms_norm"]["verdict"] in ("unchanged", "inconclusive")
     assert "### ⚪ No significant change in 1 case" in comment

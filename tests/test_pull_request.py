@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis import retest
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import pull_request, revisions
 from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
@@ -27,17 +26,14 @@ from tests.conftest import NEW, ROOT, assert_golden, measured_in_passes, pass_ti
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FEW = ["--passes", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 ONE_CASE = r"^copies\.BySize.*'detach_clone', 16\)"
-# with other numbers of repeat measurements and of passes of each side; other tests disturb the passes, of which more would be taken
+# other tests disturb the passes, of which more would be taken
 PROGRAM = """
 import sys
 from tensorcopy import cli
-from tensorcopy.analysis import retest
-from tensorcopy.results.noise import quiet
-quiet.limit = lambda records: float("inf")
-retest.PASSES, retest.CONFIRMATIONS = REPEATS, CONFIRMED
+from tensorcopy.results import passes
+passes.quiet_limit = lambda records: float("inf")
 sys.exit(cli.main(sys.argv[1:]))
 """
-REPEATS = (4, 8)  # of each side; 16 if a repeat measurement stays inconclusive would take minutes
 FEWEST = ["--passes", "3", "--bench", ONE_CASE]  # a comparison needs three passes
 METHODS, TABLE, COPIES = "tensorcopy/worker/registry/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 
@@ -90,16 +86,14 @@ def measured(repository, workshop):
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
     (step,) = re.findall(r"run: uv run --no-default-groups --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
-    def measure(
-        head: str, base: str = "main", few: list[str] = FEW, repeats: tuple[int, ...] = REPEATS, confirmations: int = retest.CONFIRMATIONS
-    ) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
+    def measure(head: str, base: str = "main", few: list[str] = FEW) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
         done = subprocess.run(
             [
                 sys.executable,
                 "-c",
-                PROGRAM.replace("REPEATS", str(repeats)).replace("CONFIRMED", str(confirmations)),
+                PROGRAM,
                 *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head).replace('"$PASSES"', "10")),
                 *few,
             ],
@@ -127,7 +121,7 @@ def without_figures(comment: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.flaky(reruns=2)  # other tests run beside it, which its passes see
-def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
+def test_extra_clones_are_detected_and_named(repository, measured):
     """No time has a wrong name, although the registry has a new order and method."""
     head = repository.head(
         (METHODS, '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n', ""),
@@ -139,19 +133,18 @@ def test_extra_clones_are_detected_confirmed_and_named(repository, measured):
             '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
         ),
     )
-    done, document, comment = measured(head, few=[*FEW, "--interpreter", "same"], confirmations=1)  # an installation is not timed
+    done, document, comment = measured(head, few=[*FEW, "--interpreter", "same"])  # an installation is not timed
     assert done.returncode == 1, done.stderr
     (pair,) = document["pairs"]
     changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
     assert {method: row["verdict"] for method, row in changes.items() if row["verdict"] in ("slower", "faster")} == {
         "detach_clone": "slower"
     }
-    assert changes["detach_clone"]["confirmed"] == [1, 1]
     assert changes["detach_clone"]["ratio"] > 3  # about 6: with few passes on a busy machine, the interval of a smaller change includes 1
     assert (changes["clone_detach"]["ratio"] or 1) < 2
     assert changes["detach_twice"]["reason"] == "no_samples_before"
     assert re.search(
-        r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*, confirmed \(1 of 1 repeat\)\n",
+        r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*\n",
         comment,
     )
 
@@ -191,7 +184,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, measured):
     (repository.folder / TABLE).write_text(f"{head}[[release]]{first}", encoding="utf-8")
     base = repository.commit("one release")
     (repository.folder / TABLE).write_text(f"{head}[[release]]{first}[[release]]{last}", encoding="utf-8")
-    done, document, comment = measured(repository.commit("another"), base, FEWEST, repeats=(3,), confirmations=1)
+    done, document, comment = measured(repository.commit("another"), base, FEWEST)
     assert done.returncode in (0, 1), done.stderr
     (pair,) = document["pairs"]
     assert pair["kind"] == "release"
@@ -212,7 +205,7 @@ def measured_pair(tmp_path, monkeypatch, take_passes) -> PairResult:
 
 
 def test_a_slower_head_is_confirmed_with_passes_of_its_own(tmp_path, monkeypatch):
-    """Each revision and each confirmation measures in another folder, alternating; two passes in a row are one run."""
+    """Each revision measures in another folder, also again, alternating; two passes in a row are one run."""
     folders = []
 
     def take_passes(self, suites, more):
@@ -228,7 +221,7 @@ def test_a_slower_head_is_confirmed_with_passes_of_its_own(tmp_path, monkeypatch
     assert verdicts == {"detach_clone": "slower", "clone_detach": "unchanged"}
     runs = [("base", 1), ("head", 2), ("base", 2), ("head", 2), ("base", 2), ("head", 2), ("base", 2), ("head", 2), ("base", 1)]
     assert folders[: len(runs)] == [("measured", *run) for run in runs]
-    assert {stage for stage, _, _ in folders} == {"measured", "confirmation-1", "confirmation-2"}
+    assert {stage for stage, _, _ in folders} == {"measured", "again"}
     assert pull_request.exit_code([result]) == 1
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +15,6 @@ import pytest
 from tensorcopy.measure import run_passes
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader
-from tensorcopy.worker import devices
-from tests.conftest import measured_in_passes
 
 pytestmark = pytest.mark.slow
 
@@ -65,42 +62,6 @@ def test_a_killed_run_neither_loses_nor_repeats_samples(checkout):
     for suite, cases in before.items():
         assert all(new[: len(old or ())] == old for old, new in zip(cases, after[suite]) if old)
     assert reader.load_results(checkout.root / "results").problems == ()
-
-
-CONFIRM = """
-import sys
-from tensorcopy import cli
-from tensorcopy.analysis import retest
-retest.CONFIRMATIONS, retest.PASSES = 1, (4,)
-sys.exit(cli.main(["compare", *sys.argv[1:], "--machine", "claimed", "--confirm", "--format", "json"]))
-"""
-
-
-def test_a_false_change_is_not_confirmed(checkout, tmp_path):
-    """Repeat measurements contradict a change in the results, and do not modify them."""
-    old, new = {"tensor": 1.0, "empty_like_copy": 1.0}, {"tensor": 2.0, "empty_like_copy": 0.5}
-    cpu = devices.cpu_model()
-    for release, times, python in ((OLDEST, old, "3.9"), (NEWEST, new, "3.11")):
-        passes = {method: [factor * (1 + 0.002 * number) for number in range(6)] for method, factor in times.items()}
-        measured_in_passes(tmp_path / "results", release, passes, machine="claimed", python=python, cpu=cpu)
-    folder = tmp_path / "results" / "claimed"
-    shutil.copytree(folder, checkout.root / "results" / "claimed")
-    completed = subprocess.run(
-        [sys.executable, "-c", CONFIRM, f"{OLDEST.version}@3.9", f"{NEWEST.version}@3.11"],
-        cwd=checkout.root,
-        env=checkout.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr
-    changes = {change["parameters"]["method"]: change for change in json.loads(completed.stdout)["changes"]}
-    assert changes["empty_like_copy"]["verdict"] == "inconclusive"
-    assert changes["empty_like_copy"]["reason"] == "not_confirmed"
-    assert changes["empty_like_copy"]["confirmed"] == [0, 1]
-    assert samples_of(folder / f"{NEWEST.sha[:8]}-py3.11-cuda.json") == samples_of(
-        checkout.root / "results" / "claimed" / f"{NEWEST.sha[:8]}-py3.11-cuda.json"
-    )
 
 
 COUNTED = "|".join(

@@ -66,7 +66,7 @@ class Reason(str, Enum):
     NOT_A_TIME_AFTER = "not_a_time_after"
     PROVENANCE_DIFFERS = "provenance_differs"
     TOO_FEW_PASSES = "too_few_passes"
-    NOT_CONFIRMED = "not_confirmed"  # changed at first, but not in every repeat measurement
+    NOT_CONFIRMED = "not_confirmed"  # changed at first, but not when measured again
     COUNT_CHANGED = "count_changed"  # an exact count did, and the clock shows no opposite change
     COUNT_UNCHANGED = "count_unchanged"  # an exact count did not change, and the interval of the time includes 0 %
 
@@ -156,7 +156,6 @@ class Change:
     more_passes : about how many more would decide an inconclusive case; None if not applicable, or if they are too many to take
     differences : for PROVENANCE_DIFFERS
     failure : for NO_SAMPLES_BEFORE and NO_SAMPLES_AFTER; None if unknown
-    confirmed : in how many repeat measurements the change was seen, and how many there were; None if there were none
     count : the exact count beside the time; of a case that is only counted, the count itself
     unit : of before and after
     """
@@ -172,7 +171,6 @@ class Change:
     more_passes: int | None = None
     differences: tuple[FieldDifference, ...] = ()
     failure: Failure | None = None
-    confirmed: tuple[int, int] | None = None
     count: CountPair | None = None
     unit: str = "seconds"
     p_is_bound: bool = False

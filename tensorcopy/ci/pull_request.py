@@ -2,7 +2,7 @@
 
 Its base is compared with its head, and each torch release that it adds with the release before it.
 Each revision of tensorcopy measures itself (`revisions`); those of a project are measured by the installed tensorcopy (`projects`).
-Each change is measured again, twice, before it is reported. The result is a document (comparison.schema.json). A pull request's code
+Each change is measured again before it is reported. The result is a document (comparison.schema.json). A pull request's code
 has run to write it, so `pr_comment` reads it as untrusted input.
 """
 
@@ -13,19 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tensorcopy.analysis import comparisons, retest
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import MARGIN, Verdict
+from tensorcopy.analysis.two_sample import MARGIN, Reason, Verdict
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import git, revisions
-from tensorcopy.ci.revisions import Folders, NothingMeasured, Place, ReportProgress, Revision, RevisionFolder
+from tensorcopy.ci.revisions import NothingMeasured, Place, ReportProgress, Revision, RevisionFolder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, remeasure
+from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
-from tensorcopy.results.passes import Case
-from tensorcopy.results.reader import Result
 from tensorcopy.worker import project
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
@@ -88,10 +86,8 @@ class PairResult:
 
     @property
     def slower(self) -> bool:
-        """Whether a case is slower, and was slower in every repeat measurement."""
-        changes = self.comparison.changes.values() if self.comparison else ()
-        always = (retest.CONFIRMATIONS, retest.CONFIRMATIONS)
-        return any(change.verdict is Verdict.SLOWER and change.confirmed == always for change in changes)
+        """Whether a case is slower, both times that it was measured."""
+        return self.comparison is not None and any(change.verdict is Verdict.SLOWER for change in self.comparison.changes.values())
 
     @property
     def compared(self) -> bool:
@@ -201,36 +197,37 @@ def _places(request: PullRequest, paths: Paths, stage: str) -> tuple[Place, Plac
 
 
 def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, report_progress: ReportProgress) -> PairResult:
-    """Measure a pair, compare it and confirm its changes.
+    """Measure a pair, compare it, and measure the changed cases again; a change that is not seen again is inconclusive.
 
     Passes of an interrupted run are used again.
     """
     result = PairResult(pair)
 
-    def measure(stage: str, suites: str, passes: int, title: str) -> tuple[Result, Result]:
+    def compared(stage: str, suites: str, title: str) -> Comparison:
         base, head = _places(request, paths, stage)
         before, after = (RevisionFolder(each, base if each.sha == request.base else head) for each in (pair.before, pair.after))
-        folders: Folders = (before, after)
-        return revisions.measure(folders, suites, passes, result.failures, report_progress, title)
-
-    def remeasured(number: int, cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
-        title = f"confirmation {number} of {retest.CONFIRMATIONS}"
-        return measure(f"confirmation-{number}", remeasure.expression(cases), passes, title)
+        results = revisions.measure((before, after), suites, request.passes, result.failures, report_progress, title)
+        return comparisons.between(*results, (), margin=MARGIN)
 
     try:
-        before, after = measure("measured", request.selection, request.passes, pair.kind)
-        comparison = comparisons.between(before, after, (), margin=MARGIN)
-        result.comparison = replace(comparison, labels=(pair.before.name, pair.after.name))
-        result.comparison = retest.confirmed(result.comparison, remeasured)
+        first = compared("measured", request.selection, pair.kind)
+        changed = [case for case, change in first.changes.items() if change.verdict in (Verdict.SLOWER, Verdict.FASTER)]
+        # in other folders: its samples must not join those that chose its cases
+        again = compared("again", plan.expression_of(changed), "changed cases again").changes if changed else {}
     except NothingMeasured:
-        pass  # the reason is in result.failures
+        return result  # the reason is in result.failures
+    changes = dict(first.changes)
+    for case in changed:
+        if case not in again or again[case].verdict is not changes[case].verdict:
+            changes[case] = replace(changes[case], verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_CONFIRMED)
+    result.comparison = replace(first, labels=(pair.before.name, pair.after.name), changes=changes)
     return result
 
 
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
     """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 3,
+        "version": 4,
         "base": request.base,
         "head": request.head,
         "device": request.device,
@@ -253,7 +250,7 @@ def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, A
 def exit_code(results: Sequence[PairResult]) -> int:
     """Return the exit code of the command.
 
-    1 if a case is slower and confirmed, 2 if a revision failed, 3 if a pair was not compared, else 0
+    1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0
     """
     if any(result.slower for result in results):
         return 1

@@ -20,7 +20,7 @@ from tensorcopy.analysis.two_sample import FEWEST
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.ci import git
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, remeasure
+from tensorcopy.measure import plan
 from tensorcopy.measure.run_passes import Progress, Reporter, Stage
 from tensorcopy.releases import environments
 from tensorcopy.results import files, reader
@@ -196,7 +196,7 @@ def _take_passes(
 
     One process takes the two passes of a revision that follow each other; it identifies the torch, which it imports for that, once.
     """
-    order = list(remeasure.alternating([folder.pass_count for folder in folders], passes))
+    order = list(plan.alternating([folder.pass_count for folder in folders], passes))
     names = [f"{folders[index].revision.name}, {title}, pass {number} of {len(order)}" for number, index in enumerate(order, 1)]
     seconds: list[float] = []
     taken = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, add_strict, expression, incomplete, print_warnings, progress_bar
+from tensorcopy.cli.arguments import RESULTS, add_strict, expression, incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
@@ -53,7 +53,6 @@ def _add_compare(commands: Any) -> None:
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
     compare.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
-    compare.add_argument("--confirm", action="store_true", help="measure the changed cases again, interleaved, to confirm or reject them")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
     add_strict(compare)
     compare.set_defaults(command=_compare)
@@ -104,8 +103,6 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         comparison = _compared(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
     else:
         comparison = _counts_compared(options)
-    if options.confirm and options.metric == "time":
-        comparison = _confirmed(comparison)
     if options.format == "text":
         text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
@@ -152,19 +149,6 @@ def _counts_compared(options: argparse.Namespace) -> Comparison:
             next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
         )
     return replace(comparison, problems=pair.problems)
-
-
-def _confirmed(comparison: Comparison) -> Comparison:
-    """Measure the changed cases again. Raises TensorcopyError."""
-    from tensorcopy.analysis import retest
-    from tensorcopy.asv_plugin import configuration
-    from tensorcopy.measure import remeasure
-
-    if not retest.flagged(comparison):
-        return comparison
-    with progress_bar() as report_progress:
-        again = remeasure.measurer(comparison.before, comparison.after, configuration.paths(), report_progress)
-        return retest.confirmed(comparison, again)
 
 
 def _explain(options: argparse.Namespace, console: Console) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.confirm_history import Confirmed
     from tensorcopy.results.confirmations import ReleasePair
 
-FEWEST, AT_MOST = 3, 16  # passes of each release; `analysis.two_sample` and `analysis.retest` have the reasons
+FEWEST, AT_MOST = 3, 16  # passes of each release; `analysis.two_sample` and `analysis.confirmation` have the reasons
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def confirm(selection: Selection, console: Console, *, dry_run: bool = False, un
 
     Raises TensorcopyError.
     """
-    from tensorcopy.analysis.confirmation import repeat
+    from tensorcopy.analysis import confirmation
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import confirm_history
 
@@ -93,7 +93,7 @@ def confirm(selection: Selection, console: Console, *, dry_run: bool = False, un
     confirm_history.require_host(pairs)
     with progress_bar() as report_progress:
         confirmed = confirm_history.confirm(
-            pairs, paths, partial(repeat.confirm, passes=selection.passes), report_progress, until, print_wait
+            pairs, paths, partial(confirmation.confirm, passes=selection.passes), report_progress, until, print_wait
         )
     print_errors(confirmed.problems)
     if confirmed.left:
@@ -110,7 +110,7 @@ def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], l
 
     Raises TensorcopyError for a selection that matches no result.
     """
-    from tensorcopy.analysis.confirmation import status
+    from tensorcopy.analysis import confirmation
     from tensorcopy.measure import confirm_history
     from tensorcopy.releases import release_table
     from tensorcopy.results import confirmations, reader, select
@@ -124,7 +124,7 @@ def pending(directory: Path, selection: Selection) -> tuple[list[ReleasePair], l
     newest = select.newest(results, machine=machine, python=selection.python)
     of_machine = [each for each in results if each.machine == newest.machine and selection.python in ("", each.python)]
     stored = confirmations.load(directory)
-    pairs = status.pending(of_machine, confirmations.latest(stored.confirmations), selection.passes)
+    pairs = confirmation.pending(of_machine, confirmations.latest(stored.confirmations), selection.passes)
     damaged = reader.concerning(loaded.problems, [newest.machine], [selection.python] if selection.python else [])
     return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
 

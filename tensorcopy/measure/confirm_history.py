@@ -1,36 +1,41 @@
 """Confirm the steps of a machine's history: measure each again, the release before and after in turns. Prints nothing.
 
 The outcomes of a pair of releases are stored together, so an interruption loses one pair at most, and the same command continues.
+The samples go to a separate folder, which is emptied at the start of each pair. They must not join the results: cases are measured again
+because of their results, and such samples would bias the history.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from math import inf
 from time import monotonic
 
+from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
-from tensorcopy.measure import remeasure, run_passes
+from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress
+from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage
 from tensorcopy.releases import release_table
-from tensorcopy.results import confirmations, files, series_key
+from tensorcopy.results import confirmations, files, reader, series_key
 from tensorcopy.results.confirmations import Confirmation, ReleasePair
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.writing import ReportWait, ignore_wait
 from tensorcopy.worker import hardware
 
-FIRST = 4  # passes of each release, the first batch, which decides most steps (`analysis.retest`)
+FIRST = 4  # passes of each release, the first batch, which decides most steps (`analysis.confirmation`)
+START = 1 / 8  # of a full pass: asv starts, and imports the suites with torch
+FULL_PASS = 300  # cases in a full pass
 
-# Brings both sides to this number of passes of these cases, interleaved, and returns both results; the first argument is always 1
-Remeasure = Callable[[int, Sequence[Case], int], tuple[Result, Result]]
-# Returns the function that measures a pair again, and reports its progress to the given one
-Measurer = Callable[[ReleasePair, Callable[[Progress], None]], Remeasure]
-# Measures a pair with that function, given the suites' versions and the start: `analysis.confirmation.repeat.confirm`
+# Brings both releases to this number of passes of these cases, in turns, and returns both results
+Remeasure = Callable[[Sequence[Case], int], tuple[Result, Result]]
+# Measures a pair with that function, given the suites' versions and the start: `analysis.confirmation.confirm`
 Confirm = Callable[[ReleasePair, Remeasure, Mapping[str, str], str], tuple[Confirmation, ...]]
 
 
@@ -71,12 +76,7 @@ def seconds(pair: ReleasePair, paths: Paths) -> float:
     """Return the expected duration of a pair: most steps need the first batch only."""
     releases = [Measurement(release_table.find(version), pair.after.python) for version in pair.releases]
     missing = sum(not measurement.is_installed(paths) for measurement in releases)
-    return len(releases) * FIRST * remeasure.seconds(len(pair.expected)) + missing * run_passes.INSTALL
-
-
-def measurer(paths: Paths) -> Measurer:
-    """Return the function that measures a pair with asv."""
-    return lambda pair, report_progress: remeasure.measurer(pair.before, pair.after, paths, report_progress)
+    return len(releases) * FIRST * _pass_seconds(len(pair.expected)) + missing * run_passes.INSTALL
 
 
 def confirm(
@@ -97,7 +97,6 @@ def confirm(
     Raises TensorcopyError where this host is not the machine of the results.
     """
     require_host(pairs)  # also for a caller that has not asked before it drew a progress bar
-    measure_with = measurer(paths)
     durations = [seconds(pair, paths) for pair in pairs]
     versions = {suite: row["version"] for suite, row in files.suites(paths.results).items()}
     problems: dict[str, TensorcopyError] = {}
@@ -110,7 +109,7 @@ def confirm(
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         try:
             with after(list(problems.values())):
-                outcomes = confirm_pair(pair, measure_with(pair, report), versions, started)
+                outcomes = confirm_pair(pair, remeasurer(pair, paths, report), versions, started)
                 confirmations.append(paths.results, outcomes, report_wait)
         except DiskError:
             raise
@@ -136,3 +135,72 @@ def _within(
         report_progress(Progress(f"{title}: {progress.doing}", done, progress.remaining + later))
 
     return report
+
+
+def remeasurer(pair: ReleasePair, paths: Paths, report_progress: Callable[[Progress], None]) -> Remeasure:
+    """Return the function that measures the releases of a pair again.
+
+    Raises TensorcopyError where this machine cannot install them.
+    """
+    sides, machine = (_measurement_of(pair.before), _measurement_of(pair.after)), pair.before.machine
+    configuration.register_machine(machine)
+    separate = replace(paths, results=paths.environments.parent / "confirmation")
+    shutil.rmtree(separate.results, ignore_errors=True)
+
+    def remeasure(cases: Sequence[Case], passes: int) -> tuple[Result, Result]:
+        job = Job(separate, machine, plan.expression_of(cases))
+        files_of = [measurement.file(separate, machine) for measurement in sides]
+        order = [
+            sides[index] for index in plan.alternating([len(files.records(path)) if path.exists() else 0 for path in files_of], passes)
+        ]
+        reporter = Reporter([Stage(measurement.release.version, _pass_seconds(len(cases))) for measurement in order], report_progress)
+        for number, measurement in enumerate(order):
+            report = partial(reporter.at, number)
+            run_passes.measure_pass(measurement, job, report, report)
+        return _load_pair(sides, separate, pair.before)
+
+    return remeasure
+
+
+def _pass_seconds(cases: int) -> float:
+    """Return the expected duration of a pass of some cases."""
+    return run_passes.PASS * (START + cases / FULL_PASS)
+
+
+def _measurement_of(result: Result) -> Measurement:
+    """Return the measurement that repeats a result.
+
+    Raises TensorcopyError where it cannot be installed, or only in another environment.
+    """
+    version = result.provenance["torch"].partition("+")[0]
+    measurement = plan.select([f"{version}@{result.python}"], (result.python,))[0][0]
+    if measurement.environment != result.environment:
+        raise TensorcopyError(
+            f"torch {version} cannot be measured again in its environment",
+            got=result.environment,
+            allowed=f"{measurement.environment}, which uv installs here",
+            next="measure both releases in such environments: tensorcopy measure",
+        )
+    return measurement
+
+
+def _load_pair(pair: tuple[Measurement, Measurement], paths: Paths, original: Result) -> tuple[Result, Result]:
+    """Load the new results.
+
+    Raises TensorcopyError where `original` is of another machine with the same name.
+    """
+    loaded = reader.load_results(paths.results)
+    if loaded.problems:
+        raise loaded.problems[0]
+    by_path = {result.path: result for result in loaded.results}
+    before, after = (by_path[measurement.file(paths, original.machine)] for measurement in pair)
+    for name in ("cpu", "identity"):
+        here, there = before.provenance.get(name), original.provenance.get(name)
+        if there is not None and here != there:  # a result from before version 4 of the suites has no identity
+            raise TensorcopyError(
+                "this is not the machine of the results",
+                got=f"{name} {here}",
+                allowed=f"{original.machine}, {name} {there}",
+                next="measure both releases here, under another name",
+            )
+    return before, after

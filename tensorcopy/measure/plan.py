@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -21,6 +21,7 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files
+from tensorcopy.results.passes import Case
 from tensorcopy.worker import project
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
@@ -295,3 +296,25 @@ def counted_passes(path: Path, suites: str) -> list[dict[str, Any]]:
         and not record.get("left_out")
         and (not timed or any(row["version"] == current.get(suite, {}).get("version") for suite, row in record["suites"].items()))
     ]
+
+
+def alternating(counts: Sequence[int], passes: int) -> Iterator[int]:
+    """Yield the index (0 or 1) of the next item to measure, A B B A.
+
+    Ends when both have `passes` passes.
+
+    counts : the number of passes that each already has
+    """
+    for number in range(passes):
+        for index in ((0, 1), (1, 0))[number % 2]:
+            if counts[index] <= number:
+                yield index
+
+
+def expression_of(cases: Sequence[Case]) -> str:
+    """Return a regular expression that matches asv's names of these cases only."""
+    names = []
+    for case in cases:
+        values = ", ".join(f"'?{re.escape(value)}'?" for _, value in case.parameters)
+        names.append(re.escape(case.suite) + (rf"\({values}\)" if values else ""))
+    return f"^({'|'.join(names)})$"

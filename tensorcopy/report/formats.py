@@ -30,8 +30,6 @@ HEADER = (
     "p_is_bound",
     "before",
     "after",
-    "confirmed",
-    "repeats",
     "reason",
     "text",
 )
@@ -83,10 +81,10 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
 
 def _csv_row(case: Case, change: Change) -> list[object]:
     row = _row(case, change)
-    interval, confirmed = row["interval"] or (None, None), row["confirmed"] or (None, None)
+    interval = row["interval"] or (None, None)
     start = [row[name] for name in ("case", "device", "verdict", "ratio")]
     p = [row["p"], str(change.p_is_bound).lower()]
-    return [*start, *interval, *p, row["before"], row["after"], *confirmed, row["reason"], sentence(change)]
+    return [*start, *interval, *p, row["before"], row["after"], row["reason"], sentence(change)]
 
 
 def _row(case: Case, change: Change) -> dict[str, Any]:
@@ -107,7 +105,6 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "more_passes": change.more_passes,
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure.value if change.failure else None,
-        "confirmed": change.confirmed,
         "unit": change.unit,
         "count": _count(change.count) if change.count else None,
     }

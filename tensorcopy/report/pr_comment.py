@@ -176,7 +176,6 @@ def _change(row: Mapping[str, Any]) -> Change:
         passes=(row["passes"][0], row["passes"][1]),
         more_passes=row["more_passes"],
         failure=Failure(row["failure"]) if row["failure"] else None,
-        confirmed=(row["confirmed"][0], row["confirmed"][1]) if row["confirmed"] else None,
     )
 
 

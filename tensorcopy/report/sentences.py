@@ -38,7 +38,7 @@ def sentence(change: Change) -> str:
         return f"{count_text(change.count)} ({amount(change.before, change.unit)} → {amount(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count and change.reason not in BY_COUNT else ""
-    return f"{change.verdict.value}{link}{_reason(change)}{beside}{_confirmed(change)}"
+    return f"{change.verdict.value}{link}{_reason(change)}{beside}"
 
 
 def count_text(count: CountPair) -> str:
@@ -60,7 +60,7 @@ def summary(change: Change) -> str:
         Reason.INTERVAL_TOO_WIDE: "interval too wide; more passes needed",
         Reason.PROVENANCE_DIFFERS: "measured under different conditions",
         Reason.TOO_FEW_PASSES: "too few quiet passes",
-        Reason.NOT_CONFIRMED: "not confirmed by repeat measurements",
+        Reason.NOT_CONFIRMED: "not seen when measured again",
     }
     return texts.get(change.reason) or _reason(change)
 
@@ -89,7 +89,7 @@ def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
     if change.reason is Reason.CHANGED:
         return by
     if change.reason is Reason.NOT_CONFIRMED:
-        return f"{'slower' if ratio > 1 else 'faster'} {by} at first"
+        return f"{'slower' if ratio > 1 else 'faster'} {by} at first, not when measured again"
     if change.reason is Reason.WITHIN_MARGIN:
         return f"within ±{_percent(max(high, 1 / low))}"
     needed = f"about {change.more_passes}" if change.more_passes else f"over {MOST_PASSES}"
@@ -105,16 +105,6 @@ def _time_beside(change: Change) -> str:
     if low > 1 or high < 1:
         return f"time {_range(low, high)} {'slower' if low > 1 else 'faster'}"
     return f"time within ±{_percent(max(high, 1 / low))}"
-
-
-def _confirmed(change: Change) -> str:
-    """Return how many repeat measurements confirmed a change.
-
-    "" if there were none."""
-    if not change.confirmed:
-        return ""
-    held, repeats = change.confirmed
-    return f", {'' if change.verdict in CHANGED else 'not '}confirmed ({held} of {repeats} repeat{'s' if repeats > 1 else ''})"
 
 
 def _range(low: float, high: float) -> str:
@@ -154,7 +144,7 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
         start = "" if number[Verdict.SLOWER] else "No significant slowdowns: "
         name, change = ordered(rows)[0]
         kind = "slowdown" if first is Verdict.SLOWER else "speedup"
-        return f"{start}{', '.join(counts)}; largest {kind}: {name}, {_reason(change)}{_confirmed(change)}"
+        return f"{start}{', '.join(counts)}; largest {kind}: {name}, {_reason(change)}"
     intervals = [change.interval for _, change in rows if change.interval]
     if not intervals:
         return f"Nothing could be compared ({cases(len(rows))})"

@@ -183,8 +183,6 @@ def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]
         before, after = (amount(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
         lines.append(f"count      {count_text(change.count)} ({before} → {after}); {repeats}")
-    if change.confirmed:
-        lines.append(f"confirmed  in {change.confirmed[0]} of {change.confirmed[1]} repeat measurements")
     return lines
 
 

@@ -12,8 +12,7 @@ from math import log, sqrt
 
 from tensorcopy.analysis import confirmation
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.confirmation import Status
-from tensorcopy.analysis.confirmation.repeat import SHARE
+from tensorcopy.analysis.confirmation import SHARE, Status
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.case_history import step_text
 from tensorcopy.report.numbers import signed_percent

@@ -1,29 +1,37 @@
-"""How the steps of a history are known, and which of them are to be measured again.
+"""Confirm the steps of a history: how each is known, which are to be measured again, and what measuring them again shows.
 
 A step is found in passes that may lie weeks apart. It is confirmed if an exact count changed with it, or if both releases, measured again
-in turns, still differ by at least half of its size.
+in turns, still differ by at least half of its size. The caller passes the function that measures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from math import log
 from pathlib import Path
+from statistics import median
 
-from tensorcopy.analysis import exact_counts, series
+from tensorcopy.analysis import comparisons, exact_counts, series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key, Outcome, ReleasePair, key_of
+from tensorcopy.results.noise import AS_MEASURED
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import identity_of
 
 SAME_STEP = 2  # a step that is now so many times as large, or as small, as when it was measured again is another step
 EXPLAINED = 1 / 10  # of a step, on a logarithmic scale: an instruction count that rose by 1 % does not explain a time ten times as long
+SHARE = 1 / 2  # of a step, on a logarithmic scale, that must be there again: the first estimate of a selected change is too large
+FIRST, AT_MOST = 4, 16  # passes of each release: in the first batch, which decides most steps, and in all
+
+# Brings both releases to this number of passes of these cases, in turns, and returns both results
+Remeasure = Callable[[Sequence[Case], int], tuple[Result, Result]]
 
 
 class Status(str, Enum):
@@ -91,8 +99,8 @@ def _applicable(confirmation: Confirmation | None, before: Result, after: Result
     """Return a confirmation if it is one of this step, on this host; else None."""
     if confirmation is None or identity_of(before) != confirmation.identity:
         return None
-    share = log(ratio) / log(confirmation.expected)
-    return confirmation if 1 / SAME_STEP <= share <= SAME_STEP else None
+    expected = log(confirmation.expected)
+    return confirmation if expected and 1 / SAME_STEP <= log(ratio) / expected <= SAME_STEP else None
 
 
 def pending(results: Iterable[Result], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:
@@ -142,3 +150,89 @@ def _is_pending(
         return False
     confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, step.ratio)
     return confirmation is None or confirmation.passes < passes
+
+
+def batches(passes: int) -> tuple[int, ...]:
+    """Return how many passes each release has after each batch: 4, 8, 16, … `passes`."""
+    sizes, size = [], FIRST
+    while size < passes:
+        sizes.append(size)
+        size *= 2
+    return (*sizes, passes)
+
+
+def outcome(expected: float, change: Change, looks: int) -> Outcome:
+    """Return what a repeat measurement shows of a step.
+
+    It held if the repeat is significant and at least `SHARE` of the step; it fell if the whole interval is below that.
+
+    looks : how many batches may be judged; each is a chance to hold (Bonferroni)
+    """
+    if change.ratio is None or change.interval is None or change.p is None:
+        return Outcome.OPEN
+    direction, least = (1 if expected > 1 else -1), SHARE * abs(log(expected))
+    if max(direction * log(end) for end in change.interval) < least:
+        return Outcome.FELL
+    significant = change.p * looks <= ALPHA
+    return Outcome.HELD if significant and direction * log(change.ratio) >= least else Outcome.OPEN
+
+
+def confirm(
+    pair: ReleasePair, remeasure: Remeasure, versions: Mapping[str, str], started: str, passes: int = AT_MOST
+) -> tuple[Confirmation, ...]:
+    """Measure the cases of a pair again, each until its step holds, falls, or has `passes`.
+
+    versions : of the suites
+    started : ISO 8601 in UTC
+    """
+    confirmations = {case: _not_measured(pair, case, versions[case.suite], started) for case in pair.expected}
+    open_cases = list(pair.expected)
+    noise = AS_MEASURED.noise(pair.others, open_cases)
+    sizes = batches(passes)
+    for size in sizes:
+        before, after = remeasure(open_cases, size)
+        samples = {case: (comparisons.samples_of(before, case, after), comparisons.samples_of(after, case, before)) for case in open_cases}
+        for case, change in judge(samples, noise=noise).items():
+            confirmations[case] = replace(
+                confirmations[case],
+                ratio=change.ratio,
+                interval=change.interval,
+                passes=size,
+                passes_before=_medians(samples[case][0]),
+                passes_after=_medians(samples[case][1]),
+                outcome=outcome(pair.expected[case], change, len(sizes)),
+            )
+        open_cases = [case for case in open_cases if confirmations[case].outcome is Outcome.OPEN]
+        if not open_cases:
+            break
+    return tuple(confirmations.values())
+
+
+def _medians(side: Samples) -> tuple[float, ...]:
+    """Return the median of each pass, in seconds."""
+    return tuple(median(samples) for samples in side.passes if samples)
+
+
+def _not_measured(pair: ReleasePair, case: Case, version: str, started: str) -> Confirmation:
+    """Return the confirmation of a step before its first pass."""
+    before, after = pair.releases
+    return Confirmation(
+        machine=pair.after.machine,
+        case=case,
+        version=version,
+        before=before,
+        after=after,
+        sha_before=pair.before.sha,
+        sha_after=pair.after.sha,
+        python=pair.after.python,
+        build=pair.after.build,
+        identity=identity_of(pair.after),
+        expected=pair.expected[case],
+        ratio=None,
+        interval=None,
+        passes=0,
+        passes_before=(),
+        passes_after=(),
+        outcome=Outcome.OPEN,
+        started=started,
+    )
