@@ -13,7 +13,7 @@ import pytest
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import signed_percent
-from tensorcopy.results import confirmations, counts
+from tensorcopy.results import confirmations
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files.feed import feeds
@@ -142,7 +142,7 @@ def test_the_index_shows_the_last_change_of_each_case(site, content):
     """With the number of its changes."""
     machine = content.machine
     rows = re.findall(r'<tr><th><a href="([^"]*)">.*?</tr>', site["history/index.html"], re.DOTALL)
-    timed = [case for case in machine.cases if counts.unit_of(case) == counts.SECONDS]
+    timed = [case for case in machine.cases if case.spec.timed]
     assert len(rows) == len(timed)
     for case in timed:
         link = machine.case_address(case).removeprefix("history/")
@@ -173,10 +173,10 @@ def on_two_pythons(newer: list[float], older: list[float]):
     results = []
     for python, times in (("3.12", newer), ("3.9", older)):
         for release, time in zip(RELEASES, times):
-            counted = Case(counts.BY_SIZE, (("method", "a"), ("numel", "16"), ("requires_grad", "False")))
+            counted = Case("instructions.BySize.track_instructions", (("method", "a"), ("numel", "16"), ("requires_grad", "False")))
             results.append(replace(measured(release, {("a", 16): time * 1e-6}, python=python), counts={counted: 1000.0 * time}))
     (machine,) = machines(results, RELEASES)
-    return next(changes for case, changes in machine.case_changes.items() if counts.unit_of(case) == counts.SECONDS)
+    return next(changes for case, changes in machine.case_changes.items() if case.spec.timed)
 
 
 STEP, FLAT = [1.0] * 4 + [1.5] * 4, [1.0] * 8

@@ -15,8 +15,7 @@ from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import cases
-from tensorcopy.results import baseline, files
-from tensorcopy.results.passes import Case
+from tensorcopy.results import files
 from tensorcopy.worker.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 
 
@@ -52,13 +51,6 @@ def test_a_sample_is_seconds_per_call(now):
     calls.clear()
     assert sample() == pytest.approx(0.001)
     assert len(calls) * 0.001 >= cases.LOOP_SECONDS
-
-
-def test_the_baselines_of_a_device_are_suites():
-    """The site looks them up by name."""
-    names = {benchmark.name for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
-    latency = Case("copies.Latency.time_copy", (("method", "clone_detach"), ("numel", "1"), ("device", "cuda")))
-    assert {baseline.wait_alone("cuda").suite, baseline.case_of(latency).suite} <= names
 
 
 def test_a_device_is_used_until_its_clocks_are_up(now, monkeypatch):

@@ -142,11 +142,13 @@ def test_only_two_machines_may_have_different_hardware(folder, capsys):
 
 def test_numpy_must_be_equal_for_conversions_only():
     """Copies do not use it."""
-    case = {group: comparisons.Case(f"{group}.BySize.time_it", (("method", "m"),)) for group in ("copies", "conversions")}
-    timings = {timed: timing([PassSamples((1e-6,))]) for timed in case.values()}
+    copy, conversion = (
+        comparisons.Case(name, (("method", "m"),)) for name in ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
+    )
+    timings = {timed: timing([PassSamples((1e-6,))]) for timed in (copy, conversion)}
     result = comparisons.Result(Path(), "box", "", "3.11", "cuda", "", timings, provenance={"numpy": "1.26.4"})
-    assert comparisons.samples_of(result, case["copies"], result).provenance == {}
-    assert comparisons.samples_of(result, case["conversions"], result).provenance == {"numpy": "1.26.4"}
+    assert comparisons.samples_of(result, copy, result).provenance == {}
+    assert comparisons.samples_of(result, conversion, result).provenance == {"numpy": "1.26.4"}
 
 
 GPU = {"index": 0, "capability": "9.0", "power_limit_w": 700.0, "clock_mhz": 1980, "ecc": True, "mig": None}

@@ -9,11 +9,12 @@ import pytest
 from tensorcopy.analysis import comparisons, exact_counts
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.report import sentences
-from tensorcopy.results import counts
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tests.conftest import NEW, OLD, measured
 
-COUNTED = Case(counts.BY_SIZE, (("method", "clone_detach"), ("numel", "16"), ("requires_grad", "False")))
+BY_SIZE = "instructions.BySize.track_instructions"
+COUNTED = Case(BY_SIZE, (("method", "clone_detach"), ("numel", "16"), ("requires_grad", "False")))
 TIMED = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "16")))
 INCONCLUSIVE = Change(Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE, ratio=1.01, interval=(0.96, 1.06), p=0.5, before=1e-6, after=1.01e-6)
 
@@ -29,27 +30,27 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
         (
             "conversions.ByGrad.time_conversion",
             {"method": "detach_clone_numpy", "numel": "1024", "requires_grad": "True"},
-            Case(counts.BY_SIZE, (("method", "detach_clone_numpy"), ("numel", "1024"), ("requires_grad", "True"))),
+            Case(BY_SIZE, (("method", "detach_clone_numpy"), ("numel", "1024"), ("requires_grad", "True"))),
         ),
         (
             "copies.ByLayout.time_copy",
             {"method": "tensor", "numel": "131072", "layout": "strided"},
-            Case(counts.BY_LAYOUT, (("method", "tensor"), ("numel", "131072"), ("layout", "strided"))),
+            Case("instructions.ByLayout.track_instructions", (("method", "tensor"), ("numel", "131072"), ("layout", "strided"))),
         ),
         (
             "copies.ByDtype.time_copy",
             {"method": "tensor", "numel": "131072", "dtype": "bool"},
-            Case(counts.BY_DTYPE, (("method", "tensor"), ("numel", "131072"), ("dtype", "bool"))),
+            Case("instructions.ByDtype.track_instructions", (("method", "tensor"), ("numel", "131072"), ("dtype", "bool"))),
         ),
         (
             "copies.ByDtype.time_copy",
             {"method": "tensor", "numel": "131072", "dtype": "float32"},
-            Case(counts.BY_SIZE, (("method", "tensor"), ("numel", "131072"), ("requires_grad", "False"))),
+            Case(BY_SIZE, (("method", "tensor"), ("numel", "131072"), ("requires_grad", "False"))),
         ),
         (
             "primitives.BySize.time_primitive",
             {"method": "cpu", "numel": "1"},
-            Case(counts.OTHERS, (("method", "cpu"), ("numel", "1"), ("requires_grad", "False"))),
+            Case("instructions.Others.track_instructions", (("method", "cpu"), ("numel", "1"), ("requires_grad", "False"))),
         ),
         ("threads.ByThreads.time_copy", {"method": "tensor", "numel": "16777216", "threads": "1"}, None),
         ("copies.Latency.time_copy", {"method": "tensor", "numel": "16", "device": "cuda"}, None),
@@ -58,7 +59,7 @@ def count(before: float, after: float, repeatability: float = 0.002) -> CountPai
 )
 def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(suite, parameters, counted):
     """Where nothing is counted, such as on a device, there is none."""
-    assert counts.case_of(Case(suite, tuple(parameters.items()))) == counted
+    assert related.counted_case(Case(suite, tuple(parameters.items()))) == counted
 
 
 def test_a_changed_count_decides_an_inconclusive_time():

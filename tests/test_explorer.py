@@ -12,7 +12,7 @@ import pytest
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import duration
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.data_files.times_csv import times_csv
@@ -74,9 +74,9 @@ def test_every_value_is_that_of_the_csv(machine, data):
         }
         assert shown.keys() == expected.keys(), case
         for key, value in expected.items():
-            seconds = shown[key] / 1e9 if counts.unit_of(case) == counts.SECONDS else shown[key]
+            seconds = shown[key] / 1e9 if case.spec.timed else shown[key]
             assert seconds == pytest.approx(value, rel=5e-5), (case, key)
-            assert counts.unit_of(case) != counts.SECONDS or duration(seconds) == duration(value), (case, key)
+            assert not case.spec.timed or duration(seconds) == duration(value), (case, key)
             checked += 1
     assert checked > 4000
 
@@ -91,7 +91,7 @@ def test_joints_put_the_values_on_the_axis_of_the_history(machine, data):
         for release, older, factor in row.get("joints", ()):
             values[:release] = [value and value * factor for value in columns[older][:release]]
             joined += 1
-        scale = 1e-9 if history.unit == counts.SECONDS else 1
+        scale = 1e-9 if history.unit == suite_specs.SECONDS else 1
         shown = {release: value * scale for release, value in zip(data["releases"], values) if value is not None}
         expected = {release: value for release, value in zip(history.releases, history.values) if value is not None}
         assert shown == pytest.approx(expected, rel=1e-4), case
@@ -123,7 +123,7 @@ def test_times_memcpy_are_those_of_the_tables(machine, data):
     index = data["releases"].index("2.15.0")
     compared = 0
     for case, row in cases_of(machine, data):
-        expected = baseline.times_memcpy(machine.result, case)
+        expected = related.times_memcpy(machine.result, case)
         if expected:
             value, memcpy = (
                 dense(column["3.11"], len(data["releases"]))[index] for column in (row["values"], data["memcpy"][row["memcpy"]])

@@ -21,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project
 from tensorcopy.releases import environments, project_suites
 from tensorcopy.report.case_history import group_name
-from tensorcopy.results import counts, passes
+from tensorcopy.results import passes, related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.worker import operations, project
@@ -208,10 +208,10 @@ def test_an_empty_project_is_refused(folder):
 def test_benchmarks_of_one_class_have_pages_of_their_own():
     """tensorcopy's suites have one function each, whose name is left out."""
     cases = [Case(f"distances.Pairwise.{function}", (("n", "100"),)) for function in ("time_cdist", "time_broadcast")]
-    assert [case.suite_name for case in cases] == [case.suite for case in cases]
+    assert [case.spec.label for case in cases] == [case.suite for case in cases]
     assert len({addresses.of_case("box", case) for case in cases}) == 2
-    assert Case("time_topk", ()).suite_name == "time_topk"
-    assert Case("own.BySize.time_own", ()).suite_name == "own.BySize"
+    assert Case("time_topk", ()).spec.label == "time_topk"
+    assert Case("own.BySize.time_own", ()).spec.label == "own.BySize"
 
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
@@ -224,8 +224,8 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
     samples, _ = passes.numbers(document, suites_of_file, passes.ALL_QUIET)
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
-    assert {counts.unit_of(case) for case in samples} == {counts.SECONDS}
-    assert {counts.case_of(case) for case in samples} == {None}
+    assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
+    assert {related.counted_case(case) for case in samples} == {None}
     assert group_name(CaseGroup("distances", "cpu", None)) == "distances"
 
 

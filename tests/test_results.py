@@ -135,7 +135,7 @@ def test_a_file_that_was_just_written_is_read_again(results_dir):
 
 def test_reading_results_imports_no_numerical_package():
     """`tensorcopy --help` imports the modules of this folder, and must be fast."""
-    modules = [f"tensorcopy.results.{name}" for name in ("baseline", "reader", "merge", "select", "noise")]
+    modules = [f"tensorcopy.results.{name}" for name in ("related", "reader", "merge", "select", "noise")]
     code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "fastjsonschema"} & set(imported)

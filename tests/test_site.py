@@ -19,7 +19,7 @@ import pytest
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report.words import LANGUAGES, texts
-from tensorcopy.results import counts, reader
+from tensorcopy.results import reader
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, navigation, publisher, render
 from tensorcopy.site.model.cases import counted_changes
@@ -43,9 +43,9 @@ OTHER_PARAMETERS = ("ByDtype", "ByLayout")
 def is_shown(case: Case) -> bool:
     """Return whether the pages of a case are written and checked here."""
     parameters = dict(case.parameters)
-    if any(name in case.suite_name for name in OTHER_PARAMETERS) and parameters["method"] not in FEW_METHODS:
+    if any(name in case.spec.label for name in OTHER_PARAMETERS) and parameters["method"] not in FEW_METHODS:
         return False
-    return case.suite_name in ALL_SIZES or parameters.get("numel", SIZES[0]) in SIZES
+    return case.spec.label in ALL_SIZES or parameters.get("numel", SIZES[0]) in SIZES
 
 
 SCRIPTS = {*assets.SCRIPTS, assets.MENUS, assets.UPLOT, "times.js"}
@@ -496,9 +496,9 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
-        result.timings[Case("copies.Other.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
+        result.timings[Case("copies.Throughput.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
     site = dict(render.files(render.content([whole, part])))
-    assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/copies.Other/16.html"} <= set(site)
+    assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/threads.ByThreads/16.html"} <= set(site)
     follow_all_links(html(site), {*site, *render.ASSETS})
     part.timings.clear()
     part.methods.clear()
@@ -518,7 +518,7 @@ def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
     results = [
         replace(
             measured(row, {("a", 16): 2e-6 if index > 3 else 1e-6}, hugepages="always" if index > 3 else "never"),
-            counts={Case(counts.BY_SIZE, counted): 2000.0 if index > 3 else 1000.0},
+            counts={Case("instructions.BySize.track_instructions", counted): 2000.0 if index > 3 else 1000.0},
         )
         for index, row in enumerate(table)
     ]

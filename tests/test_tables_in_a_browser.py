@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.results import confirmations, counts
+from tensorcopy.results import confirmations, related
 from tensorcopy.site import render
 from tensorcopy.site.charts import svg_plot
 from tensorcopy.site.model.content import Content
@@ -117,9 +117,9 @@ def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
     page.goto((published_site / "history/index.html").as_uri())
     header = page.locator("table[data-sort] th", has_text="time")
     times = {
-        content.machine.case_address(case): counts.measured(content.machine.series[0].newest, case)
+        content.machine.case_address(case): related.measured(content.machine.series[0].newest, case)
         for case in content.machine.cases
-        if counts.unit_of(case) == counts.SECONDS
+        if case.spec.timed
     }
     for direction, sign in (("ascending", 1), ("descending", -1)):
         header.get_by_role("button").click()

@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from tensorcopy.analysis.comparisons import WITHOUT_TORCH
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import size
@@ -89,7 +88,7 @@ def sets(machine: Machine) -> str:
         cases = [
             case
             for case, timing in before.timings.items()
-            if timing.usable and case in after.timings and after.timings[case].usable and not case.suite.startswith(WITHOUT_TORCH)
+            if timing.usable and case in after.timings and after.timings[case].usable and case.spec.torch
         ]
         starts = _starts(before), _starts(after)
         hours = abs(mean(starts[1]) - mean(starts[0])) / 3600

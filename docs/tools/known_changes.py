@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 
 from docs.tools import asv_detection
-from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.two_sample import Samples, Verdict, judge
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
@@ -81,7 +80,7 @@ class Comparisons:
 
 def torch_cases(result: Result) -> list[Case]:
     """Return the cases of a result that torch can change."""
-    return [case for case in result.timings if not case.suite.startswith(comparisons.WITHOUT_TORCH)]
+    return [case for case in result.timings if case.spec.torch]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tensorcopy.analysis import exact_counts
 from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import counts, noise
+from tensorcopy.results import noise
 from tensorcopy.results.noise import AS_MEASURED, DriftModel
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -36,7 +36,6 @@ SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
 FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
-WITHOUT_TORCH = ("floors.",)  # suites that measure the machine, not torch
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def of_counts(
     margin : the smallest change that counts, where it is larger than that of times
     """
     around = [result for result in others if _same_environment(result, before)]
-    counted = [case for case in before.counts if counts.unit_of(case) == unit and re.search(pattern, case_name(case))]
+    counted = [case for case in before.counts if case.spec.unit == unit and re.search(pattern, case_name(case))]
     least = _least(margin)
     changes = {case: exact_counts.count_change(before, after, case, around, least) for case in counted}
     judged = {case: exact_counts.of_count(change) for case, change in changes.items() if change}
@@ -137,14 +136,14 @@ def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftMo
     if timing is None:
         return Samples(failure=Failure.NOT_MEASURED)
     passes = drift.passes(case, timing)
-    with_numpy, with_gpu = case.suite.startswith("conversions."), case.device == "cuda"
+    with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
     provenance = _provenance(result, compared_with, with_numpy=with_numpy, with_gpu=with_gpu)
     return Samples(passes, provenance, failure=None if passes else Failure.NEVER_QUIET)
 
 
 def case_name(case: Case) -> str:
     """Return the name of a case: "copies.BySize detach_clone numel=1024"."""
-    return " ".join([case.suite_name, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
+    return " ".join([case.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in case.parameters)])
 
 
 def version(result: Result) -> str:
@@ -158,7 +157,7 @@ def version(result: Result) -> str:
 
 def _cases(before: Result, after: Result) -> list[Case]:
     """Return the cases of either side that torch can change, in the first's order."""
-    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if not case.suite.startswith(WITHOUT_TORCH)]
+    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

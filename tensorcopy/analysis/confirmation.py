@@ -18,7 +18,6 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
 from tensorcopy.releases import release_table
-from tensorcopy.results import counts
 from tensorcopy.results.confirmations import Confirmation, Key, Outcome, ReleasePair, key_of
 from tensorcopy.results.noise import AS_MEASURED
 from tensorcopy.results.passes import Case
@@ -54,7 +53,7 @@ def status_of(
     by_key : the confirmations that count, see `results.confirmations.latest`
     others : results of the same machine, which show how exact counts repeat
     """
-    if counts.unit_of(case) != counts.SECONDS:
+    if not case.spec.timed:
         return Status.CONFIRMED_BY_COUNT
     confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, ratio)
     if confirmation and confirmation.outcome is Outcome.FELL:

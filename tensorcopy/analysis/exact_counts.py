@@ -15,7 +15,7 @@ from statistics import median
 
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
-from tensorcopy.results import counts
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import identity_of
@@ -39,7 +39,7 @@ def repeatability(case: Case, results: Iterable[Result]) -> float:
 @lru_cache(maxsize=64)  # results: more than a machine has
 def _spreads(result: Result) -> dict[Case, float]:
     """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
-    by_case = {case: count.spread for case in result.counts if (count := counts.count_of(result, case))}
+    by_case = {case: count.spread for case in result.counts if (count := related.count_of(result, case))}
     return {case: spread for case, spread in by_case.items() if spread is not None}
 
 
@@ -50,14 +50,14 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
 
     others : results of the same machine, which show the repeatability
     """
-    counted = case if case in before.counts else counts.case_of(case)
-    first, second = counts.count_of(before, case), counts.count_of(after, case)
+    counted = case if case in before.counts else related.counted_case(case)
+    first, second = related.count_of(before, case), related.count_of(after, case)
     same_machine = (before.machine, identity_of(before)) == (after.machine, identity_of(after))
     if counted is None or first is None or second is None or not same_machine:
         return None
     own = [spread for spread in (first.spread, second.spread) if spread is not None]
     repeats = max([repeatability(counted, [before, after, *others]), *own])
-    return CountPair(counts.unit_of(counted), first.value, second.value, repeats, max(least, REPEATS * repeats))
+    return CountPair(counted.spec.unit, first.value, second.value, repeats, max(least, REPEATS * repeats))
 
 
 def with_count(change: Change, count: CountPair | None) -> Change:

@@ -14,10 +14,10 @@ from statistics import fmean, median
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries, releases_of
-from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.noise import scaled_deviations
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS
 
 FEWEST_CASES = 4  # of a group that is judged as a whole
 ENOUGH_CASES = 0.5  # share of a group's cases that a pass needs to count for the group
@@ -96,9 +96,9 @@ def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
     """Return the cases of each group, in the order of the cases."""
     groups: dict[CaseGroup, list[Case]] = {}
     for case, case_series in by_case.items():
-        numel = dict(case.parameters).get("numel", "" if case.suite_name == case.suite else "0")
+        numel = dict(case.parameters).get("numel", "0" if case.spec.shipped else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.suite.partition(".")[0], case.device, small, case_series.unit), []).append(case)
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, case_series.unit), []).append(case)
     return groups
 
 

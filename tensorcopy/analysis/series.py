@@ -17,7 +17,7 @@ from packaging.version import Version
 from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
-from tensorcopy.results import counts, passes, select
+from tensorcopy.results import passes, related, select
 from tensorcopy.results.noise import scaled_deviations
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
@@ -165,7 +165,7 @@ def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:
 def _cases(results: Sequence[Result]) -> list[Case]:
     timed = dict.fromkeys(case for result in reversed(results) for case in result.timings)
     counted = dict.fromkeys(case for result in reversed(results) for case, value in result.counts.items() if value > 0)
-    return [*(case for case in timed if not case.suite.startswith(comparisons.WITHOUT_TORCH)), *counted]
+    return [*(case for case in timed if case.spec.torch), *counted]
 
 
 def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
@@ -183,15 +183,15 @@ def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
 
 def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:
     values, spreads = (_of_counts if _is_count(case) else _of_times)(case, results)
-    return CaseSeries(case, on, counts.unit_of(case), releases, results, values, spreads, _steps(case, values, spreads, results))
+    return CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, _steps(case, values, spreads, results))
 
 
 def _is_count(case: Case) -> bool:
-    return counts.unit_of(case) != counts.SECONDS
+    return not case.spec.timed
 
 
 def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
-    by_result = [counts.count_of(result, case) for result in results]
+    by_result = [related.count_of(result, case) for result in results]
     spread = exact_counts.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
 

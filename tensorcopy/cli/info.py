@@ -249,20 +249,20 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases."""
     from tensorcopy.report.numbers import duration
-    from tensorcopy.results import baseline
+    from tensorcopy.results import related
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
     for title in ("time", "range of passes", "× memcpy", "GB/s", "in", "passes"):
         table.add_column(title, justify="right")
     for case in cases:
-        timing, multiple, speed = result.timings[case], baseline.times_memcpy(result, case), baseline.bandwidth(result, case)
+        timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
         table.add_row(
             *(value for _, value in case.parameters),
             duration(timing.median),
             f"{duration(timing.low)} … {duration(timing.high)}",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
-            baseline.bytes_in(result, case) if speed else "",
+            related.bytes_in(result, case) if speed else "",
             f"{len(timing.usable)} of {len(timing.by_pass)}",
         )
     return table

@@ -22,7 +22,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import translate
-from tensorcopy.results import baseline, files
+from tensorcopy.results import files, related
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tensorcopy.results.reader import Result
 
@@ -178,7 +178,7 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
     for method, rounds in benchmark["rounds"].items():
         case = recommend.case_of(benchmark["methods"][method], method, request, numel)
         timings[case] = timing([PassSamples((seconds,)) for seconds in rounds])
-        baseline_case = baseline.case_of(case)
+        baseline_case = related.baseline_case(case)
         if baseline_case:
             timings[baseline_case] = timing([PassSamples((seconds,)) for seconds in benchmark["baseline"]])
     options = recommend.options_by_size(_result(benchmark, timings), request).get(numel, ())

@@ -23,8 +23,8 @@ from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import count, quantity, signed_percent
 from tensorcopy.report.tables import terminal_table
-from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.passes import Case
+from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 32  # columns: a row fits into 80
 ALIKE = 0.005  # two sizes of a change that differ by less are written once

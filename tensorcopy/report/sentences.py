@@ -13,8 +13,8 @@ from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import count, quantity
-from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.passes import Case
+from tensorcopy.results.suite_specs import SECONDS
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
@@ -25,7 +25,6 @@ BY_COUNT = (Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
 WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
 FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
 
-MAIN = ("copies", "conversions")
 MOST_METHODS = 6  # of one direction and kind on a line
 MULTIPLE = 2.0  # from which a ratio is written as a multiple
 
@@ -217,7 +216,7 @@ def causes(comparison: Comparison) -> list[str]:
 
 def _main_lines(comparison: Comparison) -> Iterator[str]:
     for small in (True, False):
-        rows = [(case, change) for case, change in comparison.changes.items() if _module(case) in MAIN and _is_small(case) is small]
+        rows = [(case, change) for case, change in comparison.changes.items() if case.spec.headline and _is_small(case) is small]
         for verdict in CHANGED:
             sizes = sorted(change.size for _, change in rows if change.verdict is verdict)
             if sizes:
@@ -227,14 +226,12 @@ def _main_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _method_lines(comparison: Comparison) -> Iterator[str]:
-    modules = dict.fromkeys(_module(case) for case in comparison.changes)
+    modules = dict.fromkeys(case.spec.module for case in comparison.changes if not case.spec.headline)
     for module in modules:
-        if module in MAIN:
-            continue
         for verdict in CHANGED:
             by_method: dict[str, list[float]] = {}
             for case, change in comparison.changes.items():
-                if _module(case) == module and change.verdict is verdict:
+                if case.spec.module == module and change.verdict is verdict:
                     by_method.setdefault(dict(case.parameters).get("method", case.suite), []).append(change.size)
             if by_method:
                 largest = {method: _largest(sizes, verdict) for method, sizes in by_method.items()}
@@ -277,10 +274,6 @@ def _extent(sizes: Sequence[float], verdict: Verdict) -> str:
 
 def _largest(sizes: Sequence[float], verdict: Verdict) -> float:
     return max(sizes) if verdict is Verdict.SLOWER else min(sizes)
-
-
-def _module(case: Case) -> str:
-    return case.suite.partition(".")[0]
 
 
 def _is_small(case: Case) -> bool:

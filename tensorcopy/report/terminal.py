@@ -33,9 +33,9 @@ from tensorcopy.report.sentences import (
     times,
 )
 from tensorcopy.report.tables import terminal_table
-from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.passes import Case, PassSamples
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS
 
 WIDE = 120  # columns from which a row has its whole sentence
 WIDTH = 56  # columns of the axis of samples: a line is about 80 columns with its labels
@@ -99,7 +99,7 @@ def _evidence(change: Change) -> str:
 
 
 def _suite(case: Case) -> str:
-    return case.suite_name
+    return case.spec.label
 
 
 def _short_name(case: Case) -> str:

@@ -21,7 +21,6 @@ from statistics import median
 from tensorcopy.results.passes import Case, PassSamples, Timing
 from tensorcopy.results.reader import Result
 
-BASELINES = ("floors.ByBytes.", "floors.Strided.")  # numpy's
 FEWEST_BASELINES = 8  # per pass: the standard error of the median of eight is 0.41 times the deviation of one
 FEWEST_PASSES = 24  # beyond the first of each result, needed to fit how a case follows the drift
 
@@ -87,7 +86,7 @@ class DriftFit:
     @cached_property
     def drifts(self) -> dict[str, float]:
         """The drift by pass, as in `DriftModel`."""
-        baselines = {case for result in self.results for case in result.timings if case.suite.startswith(BASELINES)}
+        baselines = {case for result in self.results for case in result.timings if case.spec.numpy and not case.spec.torch}
         return _drifts(_times(self.results, baseline) for baseline in baselines)
 
     def exponent(self, case: Case) -> float | None:

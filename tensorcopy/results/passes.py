@@ -7,7 +7,7 @@ order, beside asv's own samples, to which asv only appends:
 "shard" : which part of a run over several machines it belongs to, if any
 "left_out" : why the pass is kept but excluded, if it was excluded by hand
 "ledger" : its `provenance`
-"counts" : per suite its version, and per case its count (`results.counts`)
+"counts" : per suite its version, and per case its count (`results.related`)
 "suites" : per suite its version, and per case, in asv's order, how many samples were added and the control beside each in whole
     nanoseconds. "interruptions": by the number of a case, for each sample its page faults per call, major page faults and involuntary
     context switches; a case with few switches and nothing else is omitted
@@ -15,7 +15,6 @@ order, beside asv's own samples, to which asv only appends:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -24,8 +23,9 @@ from math import log
 from statistics import fmean, median, quantiles
 from typing import Any
 
-from tensorcopy.results import files
+from tensorcopy.results import files, suite_specs
 from tensorcopy.results.schemas import LONGEST_SAMPLE, SHORTEST_SAMPLE
+from tensorcopy.results.suite_specs import SuiteSpec
 from tensorcopy.worker import control
 
 PASSES = 40  # of a release by default: the accuracy report shows which changes they reveal
@@ -300,12 +300,6 @@ def at_quiet_speed(sample: float, control: float, limit: float, exponent: float)
 
 # The numbers of one result file: samples by case and pass, and counts by case.
 
-# of tensorcopy's suites: each class has one function, whose name is left out where the suite is named
-TIMED = ("alternatives", "conversions", "copies", "floors", "own", "primitives", "threads")
-TIMES = "alternative|conversion|copy|gather|memcpy|own|primitive|sum|transfer|wait"
-SUITES = re.compile(
-    rf"({'|'.join(TIMED)})\.\w+\.time_({TIMES})|instructions\.\w+\.track_instructions|memory\.\w+\.track_(allocated|allocations|peak)"
-)
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
 
 
@@ -333,9 +327,9 @@ class Case:
         return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
 
     @property
-    def suite_name(self) -> str:
-        """The suite's name as it is shown: of tensorcopy's own without the function, "copies.BySize"."""
-        return self.suite.rpartition(".")[0] if SUITES.fullmatch(self.suite) else self.suite
+    def spec(self) -> SuiteSpec:
+        """What its suite is."""
+        return suite_specs.find(self.suite)
 
     @property
     def device(self) -> str:
@@ -442,7 +436,7 @@ def _without_page_faults(
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
 def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case."""
-    if not SUITES.fullmatch(suite):
+    if not suite_specs.find(suite).shipped:
         names = tuple(map(_name_of_others, names, params))
     return tuple(Case(suite, _valid(tuple(zip(names, texts, strict=True)))) for texts in product(*map(_without_quotes, params)))
 

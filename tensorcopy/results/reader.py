@@ -41,7 +41,7 @@ class Result:
     build: str
     environment: str  # such as "py3.11-cuda"
     timings: dict[Case, Timing]
-    counts: dict[Case, float] = field(default_factory=dict)  # in a unit that the suite's name tells (`counts.unit_of`)
+    counts: dict[Case, float] = field(default_factory=dict)  # in the unit of the suite (`Case.spec`)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # the counts of every pass that counted
     passes: tuple[dict[str, Any], ...] = ()  # the records, as `passes` describes them; of each suite only the control, in one list
     provenance: dict[str, Any] = field(default_factory=dict)

@@ -38,7 +38,6 @@ DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
 
 MAX_SLUG = 60  # characters
-BESIDE_PEAK = ("track_allocated", "track_allocations")
 
 
 def translated(address: str, language: str) -> str:
@@ -66,8 +65,7 @@ def of_case(machine: str, case: Case) -> str:
 
     A suite of memory counts three quantities of a case; the peak has the address without the quantity's name.
     """
-    suite = case.suite if case.suite.rpartition(".")[2] in BESIDE_PEAK else case.suite_name
-    return f"history/{slug(machine)}/{slug(suite)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
+    return f"history/{slug(machine)}/{slug(case.spec.page)}/{slug('-'.join(value for _, value in case.parameters) or 'all')}.html"
 
 
 def of_explorer(machine: str) -> str:

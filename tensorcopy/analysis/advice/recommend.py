@@ -15,20 +15,11 @@ from typing import Any, Protocol
 from tensorcopy.analysis.advice import matching
 from tensorcopy.analysis.advice.matching import GROUPS, CopyRequest
 from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
-from tensorcopy.results import baseline, noise
+from tensorcopy.results import noise, related, suite_specs
 from tensorcopy.results.noise import DriftModel
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 
-SUITES = {
-    "copy": "copies.{}.time_copy",
-    "conversion": "conversions.{}.time_conversion",
-    "primitive": "primitives.{}.time_primitive",
-    "alternative": "alternatives.{}.time_alternative",
-}
-OWN = "own.{}.time_own"  # for all other groups, which users define
-WITHOUT_GRAD = ("primitive", "alternative")  # timed for tensors without grad only
-ON_DEVICE = {"copy": "Throughput", "conversion": "Latency"}  # a conversion ends on the host, so it waits for the device
 FASTER = 1.05  # times as fast as the usual form, at least, is another that is recommended in its place
 FASTER_BY = 50e-9  # seconds, also at least
 
@@ -75,7 +66,7 @@ def measured_sizes(result: Result, request: CopyRequest) -> list[int]:
     Without times for tensors that require grad, those for tensors that do not.
     """
     for requires_grad in (request.requires_grad, False):
-        suites = {suite_of(group, request.device, requires_grad) for group in ("copy", "conversion")}
+        suites = {suite_specs.timed_by_size(group, request.device, requires_grad=requires_grad) for group in ("copy", "conversion")}
         sizes = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == request.device}
         if sizes:
             return sorted(sizes)
@@ -195,7 +186,7 @@ def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: 
             method=name,
             code=code(result.methods[name], request.device),
             timing=result.timings.get(case),
-            multiple=baseline.times_memcpy(result, case) if request.own else None,
+            multiple=related.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
             caveats=tuple(matching.caveats(result.methods[name], request)),
             usual=name == matching.usual(request),
@@ -215,15 +206,7 @@ def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: in
         parameters.append(("device", request.device))
     if request.requires_grad:  # timed on the CPU only, and only for copies and conversions
         parameters.append(("requires_grad", "True"))
-    return Case(suite_of(group, request.device, request.requires_grad), tuple(parameters))
-
-
-def suite_of(group: str, device: str, requires_grad: bool = False) -> str:
-    """Return the suite that times the methods of a group by size."""
-    suite = SUITES.get(group, OWN)
-    if device != "cpu":
-        return suite.format(ON_DEVICE.get(group, "Throughput"))
-    return suite.format("ByGrad" if requires_grad and group not in WITHOUT_GRAD else "BySize")
+    return Case(suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad), tuple(parameters))
 
 
 def _samples(result: Result, case: Case, drift: DriftModel) -> Samples:

@@ -19,7 +19,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.run_passes import Progress, Reporter, Stage
 from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import counts, files
+from tensorcopy.results import files, suite_specs
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.writing import ReportWait, ignore_wait, one_writer
 from tensorcopy.worker import hardware
@@ -67,7 +67,7 @@ def just_counted(measurements: Sequence[Measurement], paths: Paths, machine: str
     for measurement in measurements:
         path = measurement.file(paths, machine)
         records = files.records(path) if path.exists() else []
-        if records and any(suite.startswith(counts.INSTRUCTIONS) for suite in records[-1].get("counts", ())):
+        if records and any(suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS for suite in records[-1].get("counts", ())):
             counted.append(measurement)
     return counted
 

@@ -12,7 +12,7 @@ from tensorcopy.analysis.profiles import difference
 from tensorcopy.analysis.profiles.difference import Difference
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import counts, select
+from tensorcopy.results import select
 from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Profiles
@@ -97,7 +97,7 @@ def selected(results: Sequence[Result], pattern: str) -> list[Case]:
     """Return the timed cases that a pattern selects, all with the same call and tensor. Raises TensorcopyError."""
     names = dict.fromkeys(profile_file.name_of(case) for result in results for case in result.timings)
     by_name = _cases(results, [name for name in names if name])
-    return [case for case in by_name[_selected(by_name, pattern)] if counts.unit_of(case) == counts.SECONDS]
+    return [case for case in by_name[_selected(by_name, pattern)] if case.spec.timed]
 
 
 def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:

@@ -21,7 +21,7 @@ from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.why import reproduction
 from tensorcopy.report.why.cause import Cause
 from tensorcopy.report.why.difference_text import case_text, named_text, number, sentence, signed, unique_names
-from tensorcopy.results import counts
+from tensorcopy.results import related
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
@@ -84,7 +84,7 @@ def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[R
     by_case : the history of each case, timed and counted
     cases : timed ones
     """
-    counted = [count for case in cases if (count := counts.case_of(case))]
+    counted = [count for case in cases if (count := related.counted_case(case))]
     histories = [by_case[case] for case in (*counted, *cases) if case in by_case]
     steps = [(history, step) for history in histories for step in history.steps if step.ratio > 1 and _stays(history, step)]
     order = {row.sha: index for index, row in enumerate(release_table.load())}
@@ -171,7 +171,7 @@ def _releases(report: Slowdown) -> str:
     first = max(0, shas.index(report.cause.before.sha) - 1) if report.cause.before.sha in shas else 0
     rows = []
     for result in report.series[first:]:
-        timing, count = result.timings.get(case), counts.count_of(result, case)
+        timing, count = result.timings.get(case), related.count_of(result, case)
         commit = f"[{result.sha[:10]}]({TRACKER}/commit/{result.sha})"
         times = duration(timing.median) if timing else ""
         rows.append([comparisons.version(result), commit, times, number(count.value) if count else ""])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import counts, files, writing
+from tensorcopy.results import files, related, suite_specs, writing
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 
@@ -134,7 +134,7 @@ def _profile(profiles: Profiles, name: str) -> Profile | None:
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
-    counted = case if case.suite.startswith(counts.INSTRUCTIONS) else counts.case_of(case)
+    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else related.counted_case(case)
     if counted is None:
         return ""
     values = {"dtype": "float32", "layout": "contiguous", "requires_grad": "False", **dict(counted.parameters)}

@@ -10,7 +10,7 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.report.numbers import count, duration
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
@@ -47,7 +47,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
         band = _band(series, case, versions)
-        if counts.unit_of(case) == counts.SECONDS:  # a count is its level
+        if case.spec.timed:  # a count is its level
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
         lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
@@ -57,9 +57,9 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
         points = _baseline(machine, case, versions)
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
-    code, unit = machine.case_code(case), counts.unit_of(case)
+    code, unit = machine.case_code(case), case.spec.unit
     return Plot(
-        f"{code}, {'time' if unit == counts.SECONDS else unit} per call over torch releases",
+        f"{code}, {'time' if unit == suite_specs.SECONDS else unit} per call over torch releases",
         NameAxis(tuple(versions), shown=not above),
         ValueAxis.around(values, unit=unit),
         lines,
@@ -73,7 +73,7 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
 
 def shows_baseline(machine: Machine, case: Case) -> bool:
     """Return whether the memcpy baseline is near enough to be in a case's plot."""
-    multiple = baseline.times_memcpy(machine.result, case)
+    multiple = related.times_memcpy(machine.result, case)
     return multiple is not None and multiple <= MAX_TIMES_BASELINE
 
 
@@ -151,7 +151,7 @@ def standalone(svg: str, kind: str = "plots") -> str:
 
 
 def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
-    timings = {release.version: counts.measured(result, case) for release, result in zip(series.releases, series.results)}
+    timings = {release.version: related.measured(result, case) for release, result in zip(series.releases, series.results)}
     return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
@@ -167,14 +167,14 @@ def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str
 
 
 def _band(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float, float] | None]:
-    timings = {release.version: counts.measured(result, case) for release, result in zip(series.releases, series.results)}
+    timings = {release.version: related.measured(result, case) for release, result in zip(series.releases, series.results)}
     return [(position, timing.low, timing.high) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
 def _baseline(machine: Machine, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
     """Return the memcpy baseline that the first series measured with each release."""
     first = machine.series[0]
-    timings = {release.version: baseline.timing_of(result, case) for release, result in zip(first.releases, first.results)}
+    timings = {release.version: related.baseline_timing(result, case) for release, result in zip(first.releases, first.results)}
     return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
@@ -196,6 +196,6 @@ def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
     """Return the changes of the machine, and the gaps: of neighbouring gaps, the first has the label."""
     changed = {version for series in machine.series if case in series.series_by_case for version in series.machine_changes}
     rules = [Rule(position - 0.5, "machine changed", "machine") for position, version in enumerate(versions) if version in changed]
-    has_it = {release_of(result) for result in machine.results if counts.measured(result, case)}
+    has_it = {release_of(result) for result in machine.results if related.measured(result, case)}
     gaps = [position for position, version in enumerate(versions) if version not in has_it]
     return rules + [Rule(position, "" if position - 1 in gaps else "not measured", "gap") for position in gaps]

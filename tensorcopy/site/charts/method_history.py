@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorcopy.report.numbers import count, duration
-from tensorcopy.results import counts
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.site.charts.axes import NameAxis, ValueAxis
 from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint
@@ -92,7 +92,7 @@ def _band(machine: Machine, case: Case, releases: Sequence[str]) -> list[tuple[f
     band: list[tuple[float, float, float] | None] = []
     for place, release in enumerate(releases):
         index = places.get(release)
-        timing = counts.measured(series.results[index], case) if index is not None else None
+        timing = related.measured(series.results[index], case) if index is not None else None
         scale = series.scale(index) if index is not None else 1.0
         band.append((place, timing.low * scale, timing.high * scale) if timing else None)
     return band

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tensorcopy.analysis.comparisons import case_name, version
 from tensorcopy.report.tables import csv_text
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site.model.machine import Machine
@@ -43,16 +43,16 @@ def case_csv(machine: Machine, case: Case) -> str:
 
 def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
     """Return the numbers of a case in one result; empty where it was not measured."""
-    timing = counts.measured(result, case)
+    timing = related.measured(result, case)
     if not timing:
         return []
-    memcpy, counted = baseline.timing_of(result, case), machine.count_of(case)
-    count = counts.measured(result, counted) if counted else None
+    memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
+    count = related.measured(result, counted) if counted else None
     return [
         six_digits(timing.median),
         six_digits(timing.low),
         six_digits(timing.high),
-        counts.passes(result, case),
+        related.passes(result, case),
         six_digits(memcpy.median) if memcpy else "",
         *_change(machine, result, case),
         six_digits(count.median) if count else "",

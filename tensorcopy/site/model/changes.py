@@ -9,9 +9,9 @@ from tensorcopy.analysis import groups
 from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.report.case_history import change_text
-from tensorcopy.results.counts import SECONDS
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from tensorcopy.analysis.advice import matching, recommend
-from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.results import baseline
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 
@@ -96,7 +95,7 @@ def shown_groups(result: Result) -> Sequence[str]:
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
     """Return the case of a method at one size: contiguous float32 without grad."""
     device_parameter = () if device == "cpu" else (("device", device),)
-    return Case(suite_of(group, device), (("method", method), ("numel", str(numel)), *device_parameter))
+    return Case(suite_specs.timed_by_size(group, device), (("method", method), ("numel", str(numel)), *device_parameter))
 
 
 def numels_of(result: Result, group: str, device: str) -> list[int]:
@@ -119,12 +118,12 @@ def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()
         numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], series) for numel in numels
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
-    baselines = tuple(baseline.timing_of(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    baselines = tuple(related.baseline_timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
     return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines, _with_grad(result, group, device, methods, series))
 
 
 def _cases(result: Result, group: str, device: str) -> list[Case]:
-    suite = suite_of(group, device)
+    suite = suite_specs.timed_by_size(group, device)
     cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
     return cases if group in matching.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
 
@@ -135,7 +134,7 @@ def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], 
     The suites time that on the CPU only.
     """
     counts = dict.fromkeys(methods, 0)
-    suite = suite_of(group, "cpu", requires_grad=True)
+    suite = suite_specs.timed_by_size(group, requires_grad=True)
     by_size: dict[str, list[Case]] = {}
     for case in result.timings if device == "cpu" else ():
         parameters = dict(case.parameters)

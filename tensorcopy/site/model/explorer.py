@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.numbers import duration
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
@@ -25,16 +25,6 @@ from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
 
-GROUPS = {"copy": "copies", "conversion": "conversions", "primitive": "primitives", "alternative": "alternatives", "own": "own"}
-QUANTITIES = {
-    "memory.Host.track_allocated": "allocated",
-    "memory.Host.track_peak": "peak",
-    "memory.Host.track_allocations": "allocations",
-    "memory.Device.track_allocated": "device_allocated",
-    "memory.Device.track_peak": "device_peak",
-    "memory.Device.track_allocations": "device_allocations",
-    "memory.Counted.track_peak": "cuda_peak",
-}  # of a counted suite; others count instructions
 STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
@@ -47,7 +37,7 @@ ComparisonAddress = Callable[[Result, Result], str]  # "" for two results withou
 class Place:
     """Where a case is among all cases of a machine; the fields are axes of the explorer.
 
-    quantity : "time", "instructions" or another value of `QUANTITIES`
+    quantity : the metric of its suite
     timed : "throughput" or "latency", which differ on devices with a queue
     """
 
@@ -69,27 +59,27 @@ DEFAULTS = {field.name: field.default for field in fields(Place)}
 def place_of(machine: Machine, case: Case) -> Place | None:
     """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
     parameters = dict(case.parameters)
-    if not {"method", "numel"} <= parameters.keys() or case.suite_name == case.suite:
+    if not {"method", "numel"} <= parameters.keys() or not case.spec.shipped:
         return None
-    module, suite = case.suite.split(".")[:2]
-    group = module if module in GROUPS.values() else GROUPS.get(machine.methods.get(parameters["method"], {}).get("group", ""), module)
+    spec = case.spec
+    methods = spec.methods or machine.methods.get(parameters["method"], {}).get("group", "")
     return Place(
-        group=group,
+        group=suite_specs.section_of(methods) or spec.module,
         method=parameters["method"],
         numel=int(parameters["numel"]),
-        quantity="time" if counts.unit_of(case) == counts.SECONDS else QUANTITIES.get(case.suite, "instructions"),
+        quantity=spec.metric,
         grad="yes" if parameters.get("requires_grad") == "True" else "no",
         dtype=parameters.get("dtype", "float32"),
         layout=parameters.get("layout", "contiguous"),
-        device="cuda" if module == "memory" and suite == "Counted" else case.device,
+        device=parameters.get("device", spec.device),
         threads=int(parameters.get("threads", "1")),
-        timed="latency" if suite == "Latency" and group != "conversions" else "throughput",
+        timed="latency" if spec.latency else "throughput",
     )
 
 
 def of_history(machine: Machine, history: History) -> str:
     """Return the address of the explorer that shows a group's history."""
-    group = GROUPS.get(history.group, "own")
+    group = suite_specs.section_of(history.group) or suite_specs.OWN
     shown = {method: Place(group, method, history.numel) for method in history.methods}
     return link(machine, *(case for case in machine.cases if (place := place_of(machine, case)) and place == shown.get(place.method)))
 
@@ -126,7 +116,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
     position = {version: index for index, version in enumerate(versions)}
     dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}
     placed = _placed(machine, cases)
-    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := baseline.case_of(case))))
+    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := related.baseline_case(case))))
     suites = list(dict.fromkeys(case.suite for case in placed))
     return {
         "machine": machine.name,
@@ -136,7 +126,9 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "environments": [series.environment for series in all_series],
         "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
         "methods": _methods(machine, placed.values()),
-        "suites": [[Case(suite, ()).suite_name, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites],
+        "suites": [
+            [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
+        ],
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
         "machine_changes": _machine_changes(all_series, position),
@@ -156,7 +148,7 @@ def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
 def _placed(machine: Machine, cases: Sequence[Case]) -> dict[Case, Place]:
     """Return the place of each case; of two cases in one place the one of the suite by size."""
     first: dict[Place, Case] = {}
-    for case in sorted(cases, key=lambda case: ".BySize." not in case.suite):
+    for case in sorted(cases, key=lambda case: case.spec.rank > 0):
         place = place_of(machine, case)
         if place and case in machine.history:
             first.setdefault(place, case)
@@ -182,7 +174,7 @@ def _case(
     suites: Sequence[str],
     baselines: Sequence[Case],
 ) -> dict[str, Any]:
-    history, memcpy = machine.history[case], baseline.case_of(case)
+    history, memcpy = machine.history[case], related.baseline_case(case)
     axes = {field.name: getattr(place, field.name) for field in fields(Place)}
     return {
         **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
@@ -210,7 +202,7 @@ def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[li
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
             percent(change.step.ratio),
-            ", ".join(filter(None, (change.words, change.where))) if change.unit == counts.SECONDS else change.where,
+            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
             STATUSES[change.status],
             pythons[change.environment],
         ]
@@ -224,11 +216,11 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
     for series in all_series:
         timings: list[Timing | None] = [None] * len(position)
         for release, result in zip(series.releases, series.results):
-            timings[position[release.version]] = counts.measured(result, case)
+            timings[position[release.version]] = related.measured(result, case)
         measured = [index for index, timing in enumerate(timings) if timing]
         if measured:
             within = timings[measured[0] : measured[-1] + 1]
-            values = [None if timing is None else _compact(timing.median, counts.unit_of(case)) for timing in within]
+            values = [None if timing is None else _compact(timing.median, case.spec.unit) for timing in within]
             ranges = [[_per_mille(timing, name) for timing in within] for name in BOUNDS]
             exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
@@ -247,7 +239,7 @@ def _per_mille(timing: Timing | None, name: str) -> int | None:
 
 def _compact(value: float, unit: str) -> float:
     """Return a time in nanoseconds with as few digits as show the same duration; a count as it is."""
-    if unit != counts.SECONDS:
+    if unit != suite_specs.SECONDS:
         return int(value) if value == int(value) else value
     for digits in range(FEWEST_DIGITS, MOST_DIGITS):
         rounded = float(f"{value * NANO:.{digits}g}")

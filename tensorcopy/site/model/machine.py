@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis import comparisons, confirmation, groups
+from tensorcopy.analysis import confirmation, groups
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -29,7 +29,6 @@ from tensorcopy.site.model.result_series import Series
 from tensorcopy.worker.devices import ACCELERATORS
 
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
-SHOW_COUNTS = (".BySize.", ".ByGrad.")  # suites whose pages show a count that other suites have too
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -111,7 +110,7 @@ class Machine:
     @property
     def counts_instructions(self) -> bool:
         """Whether instructions were counted on this machine."""
-        return any(case.suite.startswith(counts.INSTRUCTIONS) for case in self.cases)
+        return any(case.spec.metric == suite_specs.INSTRUCTIONS for case in self.cases)
 
     @cached_property
     def case_changes(self) -> dict[Case, tuple[CaseChange, ...]]:
@@ -131,15 +130,15 @@ class Machine:
     def timed_by_count(self) -> dict[Case, Case]:
         """The timed case on whose page a counted case is shown; of several, one by size or with grad."""
         timed: dict[Case, Case] = {}
-        for case in sorted(self.cases, key=lambda case: not any(suite in case.suite for suite in SHOW_COUNTS)):
-            counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
+        for case in sorted(self.cases, key=lambda case: case.spec.rank):
+            counted = related.counted_case(case)
             if counted is not None and self.has(counted):
                 timed.setdefault(counted, case)
         return timed
 
     def count_of(self, case: Case) -> Case | None:
         """Return the counted case that is shown on the page of a timed one; None without one."""
-        counted = counts.case_of(case) if counts.unit_of(case) == counts.SECONDS else None
+        counted = related.counted_case(case)
         return counted if counted is not None and self.has(counted) else None
 
     def case_address(self, case: Case) -> str:
@@ -147,7 +146,7 @@ class Machine:
         if not self.has(case):
             return addresses.HISTORIES
         timed = self.timed_by_count.get(case)
-        return f"{addresses.of_case(self.name, timed)}#{counts.INSTRUCTIONS_UNIT}" if timed else addresses.of_case(self.name, case)
+        return f"{addresses.of_case(self.name, timed)}#{suite_specs.INSTRUCTIONS}" if timed else addresses.of_case(self.name, case)
 
     def status(self, case: Case, step: Step) -> Status:
         """Return how a step of a case's history is known."""
@@ -189,13 +188,11 @@ class Machine:
     def case_code(self, case: Case) -> str:
         """Return the code that a case times; the name of a suite that is not of methods."""
         method = dict(case.parameters).get("method", "")
-        return self.code(method, case.device) if method and case.suite_name != case.suite else case.suite_name
+        return self.code(method, case.device) if method and case.spec.shipped else case.spec.label
 
     def passes_of(self, result: Result) -> tuple[int, int]:
         """Return the fewest and the most judged passes of any case of a result."""
-        counts = [
-            len(timing.usable) for case, timing in result.timings.items() if not case.suite.startswith(comparisons.WITHOUT_TORCH)
-        ] or [0]
+        counts = [len(timing.usable) for case, timing in result.timings.items() if case.spec.torch] or [0]
         return min(counts), max(counts)
 
 
@@ -247,5 +244,5 @@ def _newest_complete(series: Series) -> Result:
 
     Without such a result, return the newest of all.
     """
-    complete = [result for result in series.results if result.methods and any(case.suite.startswith("copies.") for case in result.timings)]
+    complete = [result for result in series.results if result.methods and any(case.spec.headline for case in result.timings)]
     return complete[-1] if complete else series.newest

@@ -18,7 +18,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 
-COPIES, CONVERSIONS = "copies.", "conversions."  # the suites that are counted, each apart
+COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are counted, each apart
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def releases(machine: Machine) -> tuple[str, ...]:
 
 def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
     """Return every upgrade between two releases of a machine's joined axis, in order of both."""
-    levels = [(case, _log_levels(series)) for case, series in machine.history.items() if case.suite.startswith((COPIES, CONVERSIONS))]
+    levels = [(case, _log_levels(series)) for case, series in machine.history.items() if case.spec.module in (COPIES, CONVERSIONS)]
     return [
         _judged(content, machine, before, after) or _counted(levels, before, after) for before, after in combinations(releases(machine), 2)
     ]
@@ -68,15 +68,15 @@ def _judged(content: Content, machine: Machine, before: str, after: str) -> Upgr
     return None
 
 
-def _verdicts(changes: Mapping[Case, Change], suites: str) -> Tally:
-    verdicts = [change.verdict for case, change in changes.items() if case.suite.startswith(suites)]
+def _verdicts(changes: Mapping[Case, Change], module: str) -> Tally:
+    verdicts = [change.verdict for case, change in changes.items() if case.spec.module == module]
     return Tally(verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER), len(verdicts))
 
 
 def _counted(levels: Iterable[tuple[Case, Mapping[str, float]]], before: str, after: str) -> Upgrade:
     """Return an upgrade by the histories of the cases that were measured with both releases."""
     changes = [(case, level[after] - level[before]) for case, level in levels if before in level and after in level]
-    tallies = [_tally([change for case, change in changes if case.suite.startswith(suites)]) for suites in (COPIES, CONVERSIONS)]
+    tallies = [_tally([change for case, change in changes if case.spec.module == module]) for module in (COPIES, CONVERSIONS)]
     return Upgrade(before, after, tallies[0], tallies[1], "")
 
 

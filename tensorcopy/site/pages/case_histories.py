@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import Change
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
@@ -78,11 +78,11 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
     values = {
         "machine": machine,
         "case": case,
-        "suite": case.suite_name,
+        "suite": case.spec.label,
         "siblings": places.siblings(case),
         "machines": other_machines(content.machines, machine, case),
         "explorer": explorer.link(machine, case) if explorer.place_of(machine, case) else "",
-        "unit": counts.unit_of(case),
+        "unit": case.spec.unit,
         "changes": machine.case_changes[case],
         "count_changes": machine.case_changes[counted] if counted else (),
         "svg": _svg(content, machine, case, address, above=counted is not None),
@@ -91,7 +91,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "releases": len({row.release for row in rows}),
         "scaled": _scaled(machine.history[case]),
         "shows_baseline": charts.shows_baseline(machine, case),
-        "baseline": baseline.timing_of(machine.result, case) if baseline.times_memcpy(machine.result, case) is not None else None,
+        "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
         "csv": csv_address,
@@ -148,7 +148,7 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
     for series in machine.series:
         previous = {after.path: before for before, after in pairwise(series.results)}
         for release, result in zip(series.releases, series.results):
-            timing, count = counts.measured(result, case), counts.measured(result, counted) if counted else None
+            timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
             if timing is None and count is None:
                 continue
             place, before = (release.version, series.environment), previous.get(result.path)
@@ -160,8 +160,8 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
                     anchor=anchor(machine, release.version, series.environment),
                     notes=release.notes if place in changes else "",
                     timing=timing,
-                    passes=counts.passes(result, case),
-                    times_memcpy=baseline.times_memcpy(result, case),
+                    passes=related.passes(result, case),
+                    times_memcpy=related.times_memcpy(result, case),
                     pair=content.comparisons[address].changes.get(case) if address else None,
                     pair_address=address,
                     machine_changes=series.machine_changes.get(release.version, ()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tensorcopy.report.numbers import quantity
-from tensorcopy.results import counts
+from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
@@ -43,8 +43,8 @@ def pages(content: Content) -> Iterator[Page | File]:
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield the explorer of a machine and its data."""
     machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
-    timed = [case for case in machine.cases if counts.unit_of(case) == counts.SECONDS]
-    counted = [case for case in machine.cases if counts.unit_of(case) != counts.SECONDS]
+    timed = [case for case in machine.cases if case.spec.timed]
+    counted = [case for case in machine.cases if not case.spec.timed]
     yield _page(content, machine, counted)
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
         data = {**explorer.chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
@@ -80,7 +80,7 @@ def _link_tables(machine: Machine) -> list[LinkTable]:
     by_suite: dict[str, list[Case]] = {}
     for case in machine.cases:
         by_suite.setdefault(case.suite, []).append(case)
-    suites = sorted(by_suite, key=lambda suite: (counts.unit_of(by_suite[suite][0]) != counts.SECONDS, ".BySize." not in suite))
+    suites = sorted(by_suite, key=lambda suite: (not suite_specs.find(suite).timed, suite_specs.find(suite).rank > 0))
     return [_link_table(machine, suite, by_suite[suite]) for suite in suites]
 
 
@@ -88,7 +88,7 @@ def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTabl
     methods = [dict(case.parameters).get("method", suite) for case in cases]
     cells = {(method, circumstances(case)): (_newest(machine, case), machine.case_address(case)) for method, case in zip(methods, cases)}
     return LinkTable(
-        suite=cases[0].suite_name if counts.unit_of(cases[0]) == counts.SECONDS else suite,
+        suite=suite_specs.find(suite).label if suite_specs.find(suite).timed else suite,
         methods=tuple(dict.fromkeys(methods)),
         columns=tuple(dict.fromkeys(circumstances(case) for case in cases)),
         cells=cells,

@@ -8,7 +8,7 @@ from functools import partial
 
 from markupsafe import Markup
 
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
@@ -63,13 +63,13 @@ def pages(content: Content) -> Iterator[Page]:
 def _ordered(changes: Sequence[MachineChange]) -> list[MachineChange]:
     """Return changes in their order of releases; with each, copies and conversions before all others."""
     releases = list(dict.fromkeys(change.release for change in changes))
-    modules = {name: index for index, name in enumerate(sections.FIRST)}
+    modules = {name: index for index, name in enumerate(suite_specs.sections())}
     return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
 def _sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[CaseRow]]]:
     """Return the timed or counted cases of a machine: copies and conversions before all others."""
-    cases = [case for case in machine.cases if (counts.unit_of(case) == counts.SECONDS) is timed]
+    cases = [case for case in machine.cases if case.spec.timed is timed]
     return [(name, [_row(machine, case) for case in group]) for name, group in sections.of_cases(machine, cases).items()]
 
 
@@ -80,9 +80,9 @@ def _row(machine: Machine, case: Case) -> CaseRow:
     return CaseRow(
         case=case,
         address=machine.case_address(case),
-        timing=counts.measured(series.newest, case),
-        unit=counts.unit_of(case),
-        times_memcpy=baseline.times_memcpy(series.newest, case),
+        timing=related.measured(series.newest, case),
+        unit=case.spec.unit,
+        times_memcpy=related.times_memcpy(series.newest, case),
         changes=len(changes),
         last=changes[-1] if changes else None,
     )

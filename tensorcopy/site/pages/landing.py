@@ -12,12 +12,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.advice.recommend import suite_of
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import texts
+from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import method_history
@@ -38,8 +38,6 @@ from tensorcopy.worker.devices import DEVICES
 RECENT_CHANGES = 6  # so that the page stays short
 SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
-INSTRUCTIONS = "instructions"  # the exact count that the chart can show
-METHOD_GROUPS = ("copies", "conversions", "alternatives")  # of the changes that are shown, in this order
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_numel": shown[0]["numel"] if shown else "",
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
-        "counted": (INSTRUCTIONS,) if machine.counts_instructions else (),
+        "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
         "csv": f"data/{addresses.slug(machine.name)}.csv",
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
@@ -113,7 +111,7 @@ def _charted(machine: Machine) -> list[Case]:
 
     Those with grad are loaded when they are chosen, so that the page stays small.
     """
-    suites = {suite_of(group, machine.device) for group in GROUPS}
+    suites = {suite_specs.timed_by_size(group, machine.device) for group in GROUPS}
     return [case for case in machine.history if case.suite in suites and case.device == machine.device]
 
 
@@ -136,7 +134,7 @@ def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
 
     A chart with a labelled change shows what the page is about.
     """
-    copies = [case for case in cases if case.suite == suite_of("copy", machine.device)]
+    copies = [case for case in cases if case.suite == suite_specs.timed_by_size("copy", machine.device)]
     by_size: dict[str, list[Case]] = {}
     for case in copies or cases:
         by_size.setdefault(case["numel"], []).append(case)
@@ -213,9 +211,10 @@ def _changes(content: Content, machine: Machine, translate: Translate) -> list[R
     """Return recent confirmed changes that the machine does not explain, copies and conversions of a release first."""
     changes = [change for change in machine_changes(content, machine) if change.confirmed and not change.machine_changes]
     shown: list[MachineChange] = []
+    modules = [spec.module for spec in suite_specs.table().values() if spec.landing]
     for _, group in groupby(changes, key=lambda change: change.release):
-        of_methods = [change for change in group if change.change.group.module in METHOD_GROUPS]
-        shown += sorted(of_methods, key=lambda change: METHOD_GROUPS.index(change.change.group.module))
+        of_methods = [change for change in group if change.change.group.module in modules]
+        shown += sorted(of_methods, key=lambda change: modules.index(change.change.group.module))
     return [
         RecentChange(change.date, change.release, change.comparison_address, _change_text(machine, change, translate))
         for change in shown[:RECENT_CHANGES]

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import quantity, size
 from tensorcopy.report.tables import csv_text
+from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
@@ -49,7 +50,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         return
     result, series = machine.result, machine.series[0]
     accelerators = [
-        device for device in ACCELERATORS if any(_case("Device", name, ("device", device)) in result.counts for name in result.methods)
+        device for device in ACCELERATORS if any(memory_case("device_peak", name, device) in result.counts for name in result.methods)
     ]
     csv_address = addresses.data(addresses.MEMORY, "csv")
     values = {
@@ -58,7 +59,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         "accelerators": accelerators,
         "rows": [_row(result, name, row, accelerators) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
-        "counted": sum(any(case.suite.startswith("memory.") for case in result.counts) for result in series.results),
+        "counted": sum(any(is_memory(case) for case in result.counts) for result in series.results),
         "csv": csv_address,
     }
     yield Page(addresses.MEMORY, "memory.html", TITLE, values, description=_answer(result).striptags())
@@ -67,34 +68,41 @@ def pages(content: Content) -> Iterator[Page | File]:
 
 def host_peak(method: str) -> Case:
     """Return the case of a method's peak memory on the host, for an input of 4 MiB."""
-    return _case("Host", method, ("device", "cpu"))
+    return memory_case("peak", method, "cpu")
 
 
 def device_peaks(result: Result, *methods: str) -> tuple[tuple[float, ...], str]:
     """Return the peaks of methods on a CUDA device, for an input of 4 MiB, and a name of `SOURCES`; none where one is unknown."""
-    for suite, device, source in (("Device", (("device", "cuda"),), "measured"), ("Counted", (), "counted")):
-        peaks = tuple(peak for name in methods if (peak := result.counts.get(_case(suite, name, *device))) is not None)
+    for metric, source in (("device_peak", "measured"), ("cuda_peak", "counted")):
+        peaks = tuple(peak for name in methods if (peak := result.counts.get(memory_case(metric, name, "cuda"))) is not None)
         if len(peaks) == len(methods):
             return peaks, source
     return (), ""
 
 
-def _case(suite: str, method: str, *device: tuple[str, str], count: str = "peak") -> Case:
-    return Case(f"memory.{suite}.track_{count}", (("method", method), ("numel", str(2**20)), *device))
+def memory_case(metric: str, method: str, device: str) -> Case:
+    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
+    (spec,) = suite_specs.counting(metric)
+    values = {"method": method, "numel": str(2**20), "device": device}
+    return Case(spec.name, tuple((name, values[name]) for name in spec.parameters))
+
+
+def is_memory(case: Case) -> bool:
+    """Return whether a case counts bytes or allocations."""
+    return case.spec.unit in (suite_specs.BYTES, suite_specs.ALLOCATIONS)
 
 
 def _row(result: Result, name: str, row: dict[str, Any], accelerators: Sequence[str]) -> MemoryRow:
-    cases = [(count, _case("Host", name, ("device", "cpu"), count=count)) for count in COUNTS]
-    cases += [(count, _case("Device", name, ("device", device), count=count)) for device in accelerators for count in COUNTS]
-    cases.append(("peak", _case("Counted", name)))
-    cells = tuple(_amount(count, result.counts.get(case)) for count, case in cases)
+    cases = [memory_case(count, name, "cpu") for count in COUNTS]
+    cases += [memory_case(f"device_{count}", name, device) for device in accelerators for count in COUNTS]
+    cells = tuple(_amount(case, result.counts.get(case)) for case in [*cases, memory_case("cuda_peak", name, "cuda")])
     return MemoryRow(name, row["code"], row["code_on_accelerator"], cells)
 
 
-def _amount(count: str, value: float | None) -> str:
+def _amount(case: Case, value: float | None) -> str:
     if value is None:
         return "not counted"
-    return f"{value:.0f}" if count == "allocations" else size(int(value))
+    return f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
 
 
 def _answer(result: Result) -> Markup:
@@ -131,7 +139,7 @@ def _csv(machine: Machine) -> str:
     rows = []
     for result in machine.results:
         for case, value in result.counts.items():
-            if case.suite.startswith("memory."):
+            if is_memory(case):
                 parameters = dict(case.parameters)
                 names = (result.machine, result.environment, version(result), case.suite)
                 rows.append([*names, parameters.get("method"), parameters.get("numel"), parameters.get("device", ""), int(value)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import quantity, size
-from tensorcopy.results import baseline, counts
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
@@ -79,9 +79,9 @@ def _costs(machine: Machine, name: str) -> list[CaseCost]:
     return [
         CaseCost(
             case=case,
-            suite=case.suite_name,
+            suite=case.spec.label,
             timing=timing,
-            times_memcpy=baseline.times_memcpy(machine.result, case),
+            times_memcpy=related.times_memcpy(machine.result, case),
             address=machine.case_address(case),
         )
         for case, timing in machine.result.timings.items()
@@ -109,5 +109,6 @@ def _releases(machine: Machine, name: str) -> list[MethodRelease]:
 
 def _instructions(result: Result, name: str, grad: str) -> str:
     parameters = (("method", name), ("numel", COUNTED_NUMEL), ("requires_grad", grad))
-    values = [result.counts[case] for suite in counts.BY_METHOD if (case := Case(suite, parameters)) in result.counts]
-    return quantity(values[0], counts.INSTRUCTIONS_UNIT) if values else ""
+    suites = [spec.name for spec in suite_specs.counting(suite_specs.INSTRUCTIONS)]
+    values = [result.counts[case] for suite in suites if (case := Case(suite, parameters)) in result.counts]
+    return quantity(values[0], suite_specs.INSTRUCTIONS) if values else ""

@@ -23,7 +23,6 @@ from tensorcopy.site.page import Page
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
 RECENT_CHANGES = 6
-BY_SIZE = ".BySize."  # in the suites that are shown first
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], 
     """Return the rows of cases by suite: the operations by size first, third-party suites last."""
     changes = upgrade.comparison.changes if upgrade else {}
     sections: dict[str, list[CaseRow]] = {}
-    for case in sorted(cases, key=lambda case: (case.suite_name == case.suite, BY_SIZE not in case.suite)):
+    for case in sorted(cases, key=lambda case: (not case.spec.shipped, case.spec.rank > 0)):
         series = machine.history[case]
         values = [value for value in series.measured if value is not None]
         if values:
@@ -117,4 +116,4 @@ def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], 
 
 def _section(case: Case) -> str:
     """Return the heading of a case: tensorcopy's suite, or the module of a third-party one."""
-    return case.suite.partition(".")[0] if case.suite_name == case.suite else case.suite_name
+    return case.spec.label if case.spec.shipped else case.spec.module

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.results import baseline
+from tensorcopy.results import related
 from tensorcopy.site import addresses
 from tensorcopy.site.charts import charts
 from tensorcopy.site.data_files.times_csv import times_csv
@@ -47,7 +47,7 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
             (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
             for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
         ],
-        "waits": {device: timing for device in ACCELERATORS if (timing := result.timings.get(baseline.wait_alone(device)))},
+        "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
         "csv": csv_address,
     }

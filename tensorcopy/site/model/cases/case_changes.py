@@ -17,7 +17,7 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.case_history import step_text
 from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.counts import SECONDS
+from tensorcopy.results.suite_specs import SECONDS
 
 ERRORS = 2.0  # standard errors within which a ratio is uncertain
 STATUS_TEXT = {

@@ -17,7 +17,6 @@ NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call o
 OMITTED = ("group",)  # its methods differ
 OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines
 MOST = 40  # values of an axis that a page links to, those next to its own: no page grows with the number of cases
-ANY_SUITE = "BySize"  # of two cases in one place, the one that is linked from other suites
 GRAD = {"no": "no grad", "yes": "requires grad"}
 
 
@@ -68,7 +67,7 @@ class Places:
         for value in islice(numbers, start, start + MOST):
             cases = self.cases.get(replace(place, **{axis: value}), ())
             if cases:
-                nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, f".{ANY_SUITE}." not in other.suite))
+                nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, other.spec.rank > 0))
                 address = self.machine.case_address(nearest)
                 label = self.machine.code(value, place.device) if axis == "method" else _label(axis, value)
                 sibling = Sibling(label, address, axis == "method", nearest == case)

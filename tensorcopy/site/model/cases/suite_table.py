@@ -11,7 +11,6 @@ from tensorcopy.site.model.machine import Machine
 
 Value = TypeVar("Value")
 METHOD = "method"
-FIRST = ("BySize", "ByGrad")  # suites whose cases are looked up most
 Parameters = tuple[tuple[str, str], ...]
 
 
@@ -47,8 +46,8 @@ def of_cases(machine: Machine, values: Mapping[Case, Value]) -> list[SuiteTable[
     """Return a table for each suite and device of some cases, those by size first."""
     groups: dict[tuple[str, str], dict[Case, Value]] = {}
     for case, value in values.items():
-        groups.setdefault((case.suite_name, case.device), {})[case] = value
-    ordered = sorted(groups.items(), key=lambda group: [f".{name}" not in group[0][0] for name in FIRST])
+        groups.setdefault((case.spec.label, case.device), {})[case] = value
+    ordered = sorted(groups.items(), key=lambda group: next(iter(group[1])).spec.rank)
     return [_table(machine, suite, group) for (suite, _), group in ordered]
 
 

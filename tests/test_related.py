@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.results import baseline
+from tensorcopy.results import related
 from tensorcopy.results.passes import Case, Timing
 from tests.conftest import NEW, OLD, measured
 
@@ -44,24 +44,24 @@ def case(suite, **parameters):
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
-    assert baseline.case_of(timed) == expected
+    assert related.baseline_case(timed) == expected
 
 
 def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     """1 µs for 64 bytes, where memcpy takes 0.25 µs."""
     result = measured(NEW, {("clone_detach", 16): 1e-6})
     (copy,) = result.timings
-    assert baseline.times_memcpy(result, copy) is None
+    assert related.times_memcpy(result, copy) is None
     result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6, 0.25e-6, 0.25e-6)
-    assert baseline.times_memcpy(result, copy) == pytest.approx(4.0)
-    assert baseline.bandwidth(result, copy) == pytest.approx(64e6)
+    assert related.times_memcpy(result, copy) == pytest.approx(4.0)
+    assert related.bandwidth(result, copy) == pytest.approx(64e6)
 
 
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
     """The suites measure the same sizes as baselines."""
     for result in shipped_results.results:
-        copied = [case for case in result.timings if baseline.nbytes(case)]
-        without = [case for case in copied if not baseline.timing_of(result, case)]
+        copied = [case for case in result.timings if related.nbytes(case)]
+        without = [case for case in copied if not related.baseline_timing(result, case)]
         assert not without
 
 
@@ -82,9 +82,9 @@ def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):
     """4 MiB and their copy lie in the caches of a large GPU."""
     caches = ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]
     result = measured(OLD, {}, hardware={"caches": caches}, gpu_cache_mib=50.0)
-    assert baseline.bytes_in(result, timed) == place
+    assert related.bytes_in(result, timed) == place
 
 
 def test_unknown_caches_have_no_name():
     copy = case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda")
-    assert baseline.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""
+    assert related.bytes_in(measured(OLD, {}, gpu_cache_mib=None), copy) == ""

@@ -1,0 +1,145 @@
+"""What belongs to a timed case: its exact count, and the memcpy baseline of the same bytes. Pure.
+
+Which suites have them stands in the table of suites (`suite_specs`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from tensorcopy.results import suite_specs
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
+
+DEFAULTS = {"requires_grad": "False", "layout": "contiguous", "dtype": "float32"}  # of suites without these parameters
+ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}  # bytes
+CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
+CACHE_UNITS = {"K": 2**10, "M": 2**20}
+
+
+@dataclass(frozen=True)
+class Count:
+    """An exact count of one case in one result.
+
+    value : the smallest of the repeated counts: a disturbance only adds to a count
+    repeats : every repeated count
+    """
+
+    value: float
+    repeats: tuple[float, ...]
+
+    @property
+    def spread(self) -> float | None:
+        """The relative difference of the largest and the smallest; None for a single count."""
+        return max(self.repeats) / min(self.repeats) - 1 if len(self.repeats) > 1 and min(self.repeats) > 0 else None
+
+
+@cache
+def counted_case(case: Case) -> Case | None:
+    """Return the case whose instructions were counted for a timed case; None where nothing is counted."""
+    for name in case.spec.counted:
+        counted = suite_specs.find(name)
+        if all(parameter in counted.parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
+            values = {**DEFAULTS, **dict(case.parameters)}
+            return Case(name, tuple((parameter, values[parameter]) for parameter in counted.parameters))
+    return None
+
+
+def count_of(result: Result, case: Case) -> Count | None:
+    """Return the count of a timed or counted case; None where nothing was counted."""
+    counted = case if case in result.counts else counted_case(case)
+    if counted is None or counted not in result.counts:
+        return None
+    repeats = result.count_repeats.get(counted) or (result.counts[counted],)
+    return Count(min(repeats), repeats)
+
+
+def measured(result: Result, case: Case) -> Timing | None:
+    """Return a case's time, or its count in the same form; None where it was not measured."""
+    if case.spec.timed:
+        return result.timings.get(case)
+    count = count_of(result, case)
+    return Timing(count.value, min(count.repeats), max(count.repeats)) if count else None
+
+
+def passes(result: Result, case: Case) -> int:
+    """Return in how many passes a case was timed, without excluded ones, or counted."""
+    if case.spec.timed:
+        return len(result.timings[case].usable) if case in result.timings else 0
+    count = count_of(result, case)
+    return len(count.repeats) if count else 0
+
+
+def nbytes(case: Case) -> int | None:
+    """Return the bytes of a case's tensor; None for a case without a memcpy baseline, or of an unknown dtype."""
+    parameters, spec = dict(case.parameters), case.spec
+    if not spec.baseline or (spec.copying and parameters.get("method") not in spec.copying):
+        return None
+    itemsize = ITEMSIZE.get(parameters.get("dtype", DEFAULTS["dtype"]))
+    return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
+
+
+def baseline_case(case: Case, *, preallocated: bool = False) -> Case | None:
+    """Return the memcpy baseline of a case: the same bytes copied without torch.
+
+    preallocated : copied into memory that is allocated before, not during the copy
+
+    On the CPU memcpy, and for a strided tensor a gather; on a device its own copy, waited for like the case itself, and to the host the
+    transfer (`preallocated`: pinned).
+    """
+    size, spec = nbytes(case), case.spec
+    if size is None:
+        return None
+    to_host = "device to host, pinned" if preallocated else "device to host, pageable"
+    values = {
+        **dict(case.parameters),
+        "memory": "kept" if preallocated else "fresh",
+        "nbytes": str(size),
+        "way": to_host if spec.to_host else "device to device",
+        "device": case.device,
+    }
+    name = spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline
+    return Case(name, tuple((parameter, values[parameter]) for parameter in suite_specs.find(name).parameters))
+
+
+def baseline_timing(result: Result, case: Case, *, preallocated: bool = False) -> Timing | None:
+    """Return the time of a case's memcpy baseline, None where it was not measured."""
+    baseline = baseline_case(case, preallocated=preallocated)
+    return result.timings.get(baseline) if baseline else None
+
+
+def wait_alone(result: Result, device: str) -> Timing | None:
+    """Return the time of a wait for a device with nothing to do, which every latency contains; None where it was not measured."""
+    return next((timing for case, timing in result.timings.items() if case.spec.wait and case.device == device), None)
+
+
+def times_memcpy(result: Result, case: Case) -> float | None:
+    """Return a case's time as a multiple of its memcpy baseline, into new memory."""
+    baseline, timing = baseline_timing(result, case), result.timings.get(case)
+    return timing.median / baseline.median if baseline and timing else None
+
+
+def bytes_in(result: Result, case: Case) -> str:
+    """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
+
+    That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where the caches are unknown.
+    """
+    size = nbytes(case)
+    if size is None:
+        return ""
+    if case.device != "cpu":
+        mib = result.provenance.get("gpu_cache_mib")
+        if case.spec.to_host:
+            return "bus"
+        return "" if mib is None else "L2" if 2 * size <= mib * 2**20 else "device memory"
+    caches = [CACHE.fullmatch(text) for text in result.provenance.get("hardware", {}).get("caches", ())]
+    holding = (cache["level"] for cache in caches if cache and 2 * size <= int(cache["size"]) * CACHE_UNITS[cache["unit"]])
+    return next(holding, "memory") if any(caches) else ""
+
+
+def bandwidth(result: Result, case: Case) -> float | None:
+    """Return the tensor's bytes copied per second; each is read once and written once."""
+    size, timing = nbytes(case), result.timings.get(case)
+    return size / timing.median if size and timing else None

@@ -1,0 +1,134 @@
+"""What each suite is: the rows of `suites.toml`, which lies beside the suites, and what asv's names tell of other suites.
+
+Nothing else tells suites apart by their names. The table is read without torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from tensorcopy.releases import project_suites
+from tensorcopy.worker import toml
+
+TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
+SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
+UNITS = "units"  # of what a third-party suite tracks
+OWN = "own"  # the kind of methods that users define
+
+
+@dataclass(frozen=True)
+class SuiteSpec:
+    """What a suite is, besides its numbers.
+
+    name : as in results, "copies.BySize.time_copy"
+    shipped : whether it is tensorcopy's own, with a row in the table
+    label : as pages and tables name it: "copies.BySize", or the whole name of a third-party suite
+    page : the same, but unlike that of any other suite
+    module : the file of the suite; cases of one module are a group, and the cases of a page's section
+    title : of that section; "" for suites whose cases are listed under "Others"
+    methods : the group of the registry's methods that it runs; "" for several groups or none
+    metric : "time", "instructions", or which bytes or allocations are counted
+    unit : of its values, "seconds" for times
+    parameters : their names, in order
+    rank : its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
+    torch : whether torch can change its values
+    numpy : whether numpy's version can change them
+    device : of its tensors, where no parameter tells it
+    latency : whether the device is waited for after each call, although it could run several
+    wait : whether it times such a wait alone
+    to_host : whether its methods end in host memory
+    quick : whether `dashboard --quick` runs it
+    headline : whether summaries count its cases
+    landing : whether the landing page shows its changes
+    baseline : the suite that moves the same bytes without torch; "" for none
+    strided_baseline : the same for strided tensors
+    copying : the methods that have this baseline, () for all
+    counted : the suites that count the instructions of its cases; a case belongs to the first that has its parameters
+    """
+
+    name: str
+    shipped: bool
+    label: str
+    page: str
+    module: str
+    title: str = ""
+    methods: str = ""
+    metric: str = TIME
+    unit: str = SECONDS
+    parameters: tuple[str, ...] = ("method", "numel")
+    rank: int = 2
+    torch: bool = True
+    numpy: bool = False
+    device: str = "cpu"
+    latency: bool = False
+    wait: bool = False
+    to_host: bool = False
+    quick: bool = False
+    headline: bool = False
+    landing: bool = False
+    baseline: str = ""
+    strided_baseline: str = ""
+    copying: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+    @property
+    def timed(self) -> bool:
+        """Whether its values are times, not counts."""
+        return self.unit == SECONDS
+
+
+@cache
+def table() -> dict[str, SuiteSpec]:
+    """Return every row of the table by name, in its order."""
+    specs: dict[str, SuiteSpec] = {}
+    for module, rows in toml.load(project_suites.own_suites() / "suites.toml").items():
+        shared = {name: value for name, value in rows.items() if not isinstance(value, dict)}
+        for suite, functions in rows.items():
+            for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
+                values = {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row}
+                values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name != "axes"}
+                name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
+                specs[name] = SuiteSpec(name, True, label, name if number else label, module, **values)
+    return specs
+
+
+@cache
+def find(name: str) -> SuiteSpec:
+    """Return what the suite of a name is; of one that is not in the table, what asv's rules for names tell."""
+    if name in table():
+        return table()[name]
+    function = name.rpartition(".")[2].lower()
+    module = name.partition(".")[0]
+    unit = SECONDS if function.startswith("time") else BYTES if function.startswith(("mem", "peakmem")) else UNITS
+    return SuiteSpec(
+        name, False, name, name, module, module.capitalize(), metric=TIME if unit == SECONDS else unit, unit=unit, parameters=()
+    )
+
+
+@cache
+def sections() -> dict[str, str]:
+    """Return the titles of the sections in which pages list cases, by module, in order."""
+    return {spec.module: spec.title for spec in table().values() if spec.title}
+
+
+@cache
+def section_of(methods: str) -> str:
+    """Return the module of the suites by size of a group of methods; "" for a group that is not the registry's."""
+    return next((spec.module for spec in table().values() if spec.methods == methods and spec.rank == 0), "")
+
+
+@cache
+def timed_by_size(methods: str, device: str = "cpu", *, requires_grad: bool = False) -> str:
+    """Return the suite that times a group of methods by size, on a device or for tensors that require grad.
+
+    The suite on the CPU without grad stands for one that does not exist. A group that is not the registry's is the user's own.
+    """
+    of_group = [spec for spec in table().values() if spec.methods == (methods if section_of(methods) else OWN) and not spec.latency]
+    wanted = ("method", "numel", *(["device"] if device != "cpu" else ["requires_grad"] if requires_grad else []))
+    return next((spec for spec in of_group if spec.parameters == wanted), of_group[0]).name
+
+
+def counting(metric: str) -> list[SuiteSpec]:
+    """Return the suites of a metric, in the order of the table."""
+    return [spec for spec in table().values() if spec.metric == metric]
