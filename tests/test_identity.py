@@ -18,7 +18,6 @@ from tensorcopy.asv_plugin import publisher as plugin
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, series_key
-from tensorcopy.results.series_key import identity_of
 from tensorcopy.site import publisher, render, writer
 from tensorcopy.site.model import result_series
 from tensorcopy.worker import hardware
@@ -49,7 +48,7 @@ def write(folder, release, identities, machine="box", started="2026-11-21T08:00:
 
 def identities_of(result):
     """Return the identities of a result's passes and its own."""
-    return {identity_of(result), *(series_key.of_provenance(record["ledger"]) for record in result.passes)}
+    return {result.series_key.identity, *(series_key.of_provenance(record["ledger"]) for record in result.passes)}
 
 
 def test_a_folder_of_one_identity_is_loaded_as_it_is(tmp_path):
@@ -58,7 +57,10 @@ def test_a_folder_of_one_identity_is_loaded_as_it_is(tmp_path):
     other = write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
     loaded = reader.load_results(tmp_path)
     assert loaded.warnings == loaded.problems == ()
-    assert {result.path: (result.machine, identity_of(result)) for result in loaded.results} == {path: ("box", ""), other: ("other", FIRST)}
+    assert {result.path: result.series_key.host for result in loaded.results} == {
+        path: ("box", ""),
+        other: ("other", FIRST),
+    }
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_files_of_two_identities_are_loaded_as_two_machines(tmp_path, first, sec
     write(tmp_path, RELEASES[1], [second] * 3, started="2026-11-22T08:00:00+00:00")
     write(tmp_path, RELEASES[0], [first] * 3)
     loaded = reader.load_results(tmp_path)
-    assert {result.machine: identity_of(result) for result in loaded.results} == {"box": first, name: second}
+    assert {result.machine: result.series_key.identity for result in loaded.results} == {"box": first, name: second}
     assert {result.path.parent for result in loaded.results} == {tmp_path / "box", tmp_path / name}
     (warning,) = loaded.warnings
     assert warning.what == "two machines are called box"
@@ -126,7 +128,7 @@ def test_two_results_whose_identities_differ_never_meet_without_saying_so(first,
 def assert_separate(loaded, identities, passes):
     """Check that results, names and series have one identity each, and that nothing is lost."""
     assert loaded.problems == ()
-    assert {identity_of(result) for result in loaded.results} == identities
+    assert {result.series_key.identity for result in loaded.results} == identities
     assert len(loaded.warnings) == len(identities) - 1
     assert sum(len(result.passes) for result in loaded.results) == passes
     assert len({result.path for result in loaded.results}) == len(loaded.results)
@@ -134,10 +136,10 @@ def assert_separate(loaded, identities, passes):
     machines = {result.machine for result in loaded.results}
     assert len(machines) == len(identities)
     for one_series in result_series.of_results(loaded.results, release_table.load()):
-        assert len({identity_of(result) for result in one_series.results}) == 1
+        assert len({result.series_key.identity for result in one_series.results}) == 1
     for machine in machines:
         for by_case in series.series_by_case(loaded.results, machine).values():
-            assert len({identity_of(result) for result in by_case.results}) == 1
+            assert len({result.series_key.identity for result in by_case.results}) == 1
             assert f"({machine})" in by_case.on
     for before, after in combinations(loaded.results, 2):
         assert_said(before, after, loaded.results)
@@ -145,7 +147,7 @@ def assert_separate(loaded, identities, passes):
 
 def assert_said(before, after, others):
     """Check that a comparison of two identities names both machines, or refuses a verdict because of them."""
-    if identity_of(before) == identity_of(after):
+    if before.series_key.identity == after.series_key.identity:
         return
     comparison = comparisons.between(before, after, others)
     if before.machine != after.machine:

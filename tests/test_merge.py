@@ -19,7 +19,6 @@ from tensorcopy.results import files, merge, merge_results, reader, schemas
 from tensorcopy.results.merge import Merged
 from tensorcopy.results.merge_results import divided, identities
 from tensorcopy.results.profiles import profile_file
-from tensorcopy.results.series_key import identity_of
 from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
 
 
@@ -265,7 +264,7 @@ def test_another_machine_of_the_same_name_gets_a_name_of_its_own(folders, tmp_pa
         loaded = reader.load_results(into)
         assert (loaded.problems, loaded.warnings) == ((), ())
         by_machine = dict(zip(("box", second_name), identities_of_folders))
-        assert {result.machine: identity_of(result) for result in loaded.results} == by_machine
+        assert {result.machine: result.series_key.identity for result in loaded.results} == by_machine
         assert merge.merge(order, into, summary).unchanged == 2
     assert contents(tmp_path / "from first") == contents(tmp_path / "from second")
 

@@ -330,7 +330,7 @@ def test_a_pass_without_a_control_does_not_hide_how_a_case_follows_it():
     by_control = PassSamples((1.0,) * 5 + (2.0,) * 5, (quiet,) * 5 + (slow,) * 5, limit=1e-5)
     result = reader.Result(Path("x"), "box", "sha", "3.11", "", "py3.11", {})
     parts = [reader._Untimed(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
-    assert reader._control_exponents(parts)["box", "3.11", case] == pytest.approx(1.0, abs=0.3)
+    assert reader._control_exponents(parts)[result.series_key, case] == pytest.approx(1.0, abs=0.3)
 
 
 def test_a_count_is_not_a_time(results_dir):

@@ -14,7 +14,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why import cause, reproduction, upstream
 from tensorcopy.results import confirmations, select
 from tensorcopy.results.confirmations import Confirmation, Outcome
-from tensorcopy.results.series_key import identity_of
 
 RESULTS = cause.RESULTS  # as the command reads them, so that they are read once
 HISTORY = "https://example.org/history/cpu-1.html"
@@ -47,8 +46,8 @@ def confirmation(explained, outcome: Outcome) -> Confirmation:
         sha_before=before.sha,
         sha_after=after.sha,
         python=after.python,
-        build=after.build,
-        identity=identity_of(after),
+        build=after.series_key.build,
+        identity=after.series_key.identity,
         expected=change.ratio,
         ratio=change.ratio,
         interval=change.interval,

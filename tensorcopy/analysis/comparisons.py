@@ -16,7 +16,7 @@ from tensorcopy.results import noise
 from tensorcopy.results.noise import AS_MEASURED, DriftModel
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import UNKNOWN_NAME, identity_of
+from tensorcopy.results.series_key import UNKNOWN_NAME
 
 SAME_MACHINE = (
     "cpu",
@@ -93,7 +93,7 @@ def between(
     cases : the cases to judge together; by default all that torch can change
     """
     judged = list(cases) if cases is not None else _cases(before, after)
-    neighbours = {result.path: result for result in others if _same_environment(result, before)}
+    neighbours = {result.path: result for result in others if result.series_key == before.series_key}
     neighbours = {path: result for path, result in neighbours.items() if path not in (before.path, after.path)}
     around = list(neighbours.values())
     related = [before, after, *around] if noise.same_machine(before, after) else []
@@ -122,7 +122,7 @@ def of_counts(
     unit : such as "instructions"; only cases whose name matches `pattern`
     margin : the smallest change that counts, where it is larger than that of times
     """
-    around = [result for result in others if _same_environment(result, before)]
+    around = [result for result in others if result.series_key == before.series_key]
     counted = [case for case in before.counts if case.spec.unit == unit and re.search(pattern, case_name(case))]
     least = _least(margin)
     changes = {case: exact_counts.count_change(before, after, case, around, least) for case in counted}
@@ -191,22 +191,17 @@ def _provenance(result: Result, compared_with: Result, *, with_numpy: bool, with
     fields = {name: str(result.provenance[name]) for name in names if result.provenance.get(name) not in (None, "")}
     if result.machine == compared_with.machine:
         fields.update(machine_fields(result, with_gpu=with_gpu))
-    identities = identity_of(result), identity_of(compared_with)
-    if result.machine == compared_with.machine and identities[0] != identities[1]:  # of two folders with a machine of this name each
-        fields["identity"] = identities[0] or UNKNOWN_NAME
+    ours, theirs = result.series_key, compared_with.series_key
+    if ours.machine == theirs.machine and ours.identity != theirs.identity:  # of two folders with a machine of this name each
+        fields["identity"] = ours.identity or UNKNOWN_NAME
     return fields
-
-
-def _same_environment(first: Result, second: Result) -> bool:
-    """Return whether the passes of one result show the noise of the other."""
-    ours, theirs = ((result.machine, identity_of(result), result.python, result.build) for result in (first, second))
-    return ours == theirs
 
 
 def labels(before: Result, after: Result) -> tuple[str, str]:
     """Name each side by its release and by what else differs."""
     parts: list[tuple[str, str]] = [(f"torch {before.provenance['torch']}", f"torch {after.provenance['torch']}")]
-    for pair in ((f"Python {before.python}", f"Python {after.python}"), (before.build, after.build), (before.machine, after.machine)):
+    ours, theirs = before.series_key, after.series_key
+    for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), (ours.build, theirs.build), (ours.machine, theirs.machine)):
         parts += [pair] if pair[0] != pair[1] else []
     if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
         parts.append((relpath(before.path.parents[1]), relpath(after.path.parents[1])))

@@ -22,7 +22,7 @@ from tensorcopy.results.confirmations import Confirmation, Key, Outcome, Release
 from tensorcopy.results.noise import AS_MEASURED
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import identity_of
+from tensorcopy.results.series_key import by_history
 
 SAME_STEP = 2  # a step that is now so many times as large, or as small, as when it was measured again is another step
 EXPLAINED = 1 / 10  # of a step, on a logarithmic scale: an instruction count that rose by 1 % does not explain a time ten times as long
@@ -96,7 +96,7 @@ def explained_by_count(before: Result, after: Result, case: Case, ratio: float, 
 
 def _applicable(confirmation: Confirmation | None, before: Result, after: Result, ratio: float) -> Confirmation | None:
     """Return a confirmation if it is one of this step, on this host; else None."""
-    if confirmation is None or identity_of(before) != confirmation.identity:
+    if confirmation is None or before.series_key.identity != confirmation.identity:
         return None
     expected = log(confirmation.expected)
     return confirmation if expected and 1 / SAME_STEP <= log(ratio) / expected <= SAME_STEP else None
@@ -111,32 +111,29 @@ def pending(results: Iterable[Result], by_key: Mapping[Key, Confirmation], passe
     passes : the most to take of each release
     """
     position = {row.sha: index for index, row in enumerate(release_table.load())}
-    builds: dict[str, dict[str, list[Result]]] = {}
-    for result in sorted((result for result in results if result.sha in position), key=lambda result: position[result.sha]):
-        builds.setdefault(result.build, {}).setdefault(result.python, []).append(result)
-    pairs = [pair for axes in builds.values() for pair in _pairs(axes, by_key, passes)]
+    histories = {key: axes for key, axes in by_history(results).items() if not key.is_of_interpreter}  # whose torch uv does not install
+    pairs = [pair for axes in histories.values() for pair in _pairs(axes, by_key, passes)]
     return sorted(pairs, key=lambda pair: (position[pair.after.sha], release_table.minor(pair.after.python)), reverse=True)
 
 
-def _pairs(axes: Mapping[str, Sequence[Result]], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:
+def _pairs(axes: Sequence[Sequence[Result]], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:
     """Return the steps of one build that are to be measured again.
 
     They are those of the joined history, and of each Python's own.
 
-    axes : by Python, its results in order of release
+    axes : of each Python, the newest first, its results in order of release
     """
-    newest_first = [axes[python] for python in sorted(axes, key=release_table.minor, reverse=True)]
-    histories = [series.joined(newest_first), *(series.over(axis) for axis in newest_first if len(axes) > 1)]
+    histories = [series.joined(axes), *(series.over(axis) for axis in axes if len(axes) > 1)]
     expected: dict[tuple[Path, Path], dict[Case, float]] = {}
-    by_path = {result.path: result for axis in newest_first for result in axis}
+    by_path = {result.path: result for axis in axes for result in axis}
+    of_python = {axis[0].python: tuple(axis) for axis in axes}
     for case_series in (case_series for history in histories for case_series in history.values()):
         for step in case_series.steps:
             before, after = case_series.sides(step)
             if _is_pending(before, after, case_series, step, by_key, passes):
                 expected.setdefault((before.path, after.path), {}).setdefault(case_series.case, step.ratio)
     return [
-        ReleasePair(by_path[before], by_path[after], cases, tuple(axes[by_path[after].python]))
-        for (before, after), cases in expected.items()
+        ReleasePair(by_path[before], by_path[after], cases, of_python[by_path[after].python]) for (before, after), cases in expected.items()
     ]
 
 
@@ -215,6 +212,7 @@ def _medians(side: Samples) -> tuple[float, ...]:
 def _not_measured(pair: ReleasePair, case: Case, version: str, started: str) -> Confirmation:
     """Return the confirmation of a step before its first pass."""
     before, after = pair.releases
+    key = pair.after.series_key
     return Confirmation(
         machine=pair.after.machine,
         case=case,
@@ -223,9 +221,9 @@ def _not_measured(pair: ReleasePair, case: Case, version: str, started: str) -> 
         after=after,
         sha_before=pair.before.sha,
         sha_after=pair.after.sha,
-        python=pair.after.python,
-        build=pair.after.build,
-        identity=identity_of(pair.after),
+        python=key.python,
+        build=key.build,
+        identity=key.identity,
         expected=pair.expected[case],
         ratio=None,
         interval=None,

@@ -18,7 +18,6 @@ from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import identity_of
 
 LEAST = 0.01  # relative; repeated counts of instructions differ by less
 REPEATS = 2  # a change is at least so many times the repeatability
@@ -52,8 +51,7 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
     """
     counted = case if case in before.counts else related.counted_case(case)
     first, second = related.count_of(before, case), related.count_of(after, case)
-    same_machine = (before.machine, identity_of(before)) == (after.machine, identity_of(after))
-    if counted is None or first is None or second is None or not same_machine:
+    if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
         return None
     own = [spread for spread in (first.spread, second.spread) if spread is not None]
     repeats = max([repeatability(counted, [before, after, *others]), *own])

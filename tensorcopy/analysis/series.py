@@ -16,7 +16,6 @@ from packaging.version import Version
 
 from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.releases import release_table
 from tensorcopy.results import passes, related, select
 from tensorcopy.results.noise import scaled_deviations
 from tensorcopy.results.passes import Case, Timing
@@ -87,18 +86,9 @@ class CaseSeries:
 def series_by_case(results: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
     """Return the history of each case on one machine, by default on all its Pythons joined.
 
-    By default on the machine that was measured last. Raises TensorcopyError.
+    By default of the history that `select.history` chooses. Raises TensorcopyError.
     """
-    newest = select.newest(results, machine=machine, python=python)
-    same = [result for result in results if (result.machine, result.build) == (newest.machine, newest.build)]
-    pythons = sorted({result.python for result in same}, key=release_table.minor, reverse=True)
-    axes = [_in_order([result for result in same if result.python == name]) for name in ([python] if python else pythons)]
-    return joined([axis for axis in axes if axis])
-
-
-def _in_order(results: Iterable[Result]) -> list[Result]:
-    by_sha = {result.sha: result for result in results}
-    return [by_sha[row.sha] for row in release_table.load() if row.sha in by_sha]
+    return joined(select.history(results, machine, python))
 
 
 def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
@@ -176,7 +166,7 @@ def over(results: Sequence[Result]) -> dict[Case, CaseSeries]:
 @lru_cache(maxsize=8)  # series: a machine has a few, and each is asked for alone and joined with others
 def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     newest = results[-1]
-    on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.build} build"
+    on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
     releases = tuple(map(comparisons.version, results))
     return {case: _case_series(case, on, releases, results) for case in _cases(results)}
 

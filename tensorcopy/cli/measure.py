@@ -161,7 +161,7 @@ def _own_name(machine: str, paths: Paths) -> str:
 
     results = reader.load_results(paths.results)
     print_warnings(results.warnings)
-    holders = {result.machine: series_key.identity_of(result) for result in results.results}
+    holders = {result.machine: result.series_key.identity for result in results.results}
     name = series_key.measured_as(machine, hardware.identity(), holders)
     if name != machine:
         next_step = "nothing; or --machine with a name for this hardware"

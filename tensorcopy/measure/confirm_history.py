@@ -53,7 +53,7 @@ class Confirmed:
 
 def machine_here(results: Sequence[Result]) -> str:
     """Return the name of the results' machine that is this host; "" if there is none."""
-    here = [result for result in results if series_key.identity_of(result) == hardware.identity()]
+    here = [result for result in results if result.series_key.identity == hardware.identity()]
     return max(here, key=lambda result: str(result.provenance["started"])).machine if here else ""
 
 
@@ -62,12 +62,12 @@ def require_host(pairs: Sequence[ReleasePair]) -> None:
     here = hardware.identity()
     for pair in pairs:
         for result in (pair.before, pair.after):
-            if series_key.identity_of(result) != here:
+            if result.series_key.identity != here:
                 version, python = result.provenance["torch"].partition("+")[0], result.python
                 raise TensorcopyError(
                     "this host is not the machine of the results",
                     got=f"{series_key.displayed(here)}",
-                    allowed=f"{series_key.displayed(series_key.identity_of(result))}, which measured torch {version} on {result.machine}",
+                    allowed=f"{series_key.displayed(result.series_key.identity)}, which measured torch {version} on {result.machine}",
                     next=f"run it there, or measure here under another name first: tensorcopy measure {version}@{python} --machine NAME",
                 )
 

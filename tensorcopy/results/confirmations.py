@@ -19,7 +19,6 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import files, writing
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import identity_of
 
 FILE = "confirmations.jsonl"
 SCHEMA = Path(__file__).with_name("confirmation.schema.json")
@@ -105,7 +104,8 @@ class Confirmations:
 
 def key_of(before: Result, after: Result, case: Case) -> Key:
     """Return the key of a case between two results of one series."""
-    return identity_of(after), after.python, after.build, before.sha, after.sha, case
+    key = after.series_key
+    return key.identity, key.python, key.build, before.sha, after.sha, case
 
 
 def latest(confirmations: Iterable[Confirmation]) -> dict[Key, Confirmation]:

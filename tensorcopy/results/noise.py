@@ -130,7 +130,9 @@ def same_machine(first: Result, second: Result) -> bool:
 
     Their memcpy baselines are comparable then.
     """
-    ours, theirs = ((result.path.parent, result.python, result.provenance.get("numpy")) for result in (first, second))
+    ours, theirs = (
+        (result.path.parent, replace(result.series_key, build=""), result.provenance.get("numpy")) for result in (first, second)
+    )
     return ours == theirs
 
 
@@ -140,7 +142,8 @@ def same_kind(first: Result, second: Result) -> bool:
     Their machines may have different names.
     """
     equal = all(first.provenance.get(name) == second.provenance.get(name) for name in ("cpu", "numpy"))
-    return equal and (first.python, first.build) == (second.python, second.build)
+    ours, theirs = first.series_key, second.series_key
+    return equal and (ours.python, ours.build) == (theirs.python, theirs.build)
 
 
 def fit_drift(results: Iterable[Result], cases: Iterable[Case]) -> DriftModel:

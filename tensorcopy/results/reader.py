@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from pathlib import Path
 from time import time
@@ -25,6 +25,7 @@ from tensorcopy.results import files, passes, schemas
 from tensorcopy.results.files import NOT_RESULTS, FileProblem, in_no_row
 from tensorcopy.results.merge_results import has_one_identity, separated
 from tensorcopy.results.passes import ALL_QUIET, Case, PassSamples, QuietRule, Timing, control_exponent
+from tensorcopy.results.series_key import INTERPRETER, SeriesKey, key_of, of_provenance
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class Result:
     provenance: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def series_key(self) -> SeriesKey:
+        """Which series it belongs to."""
+        suffix = INTERPRETER if self.environment.endswith(INTERPRETER) else ""
+        return SeriesKey(self.machine, of_provenance(self.provenance), self.python, self.build + suffix)
 
     def __hash__(self) -> int:
         return hash(self.path)  # what is computed from several results is cached by them
@@ -123,7 +130,7 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     read_in.by_path.clear()
     for path, document in _consumed(by_machine.documents):
         try:
-            untimed.append(_untimed(path, document, suites, rules.get(_where(path, document), ALL_QUIET)))
+            untimed.append(_untimed(path, document, suites, rules.get(key_of(path.parent.name, document), ALL_QUIET)))
         except TensorcopyError as error:
             problems.append(error)
     return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings, valid)
@@ -147,21 +154,16 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     that is cut off or not asv's.
     """
     document = files.result(path)
-    rule = _quiet_rules({path: document})[_where(path, document)]
+    rule = _quiet_rules({path: document})[key_of(path.parent.name, document)]
     return next(_timed([_untimed(path, document, suites, rule)]))
 
 
-def _where(path: Path, document: dict[str, Any]) -> tuple[str, str]:
-    """Return machine and Python: readings of the control compare within them."""
-    return path.parent.name, str(document.get("python"))
-
-
-def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[tuple[str, str], QuietRule]:
-    """Return what counts as quiet by machine and Python, from valid documents."""
-    records: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[SeriesKey, QuietRule]:
+    """Return what counts as quiet in each series, from valid documents: readings of the control compare within one."""
+    records: dict[SeriesKey, list[dict[str, Any]]] = {}
     for path, document in documents.items():
-        records.setdefault(_where(path, document), []).extend(document["passes"])
-    return {where: QuietRule(passes.quiet_limit(group), passes.excluded_passes(group)) for where, group in records.items()}
+        records.setdefault(key_of(path.parent.name, document), []).extend(document["passes"])
+    return {key: QuietRule(passes.quiet_limit(group), passes.excluded_passes(group)) for key, group in records.items()}
 
 
 @dataclass(frozen=True)
@@ -181,23 +183,23 @@ def _timed(untimed: list[_Untimed]) -> Iterator[Result]:
     for _ in range(len(untimed)):
         each, timings = untimed.pop(0), {}  # as above
         for case, by_pass in each.samples.items():
-            exponent = exponents[each.result.machine, each.result.python, case]
+            exponent = exponents[each.result.series_key, case]
             if exponent is not None:
                 by_pass = tuple([PassSamples(p.samples, p.control, p.limit, exponent, p.excluded, p.name) for p in by_pass])
             timings[case] = passes.timing(by_pass)
         yield replace(each.result, timings=timings)
 
 
-def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[str, str, Case], float | None]:
-    """Return the control exponents by machine, Python and case.
+def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[SeriesKey, Case], float | None]:
+    """Return the control exponents by series and case.
 
     They are fitted to all releases together.
     """
-    releases: dict[tuple[str, str, Case], list[list[tuple[float, float]]]] = {}
-    limits: dict[tuple[str, str, Case], float] = {}
+    releases: dict[tuple[SeriesKey, Case], list[list[tuple[float, float]]]] = {}
+    limits: dict[tuple[SeriesKey, Case], float] = {}
     for each in untimed:
         for case, by_pass in each.samples.items():
-            key = each.result.machine, each.result.python, case
+            key = each.result.series_key, case
             pairs = [pair for pass_samples in by_pass if not pass_samples.excluded for pair in pass_samples.pairs]
             releases.setdefault(key, []).append(pairs)
             limits[key] = min(limits.get(key, inf), *(pass_samples.limit for pass_samples in by_pass))
@@ -332,7 +334,7 @@ def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
 
 # The results that a damaged, refused or missing file would have held, by its name. Reads only the names in a folder.
 
-RESULT_NAME = re.compile(r"(?P<sha>[0-9a-f]{8})-py(?P<python>3\.\d{1,2})-(?P<build>[a-z]+)(-interpreter)?\.json$")
+RESULT_NAME = re.compile(r"(?P<sha>[0-9a-f]{8})-py(?P<python>3\.\d{1,2})-(?P<build>[a-z]+(-interpreter)?)\.json$")
 
 
 @dataclass(frozen=True)

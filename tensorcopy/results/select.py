@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results.reader import Result, Results, Unread, concerning, load_results, unread
-from tensorcopy.results.series_key import identity_of
+from tensorcopy.results.series_key import INTERPRETER, by_history
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,33 @@ class _Name:
     words: tuple[str, ...]
 
 
+def history(results: Sequence[Result], machine: str = "", python: str = "") -> list[list[Result]]:
+    """Return the results of one machine and build: of each Python, the newest first, in order of release.
+
+    It is the machine that measured last of those that have two releases, since one release shows no change. Of its builds, one with two
+    releases and the newest; an interpreter's only where there is no other.
+
+    machine, python : restrict the choice where given
+    Raises TensorcopyError where no result matches.
+    """
+    histories = by_history(result for result in results if machine in ("", result.machine) and python in ("", result.python))
+    if not histories:
+        raise _no_such_result(results, " ".join(filter(None, [machine, python])))
+    able = [key for key, axes in histories.items() if len({result.sha for axis in axes for result in axis}) > 1] or list(histories)
+    started = {key: max(str(result.provenance["started"]) for axis in histories[key] for result in axis) for key in able}
+    host = max(able, key=lambda key: started[key]).host
+    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    chosen = max(
+        (key for key in able if key.host == host),
+        key=lambda key: (not key.is_of_interpreter, max(order[axis[-1].sha] for axis in histories[key])),
+    )
+    return histories[chosen]
+
+
 def newest(results: Sequence[Result], release: str = "", machine: str = "", python: str = "") -> Result:
     """Return the newest release's result on the machine that measured last.
 
-    Of several Pythons the newest is taken.
+    Of several Pythons the newest is taken, of an interpreter's torch and the wheel's the wheel's.
 
     release, machine, python : restrict the choice where given
     Raises TensorcopyError where no result matches.
@@ -61,13 +84,13 @@ def newest(results: Sequence[Result], release: str = "", machine: str = "", pyth
         raise _no_such_result(released, " ".join(filter(None, [release, machine, python])))
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
-    return max(on_machine, key=lambda result: (order[result.sha], release_table.minor(result.python)))
+    return max(on_machine, key=lambda result: (order[result.sha], result.series_key.order))
 
 
 def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
     """Return the results that `before` and `after` select.
 
-    Both are of one machine if any machine has measured both.
+    Both are of one machine if any machine has measured both, and of one build of it unless a name selects one.
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
@@ -79,9 +102,13 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         names = names[0], replace(names[1], folder=names[0].folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
     first, second = (_matching(name, loaded[name.folder], machine) for name in names)
-    shared = set(map(_machine, first)) & set(map(_machine, second))
+    is_build_named = any(_names_build(name, loaded) for name in names)
+    shared = {result.series_key.host for result in first} & {result.series_key.host for result in second}
     if shared:
-        first = [result for result in first if _machine(result) in shared]
+        first, second = ([result for result in side if result.series_key.host in shared] for side in (first, second))
+        if not is_build_named:
+            joined = {result.series_key.joined for result in first} & {result.series_key.joined for result in second}
+            first, second = ([result for result in side if not joined or result.series_key.joined in joined] for side in (first, second))
     elif names[0].folder == names[1].folder and not (_names_machine(names[0], loaded) or _names_machine(names[1], loaded)):
         raise TensorcopyError(
             "no machine has measured both sides",
@@ -90,7 +117,12 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
     first_result = newest(first)
-    second_result = newest([result for result in second if _machine(result) == _machine(first_result)] if shared else second)
+    if shared:
+        second = [result for result in second if result.series_key.host == first_result.series_key.host]
+    alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
+    if is_build_named:  # which asks for a comparison with another build
+        alike = [each for each in alike if each.path != first_result.path]
+    second_result = newest(alike or second)
     chosen = (first_result, second_result)
     _check_choice(names, chosen, loaded, machine)
     machines, pythons = {result.machine for result in chosen}, {result.python for result in chosen}
@@ -154,7 +186,7 @@ def _selected_unread(name: _Name, results: Results, machine: str) -> list[Unread
     """Return the results that a name would select too, if their files could be read."""
     order = _order()
     sha = release_table.find(name.release).sha[:8] if name.release else ""
-    readable = {(result.path.parent.name, result.sha[:8], result.python, result.build) for result in results.results}
+    readable = {(result.path.parent.name, result.sha[:8], result.python, result.series_key.build) for result in results.results}
     return [
         each
         for each in unread(results.problems)
@@ -178,6 +210,8 @@ def _check_choice(names: tuple[_Name, _Name], chosen: tuple[Result, Result], loa
             each.machine for each in _matching(other, loaded[other.folder], machine)
         }
         for each in by_side[side]:
+            if each.build.endswith(INTERPRETER) and each.build != result.series_key.build:
+                continue  # chosen only where there is no other
             on_machine = each.machine == result.machine and _rank(each) >= _rank(result)
             if on_machine or (each.machine != result.machine and each.machine in elsewhere):
                 raise _not_chosen(each, name, names, chosen)
@@ -216,16 +250,15 @@ def _version(result: Result) -> str:
 
 def _words(result: Result) -> tuple[str, str, str]:
     """Return the words that select a result after "@"."""
-    return result.python, result.build, result.machine
-
-
-def _machine(result: Result) -> tuple[str, str]:
-    """Return what tells machines apart, also those of two folders."""
-    return result.machine, identity_of(result)
+    return result.python, result.series_key.build, result.machine
 
 
 def _names_machine(name: _Name, loaded: dict[Path, Results]) -> bool:
     return any(result.machine in name.words for result in loaded[name.folder].results)
+
+
+def _names_build(name: _Name, loaded: dict[Path, Results]) -> bool:
+    return any(result.series_key.build in name.words for result in loaded[name.folder].results)
 
 
 def _machines(results: Sequence[Result]) -> str:

@@ -1,4 +1,4 @@
-"""Tell machines of one name apart by the identity of their hardware. Pure.
+"""Which results form one series: of one machine, told apart by its hardware, one Python, and one build or interpreter. Pure.
 
 Every pass records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one with
 the earliest pass keeps the name, every other gets a suffix. Results from before identities were recorded have the identity `UNKNOWN`, which
@@ -7,28 +7,94 @@ is a separate machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
 
 UNKNOWN = ""  # the identity of a host that recorded none
 UNKNOWN_NAME = "unknown"  # in names and texts
 DIGITS = 4  # of an identity in a machine's name: two of a handful rarely share them, and then the name has all digits
+INTERPRETER = "-interpreter"  # ends the build of an interpreter's own torch, and its environment's name
 
 
-class HasProvenance(Protocol):
-    """A result, or another value with the provenance of one."""
+@dataclass(frozen=True)
+class SeriesKey:
+    """Which results form one series.
+
+    machine : its name
+    identity : of its hardware; "" if unknown. Machines in two folders of results may share a name
+    python : such as "3.11"
+    build : such as "cuda"; "cuda-interpreter" for the torch that an interpreter has. It may be compiled in another way than the wheel, as
+        may its Python, so it is a series of its own
+    """
+
+    machine: str
+    identity: str
+    python: str
+    build: str
 
     @property
-    def provenance(self) -> Mapping[str, Any]:
-        """What it was measured on and with."""
+    def host(self) -> tuple[str, str]:
+        """The machine and its hardware."""
+        return self.machine, self.identity
+
+    @property
+    def is_of_interpreter(self) -> bool:
+        """Whether the torch is an interpreter's own."""
+        return self.build.endswith(INTERPRETER)
+
+    @property
+    def joined(self) -> SeriesKey:
+        """The key of the history that joins the Pythons of this machine and build; its Python is ""."""
+        return replace(self, python="")
+
+    @property
+    def order(self) -> tuple[bool, tuple[int, int]]:
+        """A sort key of the series of one machine: the wheel's of the newest Python is the last."""
+        return not self.is_of_interpreter, release_table.minor(self.python)
 
 
-def identity_of(result: HasProvenance) -> str:
-    """Return the identity of the machine that took a result; "" if unknown."""
-    return of_provenance(result.provenance)
+class HasSeries(Protocol):
+    """A result, or another value with the key of one."""
+
+    @property
+    def series_key(self) -> SeriesKey:
+        """Which series it belongs to."""
+
+    @property
+    def sha(self) -> str:
+        """The SHA of its release."""
+
+
+Member = TypeVar("Member", bound=HasSeries)
+
+
+def key_of(machine: str, document: Mapping[str, Any]) -> SeriesKey:
+    """Return the key of a valid result file whose passes have one identity."""
+    suffix = INTERPRETER if document["env_name"].endswith(INTERPRETER) else ""
+    return SeriesKey(machine, of_provenance(document["ledger"]), document["python"], document["params"].get("build", "") + suffix)
+
+
+def by_series(results: Iterable[Member]) -> dict[SeriesKey, list[Member]]:
+    """Return the results of each series in order of release; those of a torch that is no release are left out."""
+    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    groups: dict[SeriesKey, list[Member]] = {}
+    for result in sorted((result for result in results if result.sha in order), key=lambda result: order[result.sha]):
+        groups.setdefault(result.series_key, []).append(result)
+    return groups
+
+
+def by_history(results: Iterable[Member]) -> dict[SeriesKey, list[list[Member]]]:
+    """Return the series that each history joins, the newest Python first, each in order of release."""
+    series = by_series(results)
+    histories: dict[SeriesKey, list[list[Member]]] = {}
+    for key in sorted(series, key=lambda key: key.order, reverse=True):
+        histories.setdefault(key.joined, []).append(series[key])
+    return histories
 
 
 def of_provenance(provenance: Mapping[str, Any]) -> str:

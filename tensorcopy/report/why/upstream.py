@@ -60,7 +60,7 @@ def slowdown(cause: Cause, results: Sequence[Result], by_key: Mapping[Key, Confi
     change, case = cause.time, cause.case
     if change is None or case is None or change.count is None:
         raise _refused(cause, "no time and count of both sides")
-    same = [result for result in results if (result.path.parent, result.python, result.build) == _environment(cause.after)]
+    same = [result for result in results if result.series_key == cause.after.series_key]
     status = (
         confirmation.status_of(cause.before, cause.after, case, change.ratio, by_key, same) if change.ratio not in (None, 1.0) else None
     )
@@ -230,10 +230,6 @@ def environment(result: Result) -> str:
 def _line(value: object) -> str:
     """Return a value of the results as text of one line, which opens or ends no block of Markdown."""
     return " ".join(str(value).replace("`", "'").split())
-
-
-def _environment(result: Result) -> tuple[object, str, str]:
-    return result.path.parent, result.python, result.build
 
 
 def _refused(cause: Cause, got: str) -> TensorcopyError:

@@ -160,7 +160,7 @@ def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str
     case_series = machine.history[case]
     levels: dict[str, float] = {}
     for index, level in enumerate(change_points.levels(case_series.values, case_series.steps)):
-        if level is not None and case_series.results[index].environment == series.environment:
+        if level is not None and case_series.results[index].series_key == series.key:
             levels[case_series.releases[index]] = level / case_series.scale(index)
     values = [levels.get(version) for version in versions]
     return [None if value is None else PlotPoint(position, value) for position, value in enumerate(values)]

@@ -90,7 +90,7 @@ class Content:
     @property
     def builds(self) -> set[str]:
         """The builds of all results."""
-        return {result.build for machine in self.machines for result in machine.results}
+        return {result.series_key.build for machine in self.machines for result in machine.results}
 
     def machine_of(self, result: Result) -> Machine:
         """Return the machine on which a result was measured."""

@@ -74,7 +74,7 @@ class Machine:
     @property
     def joined_series(self) -> list[Series]:
         """The series of the newest build, one for each Python: their histories are joined."""
-        return [series for series in self.series if series.newest.build == self.series[0].newest.build]
+        return [series for series in self.series if series.key.joined == self.series[0].key.joined]
 
     @property
     def _axes(self) -> list[tuple[Result, ...]]:

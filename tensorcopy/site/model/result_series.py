@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import SeriesKey, by_series
 
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 
@@ -31,6 +31,11 @@ class Series:
 
     results: tuple[Result, ...]
     releases: tuple[Release, ...]
+
+    @property
+    def key(self) -> SeriesKey:
+        """Machine, Python and build."""
+        return self.results[-1].series_key
 
     @property
     def machine(self) -> str:
@@ -86,23 +91,25 @@ def machine_differences(before: Result, after: Result) -> list[str]:
 
 
 def of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
-    """Return every series, the machine that measured last first, then by newest release and Python.
+    """Return every series, the machine that measured last first, then by newest release and Python; those of interpreters are its last.
 
     Results of an unknown SHA are omitted.
     """
     by_sha = {release.sha: release for release in releases}
     order = {release.sha: index for index, release in enumerate(releases)}
-    groups: dict[tuple[str, str, str], list[Result]] = {}
-    for result in results:
-        if result.sha in order and result.timings:
-            groups.setdefault((result.machine, result.environment, result.build), []).append(result)
-    sorted_groups = [sorted(group, key=lambda result: order[result.sha]) for group in groups.values()]
-    all_series = [Series(tuple(group), tuple(by_sha[result.sha] for result in group)) for group in sorted_groups]
+    groups = by_series(result for result in results if result.timings and result.sha in by_sha)
+    all_series = [Series(tuple(group), tuple(by_sha[result.sha] for result in group)) for group in groups.values()]
     last_started: dict[str, str] = {}
-    for group in sorted_groups:
+    for key, group in groups.items():
         started = max(str(result.provenance["started"]) for result in group)
-        last_started[group[0].machine] = max(started, last_started.get(group[0].machine, ""))
-    all_series.sort(key=lambda series: (order[series.newest.sha], _numbers(series.environment), series.environment), reverse=True)
+        last_started[key.machine] = max(started, last_started.get(key.machine, ""))
+    all_series.sort(
+        key=lambda series: (
+            *(not series.key.is_of_interpreter, order[series.newest.sha]),
+            *(release_table.minor(series.key.python), series.key.build),
+        ),
+        reverse=True,
+    )
     all_series.sort(key=lambda series: (last_started[series.machine], series.machine), reverse=True)
     return all_series
 
@@ -152,7 +159,7 @@ def _environments(measured: Sequence[tuple[Series, Result]]) -> Iterator[Pair]:
     """Pair the results of one release on one machine, the newest Python first."""
     for index, (_, after) in enumerate(measured):
         older = measured[index + 1 :]
-        same_build = [pair for pair in older if pair[1].build == after.build]
+        same_build = [pair for pair in older if pair[1].series_key.build == after.series_key.build]
         same_python = [pair for pair in older if pair[1].python == after.python]
         yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
 
@@ -161,11 +168,6 @@ def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:
     """Return the results of both series for each release that both have."""
     by_sha = {result.sha: result for result in second.results}
     return [(result, by_sha[result.sha]) for result in first.results if result.sha in by_sha]
-
-
-def _numbers(environment: str) -> list[int]:
-    """Return the numbers in an environment's name, so that py3.9 sorts before py3.11."""
-    return [int(digits) for digits in re.findall(r"\d+", environment)]
 
 
 def _field(result: Result, name: str) -> str:

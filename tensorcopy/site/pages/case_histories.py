@@ -143,7 +143,7 @@ def _rows(content: Content, machine: Machine, case: Case, counted: Case | None) 
     """Return a row for each release and Python that measured a case, the newest release first."""
     order = {version: index for index, version in enumerate(release_versions(machine.series))}
     changes, count_changes = (_by_place(machine.case_changes[key]) if key else {} for key in (case, counted))
-    one_build = len({result.build for result in machine.results}) == 1
+    one_build = len({result.series_key.build for result in machine.results}) == 1
     rows = []
     for series in machine.series:
         previous = {after.path: before for before, after in pairwise(series.results)}

@@ -68,7 +68,7 @@ def _index(content: Content, machine: Machine, address: str, across: Across) -> 
 
 def _same_environment(comparison: Comparison) -> bool:
     before, after = comparison.before, comparison.after
-    return (before.machine, before.environment) == (after.machine, after.environment)
+    return before.series_key == after.series_key
 
 
 def _rows(content: Content, series: Series, across: Across) -> list[PairRow]:
@@ -92,7 +92,7 @@ def _across(comparison: Comparison, result: Result) -> PairLink:
     """Return the link to a comparison of one release in two environments or on two machines, named by the other one."""
     after = comparison.after if comparison.before is result else comparison.before
     machine = f"{after.machine}, " if after.machine != result.machine else ""
-    build = f" {after.build}" if after.build != result.build else ""
+    build = f" {after.series_key.build}" if after.series_key.build != result.series_key.build else ""
     return _counted(addresses.of_comparison(comparison.before, comparison.after), f"{machine}Python {after.python}{build}", comparison)
 
 

@@ -92,7 +92,7 @@ def of_case(joined: CaseSeries, by_python: Sequence[CaseSeries], confirmations: 
 
 def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries], confirmations: Mapping[Key, Confirmation]) -> CaseChange:
     after = case_series.sides(step)[1]
-    own = next(series for series in by_python if series.results[0].environment == after.environment)
+    own = next(series for series in by_python if series.results[0].series_key == after.series_key)
     release = case_series.releases[step.index]
     return CaseChange(
         step=step,
@@ -110,7 +110,7 @@ def _is_additional(joined: CaseSeries, own: CaseSeries, step: Step, by_python: S
     release = own.releases[step.index]
     if release not in joined.releases or step.index == 0:
         return False
-    decides = joined.results[joined.releases.index(release)].environment == own.results[0].environment
+    decides = joined.results[joined.releases.index(release)].series_key == own.results[0].series_key
     at_joint = any(joint.older.sha == own.results[step.index].sha for joint in joined.joints)  # the joined history judged it
     return not decides and not at_joint and _is_only(own, release, step.ratio, by_python)
 
