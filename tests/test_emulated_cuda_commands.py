@@ -132,9 +132,9 @@ def test_a_device_that_is_lost_in_mid_pass_is_named_and_nothing_is_lost(checkout
 ONE_PASS = """
 import sys
 from tensorcopy import cli
-from tensorcopy.ci import revisions
-revisions.FEWEST = 0
-revisions.environments.bytecode_in = lambda folder: {}
+from tensorcopy.ci import pull_request
+pull_request.FEWEST = 0
+pull_request.environments.bytecode_in = lambda folder: {}
 sys.exit(cli.main(sys.argv[1:]))
 """
 

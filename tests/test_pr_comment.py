@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
-from tensorcopy.ci.revisions import Revision
+from tensorcopy.ci.pull_request import PairResult, PullRequest, Revision, RevisionPair
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences

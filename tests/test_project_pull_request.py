@@ -15,9 +15,8 @@ import pytest
 import yaml
 
 from tensorcopy.asv_plugin.configuration import paths as configuration_paths
-from tensorcopy.ci import pull_request, revisions
-from tensorcopy.ci.pull_request import PullRequest, RevisionPair
-from tensorcopy.ci.revisions import Revision, RevisionFolder
+from tensorcopy.ci import pull_request
+from tensorcopy.ci.pull_request import PullRequest, Revision, RevisionFolder, RevisionPair
 from tensorcopy.cli import main, parser
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
@@ -26,8 +25,7 @@ from tensorcopy.worker import operations, project
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
-from tests.test_workflow_runs import assert_success, explained, only, pull_request_event, replacing, run_event, staged
-from tests.test_workflows import steps
+from tests.test_workflows import commands_of
 
 FILES = ROOT / "tensorcopy/measure/project_files"
 STEADY = """
@@ -79,7 +77,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 def places(folder: Path) -> tuple[Path, Path]:
     """Return the folders in which the last two commits are measured."""
-    made = revisions.project_places(
+    made = pull_request.project_places(
         sha(folder, "HEAD~1"), sha(folder), folder / ".asv" / "pull-request" / "two", "measured", folder / ".asv" / "env"
     )
     return made[0].folder, made[1].folder
@@ -110,12 +108,12 @@ def test_each_repeat_measurement_has_results_of_its_own(folder, monkeypatch):
     stages = []
 
     def take_passes(self, suites, more):
-        configuration = json.loads((self.folder / "asv.conf.json").read_text())
+        configuration = json.loads((self.place.folder / "asv.conf.json").read_text())
         assert configuration["results_dir"] == str(self.place.results)
         stages.append(self.place.results.name)
-        is_head = "clone()" in (self.folder / "operations.py").read_text()
+        is_head = "clone()" in (self.place.folder / "operations.py").read_text()
         passes = pass_times(1.3 if is_head else 1.0) * 2
-        measured_in_passes(self.place.results, NEW, {"rms_norm": passes[: self.pass_count + more]}, machine=revisions.MACHINE)
+        measured_in_passes(self.place.results, NEW, {"rms_norm": passes[: self.pass_count + more]}, machine=pull_request.MACHINE)
         return []
 
     monkeypatch.setattr(RevisionFolder, "take_passes", take_passes)
@@ -210,7 +208,7 @@ def test_names_of_a_third_party_are_shown_as_the_schema_allows():
 
 
 def test_the_workflow_that_runs_a_pull_request_s_code_cannot_write():
-    """The one that comments checks nothing out; both call commands that exist."""
+    """The one that comments checks nothing out."""
     texts = {name: (FILES / name).read_text(encoding="utf-8") for name in ("pull-request.yml", "comment.yml")}
     jobs = {name: next(iter(yaml.safe_load(text)["jobs"].values())) for name, text in texts.items()}
     assert jobs["pull-request.yml"]["permissions"] == {"contents": "read"}
@@ -219,7 +217,7 @@ def test_the_workflow_that_runs_a_pull_request_s_code_cannot_write():
     assert "token" not in texts["pull-request.yml"]
     limit = next(step["timeout-minutes"] for step in jobs["pull-request.yml"]["steps"] if "timeout-minutes" in step)
     assert limit + 10 <= jobs["pull-request.yml"]["timeout-minutes"]
-    commands = [arguments for name in texts for _, arguments in steps(FILES / name)]
+    commands = [arguments for name in texts for arguments in commands_of(FILES / name, "tensorcopy")]
     assert [arguments[:2] for arguments in commands] == [["ci", "pull-request"], ["ci", "comment"]]
     assert all(parser().parse_args(arguments).command for arguments in commands)
 
@@ -294,62 +292,8 @@ def test_a_slower_operation_is_found_and_the_other_is_not(folder, python):
     assert not COPIES.search(comment)
 
 
-@pytest.mark.weekly  # test_pull_request.py has a slow test of the same
-def test_a_commit_that_changes_no_time_is_not_slower(folder, python):
-    """A docstring; the comment states the largest possible change."""
-    git(folder, "checkout", "-q", "-b", "same")
-    edited(folder / "operations.py", '"""The operations', '"""All operations')
-    commit_all(folder, "a docstring")
-    code, changes, comment = compared(python, folder, "same")
-    assert code == 0
-    assert changes["rms_norm"]["verdict"] in ("unchanged", "inconclusive")
-    assert "### ⚪ No significant change in 1 case" in comment
-
-
-@pytest.mark.slow
-def test_the_workflows_of_a_project_run(folder, python, tmp_path, tmp_path_factory):
-    """As written, with this wheel. The pull request that begins a project has nothing to be compared with, and its comment reports it."""
-    git(folder, "checkout", "-q", "--orphan", "change")
-    git(folder, "rm", "-rq", "--cached", ".")
-    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "empty")
-    git(folder, "branch", "-f", "main")
-    commit_all(folder, "the project")
-    (wheel,) = (python.parents[2] / "wheel").glob("*.whl")
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (folder / ".github" / "workflows").iterdir()}
-    texts = {name: re.sub(r'"(tensorcopy\[.*\])==.*"', rf'"\1 @ {wheel.as_uri()}"', text) for name, text in texts.items()}
-    git(folder, "checkout", "-q", "main")
-    with staged(folder, tmp_path, tmp_path_factory.getbasetemp()) as stage:
-        head = sha(stage.work, "origin/change")
-        played = stage.player.play(texts["pull-request.yml"], pull_request_event(stage, head, "fork", action="opened"))
-        (job,) = played["compare"]
-        assert "tensorcopy: base has no project: got no tensorcopy.toml" in job.printed("ci pull-request"), explained([job])
-        assert [step.title for step in job.steps if step.outcome == "failure"] == [
-            step.title for step in job.steps if "ci pull-request" in step.title
-        ]
-        assert not any(job.forge.allows(job.token, scope, "write") for scope in ("contents", "pull-requests", "actions"))
-        played = stage.player.play(texts["comment.yml"], run_event(stage, "pull-request", job.conclusion, head, "fork"))
-        assert_success(played["comment"])
-        (comment,) = stage.forge.comments
-        assert comment["body"].startswith(pr_comment.MARKER)
-        assert "Nothing was measured on cpu" in comment["body"]
-
-
-@pytest.mark.slow
-def test_a_job_without_the_project_keeps_what_was_measured(folder, tmp_path, tmp_path_factory):
-    """measure.yml: the job that may write installs nothing. Results that are there already make no commit."""
-    text = (folder / ".github" / "workflows" / "measure.yml").read_text(encoding="utf-8")
-    jobs = yaml.safe_load(text)["jobs"]
+def test_the_job_that_keeps_measurements_runs_nothing_of_the_project(folder):
+    """measure.yml: the job that may write installs nothing."""
+    jobs = yaml.safe_load((folder / ".github" / "workflows" / "measure.yml").read_text(encoding="utf-8"))["jobs"]
     assert {name for name, job in jobs.items() if "write" in job["permissions"].get("contents", "")} == {"keep"}
     assert not any("uv" in str(step) for step in jobs["keep"]["steps"])
-    measured_in_passes(tmp_path / "results", NEW, {"rms_norm": [1.0]}, machine="github")
-    with staged(folder, tmp_path, tmp_path_factory.getbasetemp()) as stage:
-        address = '"https://x-access-token:$GITHUB_TOKEN@github.com/$GITHUB_REPOSITORY"'
-        stage.forge.artifacts[1] = {"results": tmp_path / "results"}
-        commits = []
-        for _ in range(2):
-            played = stage.player.play(only("keep")(replacing(address, stage.origin)(text)), stage.event("schedule"))
-            assert_success(played["keep"])
-            git(stage.work, "pull", "-q", stage.origin, "main")
-            commits.append(stage.sha)
-        assert commits[0] == commits[1] != sha(folder)
-        assert (stage.work / "results" / "github" / "machine.json").exists()

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.asv_plugin.configuration import Paths
-from tensorcopy.ci import pull_request, revisions
-from tensorcopy.ci.pull_request import PairResult, PullRequest, RevisionPair
-from tensorcopy.ci.revisions import Place, Revision, RevisionFolder
+from tensorcopy.ci import pull_request
+from tensorcopy.ci.pull_request import PairResult, PullRequest, Revision, RevisionFolder, RevisionPair, RevisionPlace
 from tensorcopy.cli import main
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
@@ -35,7 +34,7 @@ passes.quiet_limit = lambda records: float("inf")
 sys.exit(cli.main(sys.argv[1:]))
 """
 FEWEST = ["--passes", "3", "--bench", ONE_CASE]  # a comparison needs three passes
-METHODS, TABLE, COPIES = "tensorcopy/worker/registry/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
+METHODS, TABLE, COPIES = "tensorcopy/worker/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
 
 
 def run(folder: Path, *command: str) -> str:
@@ -195,7 +194,7 @@ def test_a_new_row_is_compared_with_the_row_before(repository, measured):
 
 def measured_pair(tmp_path, monkeypatch, take_passes) -> PairResult:
     """Return the result of base and head, with `take_passes` in place of a measurement."""
-    monkeypatch.setattr(revisions, "export", lambda sha, folder, environments: Place(folder, folder / "results"))
+    monkeypatch.setattr(pull_request, "exported", lambda sha, folder, environments: RevisionPlace(folder, folder / "results"))
     monkeypatch.setattr(RevisionFolder, "take_passes", take_passes)
     measurement = plan.Measurement(NEW, "3.11", build="cuda")
     pair = RevisionPair("code", Revision("base", "b" * 40, measurement), Revision("head", "a" * 40, measurement))
@@ -209,11 +208,11 @@ def test_a_slower_head_is_confirmed_with_passes_of_its_own(tmp_path, monkeypatch
     folders = []
 
     def take_passes(self, suites, more):
-        folders.append((*self.folder.relative_to(tmp_path).parts[2:], more))
+        folders.append((*self.place.folder.relative_to(tmp_path).parts[2:], more))
         count = self.pass_count + more
         times = {"detach_clone": 1.3 if self.revision.name == "head" else 1.0, "clone_detach": 1.0}
         passes = {method: (pass_times(time) * 2)[:count] for method, time in times.items()}
-        measured_in_passes(self.folder / "results", NEW, passes, machine=revisions.MACHINE)
+        measured_in_passes(self.place.folder / "results", NEW, passes, machine=pull_request.MACHINE)
         return []
 
     result = measured_pair(tmp_path, monkeypatch, take_passes)
@@ -261,7 +260,7 @@ def test_a_folder_is_linked_again_to_environments_that_were_removed(tmp_path):
     shared, folder = tmp_path / "env", tmp_path / "commit"
     folder.mkdir()
     for _ in range(2):
-        revisions.link_environments(folder, shared)
+        pull_request._link_environments(folder, shared)
         (shared / "here").touch()
         assert (folder / ".asv" / "env" / "here").exists()
         shutil.rmtree(shared)
