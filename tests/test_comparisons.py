@@ -8,18 +8,21 @@ import re
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.two_sample import Change, Reason, Verdict
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict, judge
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, sentences
+from tensorcopy.results import select
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tests.conftest import NEWEST_SHIPPED, ON_3_11, ROOT, assert_golden, compared, measured, measured_in_passes, pass_times
 
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
 NAMES = ("2.14.1", "2.15.0")
+CASE = Case("copies.BySize.time_copy", (("method", "tensor"), ("numel", "16")))
 
 
 @pytest.fixture
@@ -178,6 +181,46 @@ def test_a_gpu_may_be_any_of_its_kind_and_matters_only_for_its_own_cases(changed
         case.device: [each.field for each in change.differences] for case, change in comparisons.between(*sides, ()).changes.items()
     }
     assert differences == {"cuda": on_cuda, "cpu": on_cpu}
+
+
+def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
+    """Significant alone, and not among a hundred cases, however it is asked for: a filter selects what is shown, not what is judged."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(5)
+
+    def passes(ratio: float = 1.0) -> list[float]:
+        return [float(value) for value in ratio * np.exp(random.normal(0, 0.01, 4))]
+
+    others = [f"m{number}" for number in range(99)]
+    for release, ratio in ((OLD, 1.0), (NEW, 1.06)):
+        measured_in_passes(tmp_path / "results", release, {"tensor": passes(ratio), **{name: passes() for name in others}})
+    changes = []
+    for selection in ([], ["--case", " tensor "], ["--device", "cpu"]):
+        assert main(["compare", *NAMES, "--format", "json", *selection]) == 0
+        shown = json.loads(capsys.readouterr().out)["changes"]
+        changes += [change for change in shown if change["parameters"]["method"] == "tensor"]
+    assert changes[0]["verdict"] == "inconclusive"
+    assert changes == [changes[0]] * 3
+    assert main(["explain", " tensor ", *NAMES]) == 0
+    evidence = capsys.readouterr().out
+    assert "adjusted for 100 cases (Holm)" in evidence
+    alone = judge({"tensor": tuple(comparisons.samples_of(result, CASE, result) for result in results_of(tmp_path))})["tensor"]
+    assert alone.verdict is Verdict.SLOWER
+
+
+def results_of(folder):
+    pair = select.pair(*NAMES, folder / "results")
+    return pair.before, pair.after
+
+
+def test_counts_of_another_device_are_not_shown(shipped_results, monkeypatch, capsys):
+    """`--metric` and `--device` work together."""
+    monkeypatch.chdir(ROOT)
+    versions = ON_3_11[0].version, NEWEST_SHIPPED.version
+    assert main(["compare", *versions, "--metric", "bytes", "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main(["compare", *versions, "--metric", "bytes", "--device", "cuda"]) == 3
+    assert "no case matches --case and --device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", ["_tensor", "no such case", "("])

@@ -1,10 +1,14 @@
-"""Compare two results case by case."""
+"""Compare two results case by case.
+
+One case has one verdict, however it is asked for: all cases of two results are judged together, and `Comparison.selected` chooses which of
+them are shown.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from os.path import relpath
 
@@ -44,7 +48,7 @@ class Comparison:
 
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     margin : the smallest change to report, as a share of the time
-    others : results of the same environment, whose passes show the noise
+    compared : the number of cases that could be tested, for which the p-values are adjusted
     drift : the machine drift that was taken off the passes
     problems : of files that could have taken part, and could not be read
     """
@@ -54,19 +58,15 @@ class Comparison:
     labels: tuple[str, str]
     changes: dict[Case, Change]
     margin: float
-    others: Sequence[Result] = ()
+    compared: int = 0
     drift: DriftModel = AS_MEASURED
     problems: tuple[TensorcopyError, ...] = ()
 
-    @property
-    def noise(self) -> Mapping[Case, Sequence[Sequence[float]]]:
-        """By case, the passes of other results without drift correction, as `two_sample.judge` takes them."""
-        return AS_MEASURED.noise(self.others, self.changes)
-
-    @property
-    def compared(self) -> int:
-        """The number of cases that could be tested; their p-values are adjusted for it."""
-        return sum(change.p is not None for change in self.changes.values())
+    def selected(self, pattern: str = "", device: str = "") -> Comparison:
+        """Return the comparison with only the cases whose name matches `pattern`, on `device`; "" for any device. No verdict changes."""
+        regex = re.compile(pattern)
+        shown = {case: each for case, each in self.changes.items() if regex.search(case_name(case)) and device in ("", case.device)}
+        return replace(self, changes=shown)
 
     @property
     def on(self) -> str:
@@ -76,37 +76,25 @@ class Comparison:
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
 
-def cases_of(before: Result, after: Result, pattern: str = "", device: str = "") -> list[Case]:
-    """Return the cases of two results whose name matches `pattern`.
+def between(before: Result, after: Result, others: Iterable[Result], *, margin: float = MARGIN) -> Comparison:
+    """Compare two results: every case of either that torch can change, all judged together.
 
-    device : only cases on it; "" for any
+    others : results that may show the noise: those of the same environment do
     """
-    regex = re.compile(pattern)
-    return [case for case in _cases(before, after) if regex.search(case_name(case)) and device in ("", case.device)]
-
-
-def between(
-    before: Result, after: Result, others: Iterable[Result], cases: Sequence[Case] | None = None, *, margin: float = MARGIN
-) -> Comparison:
-    """Compare two results.
-
-    cases : the cases to judge together; by default all that torch can change
-    """
-    judged = list(cases) if cases is not None else _cases(before, after)
+    cases = [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
     neighbours = {result.path: result for result in others if result.series_key == before.series_key}
-    neighbours = {path: result for path, result in neighbours.items() if path not in (before.path, after.path)}
-    around = list(neighbours.values())
+    around = [result for path, result in neighbours.items() if path not in (before.path, after.path)]
     related = [before, after, *around] if noise.same_machine(before, after) else []
-    following = dict.fromkeys([*judged, *_cases(before, after)])  # all cases confirm a drift, also for a comparison of a few
     fit = noise.fit(result for result in related if noise.same_machine(result, before))
-    drift = noise.drift_between(fit.model(following), before, after)
-    pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in judged}
+    drift = noise.drift_between(fit.model(cases), before, after)
+    pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in cases}
     least = _least(margin)
     changes = {
         case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
-        for case, change in judge(pairs, margin=margin, noise=fit.noise(around, judged)).items()
+        for case, change in judge(pairs, margin=margin, noise=fit.noise(around, cases)).items()
     }
-    return Comparison(before, after, labels(before, after), changes, margin, around, drift)
+    compared = sum(change.p is not None for change in changes.values())
+    return Comparison(before, after, labels(before, after), changes, margin, compared, drift)
 
 
 def _least(margin: float) -> float:
@@ -114,20 +102,16 @@ def _least(margin: float) -> float:
     return exact_counts.LEAST if margin <= MARGIN else margin
 
 
-def of_counts(
-    before: Result, after: Result, others: Sequence[Result], unit: str, pattern: str = "", *, margin: float = MARGIN
-) -> Comparison:
-    """Compare the exact counts of two results, in one unit.
+def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
+    """Compare the exact counts of two results, in one unit such as "instructions".
 
-    unit : such as "instructions"; only cases whose name matches `pattern`
     margin : the smallest change that counts, where it is larger than that of times
     """
     around = [result for result in others if result.series_key == before.series_key]
-    counted = [case for case in before.counts if case.spec.unit == unit and re.search(pattern, case_name(case))]
     least = _least(margin)
-    changes = {case: exact_counts.count_change(before, after, case, around, least) for case in counted}
-    judged = {case: exact_counts.of_count(change) for case, change in changes.items() if change}
-    return Comparison(before, after, labels(before, after), judged, least)
+    counted = {case: exact_counts.count_change(before, after, case, around, least) for case in before.counts if case.spec.unit == unit}
+    changes = {case: exact_counts.of_count(count) for case, count in counted.items() if count}
+    return Comparison(before, after, labels(before, after), changes, least)
 
 
 def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:
@@ -153,11 +137,6 @@ def version(result: Result) -> str:
     """
     versions = {row.sha: row.version for row in release_table.load()}
     return versions.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
-
-
-def _cases(before: Result, after: Result) -> list[Case]:
-    """Return the cases of either side that torch can change, in the first's order."""
-    return [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

@@ -100,9 +100,10 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
             "unknown format", got=repr(options.format), allowed=", ".join(["text", *formats.FORMATS]), next="--format markdown"
         )
     if options.metric == "time":
-        comparison = _compared(options.before, options.after, options.machine, options.case, options.device, options.margin or MARGIN)
+        comparison = _compared(options.before, options.after, options.machine, options.margin or MARGIN)
     else:
         comparison = _counts_compared(options)
+    comparison = comparison.selected(options.case, options.device)
     if options.format == "text":
         text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
@@ -120,15 +121,14 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     return int(slower and options.fail_on == "slower")
 
 
-def _compared(before: str, after: str, machine: str, pattern: str, device: str, margin: float) -> Comparison:
+def _compared(before: str, after: str, machine: str, margin: float) -> Comparison:
     """Compare two results, given by name. Raises TensorcopyError."""
     from tensorcopy.analysis import comparisons
     from tensorcopy.results import select
 
     pair = select.pair(before, after, RESULTS, machine)
     print_warnings(pair.warnings)
-    cases = comparisons.cases_of(pair.before, pair.after, pattern, device)
-    return replace(comparisons.between(pair.before, pair.after, pair.beside, cases, margin=margin), problems=pair.problems)
+    return replace(comparisons.between(pair.before, pair.after, pair.beside, margin=margin), problems=pair.problems)
 
 
 def _counts_compared(options: argparse.Namespace) -> Comparison:
@@ -140,7 +140,7 @@ def _counts_compared(options: argparse.Namespace) -> Comparison:
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
     margin = options.margin or MARGIN
-    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, options.case, margin=margin)
+    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, margin=margin)
     if not comparison.changes:
         raise TensorcopyError(
             f"no {options.metric} were counted on both sides",
@@ -155,7 +155,7 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.analysis.two_sample import MARGIN
     from tensorcopy.report import terminal
 
-    comparison = _compared(options.before, options.after, options.machine, "", "", MARGIN)
+    comparison = _compared(options.before, options.after, options.machine, MARGIN)
     matches = _matching(comparison.changes, options.case)
     if len(matches) != 1:
         names = list(matches or _matching(comparison.changes, ""))

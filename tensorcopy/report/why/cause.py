@@ -75,7 +75,7 @@ def of_pair(pair: Pair, pattern: str) -> Cause:
     assert before is not None  # `_cases` has those of both sides
     assert after is not None
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    change = comparisons.between(pair.before, pair.after, pair.beside, [timed]).changes[timed] if timed else None
+    change = comparisons.between(pair.before, pair.after, pair.beside).changes[timed] if timed else None
     return of_results(pair.before, pair.after, name, difference.between(int(name.split()[1]), before, after), change, timed)
 
 
