@@ -438,7 +438,7 @@ class Checkout:
 
     def run(self, program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run `tensorcopy` or `asv` in it."""
-        command = [sys.executable, "-m", {"tensorcopy": "tensorcopy.cli"}.get(program, program), *arguments]
+        command = [sys.executable, "-m", program, *arguments]
         return subprocess.run(command, cwd=self.root, env={**self.environment, **variables}, capture_output=True, text=True, check=False)
 
     @contextmanager

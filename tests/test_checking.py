@@ -51,11 +51,11 @@ def test_without_results_methods_lists_what_the_installed_torch_does(worker_here
     """As with the wheel alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["methods"]) == 0
+    assert main(["list", "methods"]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith(f"Observed with torch {torch.__version__} on the CPU")
     assert re.search(r"detach_clone +x.detach\(\).clone\(\) +independent, out of the graph", listed)
-    assert main(["methods", "clone"]) == 0
+    assert main(["list", "methods", "clone"]) == 0
     row = rf"{re.escape(torch.__version__)} +3\.\S+ +independent, out of the graph +independent, in the graph"
     assert re.search(row, capsys.readouterr().out)
     assert not [*tmp_path.iterdir()]

@@ -1,4 +1,4 @@
-"""The commands compare and explain: arguments, output and exit codes."""
+"""The command compare: arguments, output and exit codes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_output_in_every_format(folder, capsys, form, suffix):
 
 def test_the_evidence_of_one_case(folder, capsys):
     """Every pass, the interval, the test and the environments."""
-    assert main(["explain", "copies.BySize new_tensor numel=16", *NAMES]) == 0
+    assert main(["compare", *NAMES, "--explain", "copies.BySize new_tensor numel=16"]) == 0
     assert_golden("explain.txt", capsys.readouterr().out)
 
 
@@ -201,7 +201,7 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
         changes += [change for change in shown if change["parameters"]["method"] == "tensor"]
     assert changes[0]["verdict"] == "inconclusive"
     assert changes == [changes[0]] * 3
-    assert main(["explain", " tensor ", *NAMES]) == 0
+    assert main(["compare", *NAMES, "--explain", " tensor "]) == 0
     evidence = capsys.readouterr().out
     assert "adjusted for 100 cases (Holm)" in evidence
     alone = judge({"tensor": tuple(comparisons.samples_of(result, CASE, result) for result in results_of(tmp_path))})["tensor"]
@@ -228,9 +228,9 @@ def test_explain_needs_exactly_one_case(folder, capsys, case):
     """The error lists the cases."""
     if case == "(":
         with pytest.raises(SystemExit):
-            main(["explain", case, *NAMES])
+            main(["compare", *NAMES, "--explain", case])
     else:
-        assert main(["explain", case.replace("_tensor", "tensor"), *NAMES]) == 2
+        assert main(["compare", *NAMES, "--explain", case.replace("_tensor", "tensor")]) == 2
         assert "copies.BySize new_tensor numel=16" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""The scripts of `tensorcopy completion`: bash's is run by bash itself, as Tab does it."""
+"""The scripts of `tensorcopy --completion`: bash's is run by bash itself, as Tab does it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scripts(tmp_path_factory):
         (["why", "detach", "1.13"], [row.version for row in release_table.load() if row.version.startswith("1.13")]),
         (["plot", "-o", f"{ROOT}/pyp"], [f"{ROOT}/pyproject.toml"]),
         (["merge", f"{ROOT}/RE"], [""]),
-        (["completion", "z"], ["zsh"]),
+        (["--completion", "z"], ["zsh"]),
     ],
     ids=["command", "option", "choice", "second command", "release", "releases", "file", "no file among folders", "shell"],
 )
@@ -70,7 +70,7 @@ def test_the_shell_can_parse_its_script(scripts, shell):
 
 
 def test_the_command_prints_the_script_and_nothing_else(scripts, capsys):
-    assert cli.main(["completion", "bash"]) == 0
+    assert cli.main(["--completion", "bash"]) == 0
     assert capsys.readouterr() == (scripts["bash"].read_text(encoding="utf-8"), "")
 
 

@@ -56,7 +56,7 @@ def test_absence_and_failure_differ_and_the_first_line_is_kept(states, name):
 @pytest.mark.parametrize("command", [("check",), ("advise", "--device", "cuda"), ("plot", "copies", "--device", "cuda")], ids=" ".join)
 def test_a_device_that_fails_is_an_error_of_every_command_that_uses_it(emulated_cuda, command):
     """One line, and exit code 2; `check` without a device looks at all of them."""
-    done = emulated_cuda.run("-m", "tensorcopy.cli", *command, CUDA_NO_KERNELS=1)
+    done = emulated_cuda.run("-m", "tensorcopy", *command, CUDA_NO_KERNELS=1)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "tensorcopy: cuda is there and fails: got " in done.stderr
     assert "no kernel image is available for execution on the device; allowed: cpu; next: " in done.stderr
@@ -161,7 +161,7 @@ def test_the_processes_that_verify_a_device_can_use_it_and_show_what_they_raise(
 
 def test_check_prints_why_a_device_cannot_be_used(emulated_cuda):
     """It checks the others."""
-    done = emulated_cuda.run("-m", "tensorcopy.cli", "check", CUDA_CAPABILITY="6.0")
+    done = emulated_cuda.run("-m", "tensorcopy", "check", CUDA_CAPABILITY="6.0")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(
         r"^cuda is not checked: torch \S+ has no kernels for Emulated CUDA device 0 \(sm_60\), only for ", done.stdout, re.MULTILINE
@@ -197,7 +197,7 @@ def test_releases_that_the_driver_cannot_run_are_refused_before_they_are_install
     measured = checkout.run("tensorcopy", "measure", "2.15.0", "--device", "cuda", **variables)
     assert measured.returncode == 2, measured.stdout + measured.stderr
     assert "can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; " in measured.stderr
-    listed = checkout.run("tensorcopy", "releases", "--device", "cuda", **variables)
+    listed = checkout.run("tensorcopy", "list", "releases", "--device", "cuda", **variables)
     rows = {line.split()[0]: line.rstrip() for line in listed.stdout.splitlines()}
     assert rows["2.15.0"].endswith("CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14")
     assert rows["2.10.0"].endswith(" runs")

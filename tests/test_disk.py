@@ -184,10 +184,10 @@ def filled(folder: Path, cache: dict[str, str]) -> Disk:
 DISK_ROW = "a command on a real disk that is full, fills up, is read-only or not the user's"
 ONE_SUITE = ("--passes", "1", "--bench", "floors.Control", "--machine", "box", "--no-confirm")
 COMMANDS = {
-    "merge": ("tensorcopy.cli", "merge", "../other"),
-    "runners": ("tensorcopy.cli", "ci", "runners"),
-    "measure": ("tensorcopy.cli", "measure", "--interpreter", "same", *ONE_SUITE),
-    "measure a new machine": ("tensorcopy.cli", "measure", "--interpreter", "same", "--machine", "new"),
+    "merge": ("tensorcopy", "merge", "../other"),
+    "runners": ("tensorcopy", "ci", "runners"),
+    "measure": ("tensorcopy", "measure", "--interpreter", "same", *ONE_SUITE),
+    "measure a new machine": ("tensorcopy", "measure", "--interpreter", "same", "--machine", "new"),
     "asv run": ("asv", "run", "NEW", "-E", "interpreter:same", "--machine", "box", "--bench", "floors.Control"),
     "asv publish": ("asv", "publish"),
 }
@@ -234,12 +234,12 @@ def test_merging_onto_a_nearly_full_disk_keeps_every_file_whole(disk, tried, fre
     try:
         shutil.rmtree(results / "xeon-2core")
         fill(disk.root.parent, free)
-        done = disk.run("tensorcopy.cli", "merge", str(source))
+        done = disk.run("tensorcopy", "merge", str(source))
         assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
         (disk.root.parent / "filler").unlink()
         assert [path for path in results.rglob("*.json") if not json.loads(path.read_text())] == []
         assert list(results.rglob("*.new")) == []
-        assert disk.run("tensorcopy.cli", "merge", str(source)).returncode == 0
+        assert disk.run("tensorcopy", "merge", str(source)).returncode == 0
         assert writers.pass_ids(results) == writers.pass_ids(source)
     finally:
         (disk.root.parent / "filler").unlink(missing_ok=True)
@@ -266,7 +266,7 @@ def test_a_pass_that_finds_no_room_is_kept_and_can_be_merged(disk, tried):
         (kept,) = re.findall(r"No space left on device; .*, then tensorcopy merge (\S+)", done.stderr.replace("\n", " "))
         assert contents(results).keys() == {"benchmarks.json", "box/machine.json", "filler"}
         (results / "filler").unlink()
-        merged = disk.run("tensorcopy.cli", "merge", kept)
+        merged = disk.run("tensorcopy", "merge", kept)
         assert merged.returncode == 0, merged.stderr
         assert len(writers.pass_ids(results)) == 1
     finally:

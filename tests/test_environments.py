@@ -28,8 +28,8 @@ def test_a_matching_environment_is_accepted():
 @pytest.mark.parametrize(
     ("field", "installed", "next"),
     [
-        ("torch", "2.0.1+cu117", "tensorcopy releases add 2.0.0"),
-        ("torch_sha", "f" * 40, "tensorcopy releases add 2.0.0"),
+        ("torch", "2.0.1+cu117", "tensorcopy list releases --add 2.0.0"),
+        ("torch_sha", "f" * 40, "tensorcopy list releases --add 2.0.0"),
         ("build", "cpu", "UV_TORCH_BACKEND"),
         ("numpy", "2.1.0", "remove /place and repeat"),
         ("asv_runner", "0.2.5", "remove /place and repeat"),

@@ -187,7 +187,7 @@ def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch
     for release in RELEASES[-2:]:
         write(tmp_path / "results", release, ["", "", FIRST, FIRST])
     before, after = (release.version for release in RELEASES[-2:])
-    for arguments in (["releases"], ["times"], ["history"], ["compare", before, after]):
+    for arguments in (["list", "releases"], ["list", "times"], ["history"], ["compare", before, after]):
         exit_code = main(arguments)
         error = capsys.readouterr().err
         assert error.count("tensorcopy: warning: two machines are called box: got ") == 1, arguments

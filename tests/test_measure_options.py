@@ -107,7 +107,7 @@ def test_the_command_says_what_is_left(clock, small_checkout, monkeypatch, capsy
     monkeypatch.setattr(plan, "select", lambda *_: (FIVE, []))
     monkeypatch.setattr(configuration, "register_machine", lambda name: None)
     monkeypatch.setattr(plan, "count_passes", lambda *_: 3)  # enough to confirm
-    monkeypatch.setattr("tensorcopy.cli.confirm.confirm", lambda *_, **__: pytest.fail("has confirmed half a history"))
+    monkeypatch.setattr("tensorcopy.cli.measure.confirm", lambda *_, **__: pytest.fail("has confirmed half a history"))
     assert main(["measure", "--machine", "box", "--passes", "2", "--for", "3m"]) == 0
     assert "stopped at the end of its time: 10 passes are left; the same command takes them" in capsys.readouterr().out
 

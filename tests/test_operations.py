@@ -44,7 +44,7 @@ def tensorcopy(folder: Path, *command: str, path: str = "") -> subprocess.Comple
     """Run a command in a folder that is not a checkout."""
     environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
     return subprocess.run(
-        [sys.executable, "-m", "tensorcopy.cli", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tensorcopy", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 

@@ -49,7 +49,7 @@ READERS = [
     ["plot", "copies", "--max", "4"],
     ["advise", "--numel", "16"],
     ["advise", "--shipped"],
-    ["completion", "zsh"],
+    ["--completion", "zsh"],
     ["--help"],
 ]
 OTHERS = {
@@ -114,7 +114,7 @@ def test_any_other_command_names_the_extra_it_needs(others, command, extra):
 def test_a_python_without_torch_is_an_error(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(TORCHLESS)
     done = subprocess.run(
-        [sys.executable, "-m", "tensorcopy.cli", "check"],
+        [sys.executable, "-m", "tensorcopy", "check"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=ROOT,
         capture_output=True,

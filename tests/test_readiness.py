@@ -156,8 +156,8 @@ def test_a_release_runs_if_one_of_the_visible_gpus_can_run_it():
 @pytest.mark.parametrize(
     ("change", "advice"),
     [
-        ({"driver": "550.54.14"}, "install a newer driver or measure 2.10.0: tensorcopy releases --device cuda"),
-        ({"capability": (7, 0)}, "measure 2.10.0: tensorcopy releases --device cuda"),
+        ({"driver": "550.54.14"}, "install a newer driver or measure 2.10.0: tensorcopy list releases --device cuda"),
+        ({"capability": (7, 0)}, "measure 2.10.0: tensorcopy list releases --device cuda"),
         ({"capability": (3, 0)}, "measure on another GPU, or only the CPU"),
     ],
 )

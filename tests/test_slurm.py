@@ -36,7 +36,7 @@ def test_the_tasks_of_a_job_array_share_the_passes(workshop, tmp_path):
         return subprocess.run(
             ["bash", str(repository.folder / "docs" / "slurm.sh"), "--bench", SUITES],
             cwd=repository.folder,
-            env={**workshop.environment, **scheduler, **ours, "PYTHONPATH": ".", "TENSORCOPY": f"{sys.executable} -m tensorcopy.cli"},
+            env={**workshop.environment, **scheduler, **ours, "PYTHONPATH": ".", "TENSORCOPY": f"{sys.executable} -m tensorcopy"},
             capture_output=True,
             text=True,
             check=False,

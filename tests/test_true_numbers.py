@@ -36,7 +36,7 @@ def test_a_killed_run_neither_loses_nor_repeats_samples(checkout):
     chance = random.Random()
     for moment in (chance.uniform(0.5, 5), chance.uniform(4, 10), chance.uniform(8, 20)):
         with subprocess.Popen(
-            [sys.executable, "-m", "tensorcopy.cli", *command],
+            [sys.executable, "-m", "tensorcopy", *command],
             cwd=checkout.root,
             env=checkout.environment,
             stdout=subprocess.DEVNULL,

@@ -126,7 +126,7 @@ def test_a_repeat_measurement_is_evidence_for_or_against(pair, explained):
 
 def test_a_speedup_is_not_reported(capsys):
     """In one line, which says where slowdowns are listed."""
-    assert cli.main(["upstream", "detach", "2.5.1", "2.15.0"]) == 2
+    assert cli.main(["why", "detach", "2.5.1", "2.15.0", "--issue"]) == 2
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert "nothing to report" in printed
@@ -136,16 +136,16 @@ def test_a_speedup_is_not_reported(capsys):
 @pytest.mark.slow
 def test_the_newest_counted_slowdown_is_the_default(tmp_path, capsys):
     path = tmp_path / "issue.md"
-    assert cli.main(["upstream", "cpu", "--output", str(path)]) == 0
+    assert cli.main(["why", "cpu", "--issue", "--output", str(path)]) == 0
     assert "https://github.com/pytorch/pytorch/issues/new" in capsys.readouterr().out
     assert path.read_text(encoding="utf-8").startswith("# `x.cpu()` takes ")
-    assert cli.main(["upstream", "cpu", "2.9.1"]) == 2
+    assert cli.main(["why", "cpu", "2.9.1", "--issue"]) == 2
     assert "one release is missing" in capsys.readouterr().err
 
 
 def test_a_slowdown_that_later_releases_took_back_is_not_reported(capsys):
     """Of several, the newest that is left is."""
-    assert cli.main(["upstream", "detach", "--machine", "xeon-2core"]) == 2
+    assert cli.main(["why", "detach", "--issue", "--machine", "xeon-2core"]) == 2
     assert "no slowdown in the history of detach that lasts to its newest release" in capsys.readouterr().err
-    assert cli.main(["upstream", "deepcopy", "--machine", "xeon-2core"]) == 0
+    assert cli.main(["why", "deepcopy", "--issue", "--machine", "xeon-2core"]) == 0
     assert "since torch 2.10.0" in capsys.readouterr().out.splitlines()[0]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import lzma
-import os
 import re
-import shutil
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +15,7 @@ from tensorcopy import cli
 from tensorcopy.analysis.profiles import difference
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import plan
 from tensorcopy.measure.profiles import take
 from tensorcopy.releases import uv
 from tensorcopy.report.why import cause, cause_text, difference_text, reproduction
@@ -340,48 +338,17 @@ def test_a_release_without_a_profile_is_one_line(small_checkout, capsys):
     assert cli.main(["why", "detach", "1.9.0", "2.15.0"]) == 2
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
-    assert "tensorcopy profile 1.9.0@3.9 --machine xeon-2core, which needs valgrind" in printed
+    assert "tensorcopy measure 1.9.0@3.9 --machine xeon-2core, which needs valgrind" in printed
 
 
-def test_profiling_without_valgrind_is_one_line(small_checkout, capsys, monkeypatch):
-    monkeypatch.setenv("PATH", str(small_checkout))
-    assert shutil.which("valgrind") is None
-    assert cli.main(["profile", "2.15.0", "--machine", "xeon-2core"]) == 2
-    printed = capsys.readouterr().err
-    assert printed.count("\n") == 1
-    assert "no valgrind here: apt install valgrind" in printed
-
-
-@pytest.fixture
-def a_valgrind(tmp_path, monkeypatch):
-    """Two programs of valgrind's names, which are found and not run."""
-    for name in ("valgrind", "callgrind_control"):
-        (tmp_path / name).write_text("#!/bin/false\n")
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-
-
-@pytest.mark.usefixtures("a_valgrind")
-@pytest.mark.parametrize("machine", ["unknown", "xeon-2core"], ids=["no result", "other hardware"])
-def test_a_profile_without_its_result_installs_nothing(small_checkout, capsys, machine):
-    """Of a release, and of all that the machine has measured."""
-    for path in small_checkout.glob(f"results/*/{NEWEST_SHIPPED.sha[:8]}-*"):
-        if path.suffix == ".xz":
-            path.unlink()
-        else:
-            path.write_text(re.sub(r'("identity": ?)"\w+"', r'\1"000000000000"', path.read_text(encoding="utf-8")), encoding="utf-8")
-    for arguments in ([NEWEST_SHIPPED.version], []) if machine == "unknown" else ([NEWEST_SHIPPED.version],):
-        assert cli.main(["profile", *arguments, "--machine", machine]) == 2
-        printed = capsys.readouterr().err
-        assert ("a profile belongs to a result" if machine == "unknown" else "this is not the machine of the result") in printed
+def test_a_profile_of_other_hardware_installs_nothing(small_checkout):
+    """Its instructions would not be those of the result beside it."""
+    (path,) = small_checkout.glob(f"results/xeon-2core/{NEWEST_SHIPPED.sha[:8]}-*cuda.json")
+    path.write_text(re.sub(r'("identity": ?)"\w+"', r'\1"000000000000"', path.read_text(encoding="utf-8")), encoding="utf-8")
+    (measurement,), _ = plan.select([NEWEST_SHIPPED.version], configuration.paths().pythons)
+    with pytest.raises(TensorcopyError, match="this is not the machine of the result"):
+        take.take(measurement, take.Job(configuration.paths(), "xeon-2core"))
     assert not (small_checkout / ".asv" / "env").exists()
-
-
-def test_all_that_a_machine_has_measured_is_profiled_by_default(small_checkout, monkeypatch):
-    monkeypatch.setattr(uv, "find_python", Path)  # each Python is there
-    measurements, _ = take.measured(configuration.paths(), "xeon-2core")
-    shipped = small_checkout.glob("results/*/*-cuda.json")
-    assert {measurement.file(configuration.paths(), "xeon-2core").name for measurement in measurements} == {path.name for path in shipped}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[case for case, _, _ in PAIRS])

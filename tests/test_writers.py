@@ -247,7 +247,7 @@ def test_commands_at_once_lose_no_pass(checkout, tmp_path, tried):
     before = set(writers.pass_ids(checkout.root / "results"))
     registered = checkout.run("asv", "machine", "--yes", "--machine", "here")
     assert registered.returncode == 0, registered.stderr
-    measure = ["tensorcopy.cli", "measure", "--interpreter", "same", "--passes", "2", "--machine", "here", "--no-confirm", "--shard"]
+    measure = ["tensorcopy", "measure", "--interpreter", "same", "--passes", "2", "--machine", "here", "--no-confirm", "--shard"]
     asv = ["asv", "run", f"v{torch_version()}^!", "-E", "interpreter:same", "--machine", "here", "--append-samples"]
     commands = [(checkout.root, [*measure, "1/2"]), (second, [*measure, "2/2"]), (checkout.root, asv)]  # a pass each, whoever is first
     running = [

@@ -103,7 +103,7 @@ CHEAP = {
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the parser, such as ("releases", "add")."""
+    """A command of the parser, such as ("list", "releases")."""
 
     words: tuple[str, ...]
     parser: argparse.ArgumentParser = field(compare=False)

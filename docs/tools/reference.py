@@ -23,7 +23,7 @@ compared. Ctrl-C ends a command with one line and 130, SIGTERM with 143; 141 mea
 
 `python -m tensorcopy` is the same program. A release without its patch, such as 2.14, is the last one of the table. Control
 characters in results are escaped, and what the encoding of a terminal lacks is replaced. `TENSORCOPY_TRACEBACK=1` shows where a
-fault arose. `tensorcopy completion --help` has the line with which Tab completes commands, options, releases and files in your
+fault arose. `tensorcopy --completion bash` prints the script with which Tab completes commands, options, releases and files in your
 shell.
 """
 API = f"""# In Python

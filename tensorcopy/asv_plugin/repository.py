@@ -153,7 +153,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
                     raise TensorcopyError(
                         f"torch {release.version} cannot be measured here",
                         got=reason,
-                        allowed="a release that `tensorcopy releases` shows as installable",
+                        allowed="a release that `tensorcopy list releases` shows as installable",
                         next="install that Python, or name another release",
                     )
             else:

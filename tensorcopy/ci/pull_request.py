@@ -173,7 +173,7 @@ class RevisionFolder:
         passes = str(plan.count_passes(self.result_path, suites) + more)
         options = ["--passes", passes, "--machine", MACHINE, "--bench", suites]
         finished = subprocess.run(
-            [sys.executable, "-m", "tensorcopy.cli", "measure", *selection, *options],
+            [sys.executable, "-m", "tensorcopy", "measure", *selection, *options],
             cwd=self.place.folder,
             env={**os.environ, **self.place.variables},
             stdin=subprocess.DEVNULL,
@@ -254,7 +254,7 @@ def _common_measurement(request: PullRequest, paths: Paths, releases: Sequence[R
         "base and head have no torch in common here",
         got=request.release or f"{len(releases)} releases in both tables, none of which this machine can install",
         allowed="a release in both tables, and a Python with its wheel",
-        next="tensorcopy releases lists them",
+        next="tensorcopy list releases lists them",
     )
 
 

@@ -16,21 +16,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import (
-    bisect,
-    check,
-    ci,
-    compare,
-    completion,
-    confirm,
-    info,
-    init,
-    local,
-    measure,
-    merge,
-    output,
-    why,
-)
+from tensorcopy.cli import bisect, ci, compare, completion, listing, local, measure, output, setup, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -40,24 +26,21 @@ LONGEST = 300  # characters of an exception's text
 PASSES_KEPT = "finished passes are kept, and the same command continues with the rest"
 NOTHING_KEPT = "nothing was written"
 KEPT = {
-    **dict.fromkeys(("measure", "confirm-history"), PASSES_KEPT),
+    "measure": PASSES_KEPT,
     "dashboard": "finished passes and the pages are kept, and the same command continues",
     "merge": "every file of results is whole, and the same command merges the rest",
-    "profile": "finished profiles are kept, and the same command continues with the rest",
     "bisect": "finished measurements are kept, and the same command continues",
-    "releases": "releases that were added are kept",
+    "list": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
 }
 
 # commands by what they are for, as the help lists them
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
-    "Read the results": ("compare", "explain", "why", "repro", "upstream", "history", "times", "methods", "releases"),
-    "Measure": ("dashboard", "measure", "init", "confirm-history", "profile", "bisect", "machine", "merge"),
-    "For maintainers and workflows": ("ci",),
-    "For this shell": ("completion",),
+    "Read the results": ("compare", "history", "why", "list"),
+    "Measure": ("dashboard", "measure", "machine", "merge", "init", "bisect"),
+    "In workflows": ("ci",),
 }
-OTHERS = "More"
 EXAMPLES = """examples:
   tensorcopy advise --to numpy --requires-grad     the code to type, measured here
   tensorcopy compare 2.14 2.15                     what changed between two releases
@@ -65,6 +48,22 @@ EXAMPLES = """examples:
   tensorcopy dashboard                             measure the newest torch, and see the pages
 
 tensorcopy COMMAND --help explains a command."""
+
+# commands of the release before, and what to type now; this table goes with the next release
+FORMER = {
+    "explain": "tensorcopy compare A B --explain CASE",
+    "repro": "tensorcopy why CASE A B --script",
+    "upstream": "tensorcopy why CASE --issue",
+    "times": "tensorcopy list times",
+    "methods": "tensorcopy list methods",
+    "releases": "tensorcopy list releases, with --add to add some",
+    "confirm-history": "tensorcopy measure, which confirms new steps of the history at its end",
+    "profile": "tensorcopy measure, which counts functions at its end",
+    "completion": "tensorcopy --completion bash",
+    "verify": "python -m docs.tools.verify in a checkout",
+    "readme": "python -m docs.tools.readme in a checkout",
+    "accuracy": "python -m docs.tools.accuracy in a checkout",
+}
 
 # the packages of the extra, by import name: a missing package has no metadata that could be read instead
 DASHBOARD = (
@@ -116,16 +115,23 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and words[0] in FORMER:
+        names = ", ".join(name for group in GROUPS.values() for name in group)
+        raise TensorcopyError("this command has another name", got=words[0], allowed=names, next=FORMER[words[0]])
     program = parser()
     try:
-        options = program.parse_args(arguments)
+        options = program.parse_args(words)
     except SystemExit:
         output.flush()  # of the help
         raise
-    options.report_start, options.program = report_start, program
+    options.report_start = report_start
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    if options.verb is None:
+    if options.completion:
+        sys.stdout.write(completion.script(options.completion, program))
+        code = 0
+    elif options.verb is None:
         sys.stdout.write(program.format_help())
         code = 0
     else:
@@ -172,8 +178,11 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
+    shells = ", ".join(completion.SHELLS)
+    text = f"print the script with which a shell completes commands and options: {shells}"
+    program.add_argument("--completion", choices=completion.SHELLS, metavar="SHELL", help=text)
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (init, measure, merge, confirm, compare, why, bisect, info, local, check, ci, completion):
+    for module in (local, compare, why, listing, measure, setup, bisect, ci):
         module.add(commands)
     return program
 
@@ -187,10 +196,12 @@ class _Program(argparse.ArgumentParser):
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
         (commands,) = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        left = {action.dest: action for action in commands._get_subactions()}
-        groups = {title: [left.pop(name) for name in names if name in left] for title, names in GROUPS.items()}
-        for title, actions in {**groups, OTHERS: list(left.values())}.items():
+        by_name = {action.dest: action for action in commands._get_subactions()}
+        for title, names in GROUPS.items():
             formatter.start_section(title)
-            formatter.add_arguments(actions)
+            formatter.add_arguments([by_name[name] for name in names])
             formatter.end_section()
+        formatter.start_section("Options")
+        formatter.add_arguments([action for action in self._actions if action.option_strings])
+        formatter.end_section()
         return f"{formatter.format_help()}\n{EXAMPLES}\n"

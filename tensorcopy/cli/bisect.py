@@ -166,5 +166,5 @@ def _python(ends: tuple[str, str]) -> str:
         "no Python here runs both releases",
         got=" and ".join(ends),
         allowed=f"wheels for {' or '.join(pythons)}",
-        next="search between releases that share a Python; tensorcopy releases lists them",
+        next="search between releases that share a Python; tensorcopy list releases lists them",
     )

@@ -1,4 +1,4 @@
-"""Commands that judge changes: compare, explain and history."""
+"""Commands that judge changes: compare and history."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ MACHINE = "a machine's name in results; default: the machine that measured last"
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
     _add_compare(commands)
-    _add_explain(commands)
     _add_history(commands)
 
 
@@ -51,25 +50,14 @@ def _add_compare(commands: Any) -> None:
     )
     compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
-    compare.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
+    shown = compare.add_mutually_exclusive_group()
+    shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
+    evidence = "show the evidence behind one verdict instead: every pass, the interval, the test and both environments"
+    shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; a name, or a regular expression that matches one")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
     add_strict(compare)
     compare.set_defaults(command=_compare)
-
-
-def _add_explain(commands: Any) -> None:
-    explain = commands.add_parser(
-        "explain", help="show the evidence behind one verdict: every pass, the interval, the test and both environments"
-    )
-    explain.add_argument(
-        "case", type=expression, metavar="CASE", help="a name as compare prints it, or a regular expression that matches only one case"
-    )
-    explain.add_argument("before", metavar="A", help=RESULT)
-    explain.add_argument("after", metavar="B", help="in the same form")
-    explain.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
-    add_strict(explain)
-    explain.set_defaults(command=_explain)
 
 
 def _add_history(commands: Any) -> None:
@@ -92,19 +80,17 @@ def _add_history(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.two_sample import MARGIN, Verdict
+    from tensorcopy.analysis.two_sample import Verdict
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
         raise TensorcopyError(
             "unknown format", got=repr(options.format), allowed=", ".join(["text", *formats.FORMATS]), next="--format markdown"
         )
-    if options.metric == "time":
-        comparison = _compared(options.before, options.after, options.machine, options.margin or MARGIN)
-    else:
-        comparison = _counts_compared(options)
-    comparison = comparison.selected(options.case, options.device)
-    if options.format == "text":
+    comparison = _compared(options)
+    if options.explain is not None:
+        console.print(terminal.evidence(comparison, _only_one(comparison, options.explain)), soft_wrap=True, end="", markup=False)
+    elif options.format == "text":
         text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
     elif options.format == "json":
@@ -121,18 +107,11 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     return int(slower and options.fail_on == "slower")
 
 
-def _compared(before: str, after: str, machine: str, margin: float) -> Comparison:
-    """Compare two results, given by name. Raises TensorcopyError."""
-    from tensorcopy.analysis import comparisons
-    from tensorcopy.results import select
+def _compared(options: argparse.Namespace) -> Comparison:
+    """Compare the times or the exact counts of two results; all cases are judged, and those asked for are returned.
 
-    pair = select.pair(before, after, RESULTS, machine)
-    print_warnings(pair.warnings)
-    return replace(comparisons.between(pair.before, pair.after, pair.beside, margin=margin), problems=pair.problems)
-
-
-def _counts_compared(options: argparse.Namespace) -> Comparison:
-    """Compare the exact counts of two results. Raises TensorcopyError."""
+    Raises TensorcopyError.
+    """
     from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.two_sample import MARGIN
     from tensorcopy.results import select
@@ -140,34 +119,32 @@ def _counts_compared(options: argparse.Namespace) -> Comparison:
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
     margin = options.margin or MARGIN
-    comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, margin=margin)
-    if not comparison.changes:
-        raise TensorcopyError(
-            f"no {options.metric} were counted on both sides",
-            got=" and ".join(comparison.labels),
-            allowed="two results of one machine with counts",
-            next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
-        )
-    return replace(comparison, problems=pair.problems)
+    if options.metric == "time":
+        comparison = comparisons.between(pair.before, pair.after, pair.beside, margin=margin)
+    else:
+        comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, margin=margin)
+        if not comparison.changes:
+            raise TensorcopyError(
+                f"no {options.metric} were counted on both sides",
+                got=" and ".join(comparison.labels),
+                allowed="two results of one machine with counts",
+                next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
+            )
+    return replace(comparison.selected(options.case, options.device), problems=pair.problems)
 
 
-def _explain(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.two_sample import MARGIN
-    from tensorcopy.report import terminal
-
-    comparison = _compared(options.before, options.after, options.machine, MARGIN)
-    matches = _matching(comparison.changes, options.case)
+def _only_one(comparison: Comparison, pattern: str) -> Case:
+    """Return the case of a comparison that a pattern selects. Raises TensorcopyError where it selects none or several."""
+    matches = _matching(comparison.changes, pattern)
     if len(matches) != 1:
         names = list(matches or _matching(comparison.changes, ""))
         raise TensorcopyError(
             "more than one case matches" if matches else "no such case",
-            got=f"{options.case!r}, which matches {len(matches)}",
+            got=f"{pattern!r}, which matches {len(matches)}",
             allowed=", ".join(names[:6]) + (", …" if len(names) > 6 else ""),
             next="copy a name from tensorcopy compare",
         )
-    (case,) = matches.values()
-    console.print(terminal.evidence(comparison, case), soft_wrap=True, end="", markup=False)
-    return 2 if incomplete(comparison.problems, options.strict) else 0
+    return next(iter(matches.values()))
 
 
 def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
@@ -181,25 +158,21 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis import change_points
-    from tensorcopy.report import case_history
+    """Print the changes in files of values, or the stored history of one case or of several.
+
+    That is the history on the site: without the steps that did not hold when they were measured again.
+    """
+    from rich.text import Text
+
+    from tensorcopy.analysis import change_points, confirmation, series
+    from tensorcopy.report import case_history, sentences
+    from tensorcopy.results import confirmations, reader
+    from tensorcopy.results.reader import concerning
 
     if options.values:
         for path in options.values:
             print(json.dumps([step.index for step in change_points.steps(*case_history.read_values(path))]))
         return 0
-    return _stored_history(options, console)
-
-
-def _stored_history(options: argparse.Namespace, console: Console) -> int:
-    """Print the history of one case, or of several, in the results: as on the site, without the steps that fell when measured again."""
-    from rich.text import Text
-
-    from tensorcopy.analysis import confirmation, series
-    from tensorcopy.report import case_history, sentences
-    from tensorcopy.results import confirmations, reader
-    from tensorcopy.results.reader import concerning
-
     results, repeats = reader.load_results(RESULTS), confirmations.load(RESULTS)
     print_warnings(results.warnings)
     problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
@@ -208,7 +181,9 @@ def _stored_history(options: argparse.Namespace, console: Console) -> int:
     selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
     if not selected:
         names = ", ".join(list(_matching(by_case, ""))[:6])
-        raise TensorcopyError("no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy times")
+        raise TensorcopyError(
+            "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
+        )
     selected = confirmation.without_rejected(selected, confirmations.latest(repeats.confirmations))
     is_one = len(selected) == 1
     table = case_history.case_table(*selected.values()) if is_one else case_history.summary_text(selected, all_cases=options.all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
@@ -17,21 +18,26 @@ from tensorcopy.cli.arguments import (
     machine_name,
     pass_count,
     print_errors,
+    print_wait,
     print_warnings,
     progress_bar,
     shard,
     two_or_more,
 )
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.numbers import counted
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from tensorcopy.asv_plugin.configuration import Paths
+    from tensorcopy.measure.confirm_history import Confirmed
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.run_passes import Job
+    from tensorcopy.results.confirmations import ReleasePair
 
 RUNNERS = Path(".github/runners.toml")
 MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
@@ -214,8 +220,9 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         )
     is_part = options.shard and options.shard.of > 1
     whole = not (options.bench or options.device or is_part or options.interpreter or options.no_confirm or left)
-    confirmed = _confirmed(measurements, options.machine, console, until) if whole and fewest >= ENOUGH else 0
-    profiled = 0 if options.no_profile or options.environments or left else _profiled(measurements, job, console)
+    ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
+    confirmed = confirm(ranges, options.machine, console, until) if whole and fewest >= ENOUGH else 0
+    profiled = 0 if options.no_profile or options.environments or left else _profile(measurements, job, console)
     return 2 if problems or confirmed or profiled else 0
 
 
@@ -226,8 +233,7 @@ def _print_passes(measurements: Sequence[Measurement], job: Job, console: Consol
     counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites) for measurement in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {job.shard}" if job.shard else ""
-    releases = "releases" if len(measurements) > 1 else "release"
-    console.print(f"{len(measurements)} {releases} with {number} passes each{part}, in results/{job.machine}")
+    console.print(f"{counted(len(measurements), 'release')} with {number} passes each{part}, in results/{job.machine}")
     return counts[0]
 
 
@@ -259,21 +265,91 @@ def _required_device(options: argparse.Namespace) -> str:
     return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
 
 
-def _confirmed(measurements: Sequence[Measurement], machine: str, console: Console, until: float) -> int:
-    """Measure the new changes at these releases again until a time, and return the exit code."""
-    from tensorcopy.cli import confirm
+def confirm(ranges: Sequence[str], machine: str, console: Console, until: float = inf) -> int:
+    """Measure the unconfirmed steps of the history at these releases again, print the outcomes, and return the exit code.
 
-    ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
-    return confirm.confirm(confirm.Selection(machine, ranges=ranges), console, until=until)
+    ranges : of releases, such as "2.10.."
+    machine : its name in results
+    until : when no further pair of releases begins, on the clock of `time.monotonic`
+
+    Raises TensorcopyError.
+    """
+    from tensorcopy.analysis import confirmation
+    from tensorcopy.asv_plugin import configuration
+    from tensorcopy.measure import confirm_history
+
+    paths = configuration.paths()
+    pairs, problems = pending(paths.results, ranges, machine)
+    print_errors(problems)
+    if not pairs:
+        console.print("no step is left to confirm")
+        return 2 if problems else 0
+    duration = sum(confirm_history.seconds(pair, paths) for pair in pairs)
+    console.print(f"{_steps(pairs)} not confirmed yet (about {max(1, round(duration / 60))} min)", soft_wrap=True)
+    confirm_history.require_host(pairs)
+    with progress_bar() as report_progress:
+        confirmed = confirm_history.confirm(pairs, paths, confirmation.confirm, report_progress, until, print_wait)
+    print_errors(confirmed.problems)
+    if confirmed.left:
+        console.print(f"stopped at the end of its time: {counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
+    if confirmed.by_pair:
+        console.print(_outcome_table(confirmed), soft_wrap=not console.is_terminal)
+    return 2 if problems or confirmed.problems else 0
 
 
-def _profiled(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
-    """Count the functions of the releases whose instructions were counted now, unless they have a profile, and return the exit code."""
-    from tensorcopy.cli import why
+def pending(directory: Path, ranges: Sequence[str], machine: str) -> tuple[list[ReleasePair], list[TensorcopyError]]:
+    """Return the pairs of releases with steps to measure again, and an error for each damaged line or result that could have some.
+
+    directory : of the results
+
+    Raises TensorcopyError for a selection that matches no result.
+    """
+    from tensorcopy.analysis import confirmation
+    from tensorcopy.releases import release_table
+    from tensorcopy.results import confirmations, reader, select
+
+    shas = {release.sha for text in ranges for release in release_table.select(text)}
+    loaded = reader.load_results(directory)
+    if not loaded.results and loaded.problems:
+        raise loaded.problems[0]
+    newest = select.newest(loaded.results, machine=machine)
+    of_machine = [each for each in loaded.results if each.machine == newest.machine]
+    stored = confirmations.load(directory)
+    pairs = confirmation.pending(of_machine, confirmations.latest(stored.confirmations), confirmation.AT_MOST)
+    damaged = reader.concerning(loaded.problems, [newest.machine], [])
+    return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
+
+
+def _steps(pairs: Sequence[ReleasePair]) -> str:
+    steps = sum(len(pair.expected) for pair in pairs)
+    return f"{counted(steps, 'step')} of {counted(len(pairs), 'release pair')} {'is' if steps == 1 else 'are'}"
+
+
+def _outcome_table(confirmed: Confirmed) -> Table:
+    from tensorcopy.report.tables import terminal_table
+    from tensorcopy.results.confirmations import Outcome
+
+    rows = []
+    for pair, outcomes in confirmed.by_pair:
+        counts = Counter(each.outcome for each in outcomes)
+        before, after = pair.releases
+        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in Outcome)])
+    return terminal_table(["release", "previous", "Python", "cases", *(outcome.value for outcome in Outcome)], rows, "lllrrrr")
+
+
+def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
+    """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
     from tensorcopy.measure.profiles import take
+    from tensorcopy.worker.probes.functions import valgrind
 
-    counted = take.just_counted(measurements, job.paths, job.machine)
-    return why.profile(counted, job.paths, job.machine, console) if counted else 0
+    missing = [] if valgrind.missing() else take.without_profile(measurements, job.paths, job.machine)
+    if not missing:
+        return 0
+    with progress_bar(console) as report_progress:
+        written, problems = take.take_all(missing, take.Job(job.paths, job.machine, print_wait), report_progress)
+    print_errors(problems)
+    console.print(f"{counted(len(written), 'release')} profiled, in results/{job.machine}")
+    return 2 if problems else 0
 
 
 def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[list[Measurement], list[str]]:

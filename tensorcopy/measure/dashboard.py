@@ -61,7 +61,7 @@ def choose(range_text: str, pythons: tuple[str, ...]) -> Selection:
         raise TensorcopyError(
             "no release can be measured here",
             got=skipped[0],
-            allowed="a release that `tensorcopy releases` shows as installable",
+            allowed="a release that `tensorcopy list releases` shows as installable",
             next=f"uv python install {candidates[-1].pythons[1]}",
         )
     return Selection(tuple(measurements), tuple(skipped))

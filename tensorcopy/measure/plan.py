@@ -144,7 +144,7 @@ def select(
         raise TensorcopyError(
             "no release can be measured here",
             got=skipped[0],
-            allowed="a release that `tensorcopy releases` shows as installable",
+            allowed="a release that `tensorcopy list releases` shows as installable",
             next="install one of its Pythons with uv python install",
         )
     return list(dict.fromkeys(measurements)), skipped
@@ -177,7 +177,7 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
         raise TensorcopyError(
             f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases",
             got=lines[-1].partition(" is skipped: ")[2],
-            allowed="a release that `tensorcopy releases --device cuda` shows as running",
+            allowed="a release that `tensorcopy list releases --device cuda` shows as running",
             next=f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126",
         )
     return [each for each in measurements if not reasons[each]], lines

@@ -150,7 +150,7 @@ def _torch_findings(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Fi
     driver = "install a newer driver" if reason == environments.why_not_on(newest, gpu.driver, None) else ""  # which cannot add kernels
     if not others:
         return [Finding(f"{name} torch", observed, Level.REFUSED, driver or "measure on another GPU, or only the CPU")]
-    advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy releases --device cuda"]))
+    advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy list releases --device cuda"]))
     return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
 
 

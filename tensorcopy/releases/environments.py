@@ -293,7 +293,7 @@ def released_as(provenance: dict[str, Any]) -> Release:
         "this torch is not in the table of releases",
         got=f"{provenance['torch']} built from {provenance['torch_sha']}",
         allowed="a SHA in tensorcopy/releases.toml",
-        next=f"tensorcopy releases add {provenance['torch'].split('+')[0]}, or measure a release of the table",
+        next=f"tensorcopy list releases --add {provenance['torch'].split('+')[0]}, or measure a release of the table",
     )
 
 
@@ -301,7 +301,7 @@ def _remedy(field: str, release: Release, environment: Environment) -> str:
     if field == "build":
         return f"set {BACKEND} to the intended build, such as cpu or cu126"
     if field in ("torch", "torch_sha"):
-        return f"tensorcopy releases add {release.version} rewrites the row from the wheel"
+        return f"tensorcopy list releases --add {release.version} rewrites the row from the wheel"
     return f"remove {environment.python.parent.parent} and repeat"
 
 

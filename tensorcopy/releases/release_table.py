@@ -94,7 +94,7 @@ def find(name: str) -> Release:
         "unknown torch release",
         got=repr(name),
         allowed=_names(load()),
-        next=f"tensorcopy releases add {name.lstrip('v')}",
+        next=f"tensorcopy list releases --add {name.lstrip('v')}",
     )
 
 
@@ -175,14 +175,14 @@ def _release(row: dict[str, Any], table: Path) -> Release:
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
             allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
-            next=f"tensorcopy releases add {row.get('version', 'VERSION')}",
+            next=f"tensorcopy list releases --add {row.get('version', 'VERSION')}",
         ) from error
     if len(release.sha) != 40 or set(release.sha) - set("0123456789abcdef"):
         raise TensorcopyError(
             f"the SHA of torch {release.version} in {table.name} is invalid",
             got=repr(release.sha),
             allowed="40 hexadecimal digits",
-            next=f"tensorcopy releases add {release.version}",
+            next=f"tensorcopy list releases --add {release.version}",
         )
     return release
 
@@ -222,4 +222,4 @@ def _values(release: Release) -> dict[str, Any]:
 
 
 def _names(releases: tuple[Release, ...]) -> str:
-    return f"{releases[0].version} to {releases[-1].version} as listed by `tensorcopy releases`" if releases else "none yet"
+    return f"{releases[0].version} to {releases[-1].version} as listed by `tensorcopy list releases`" if releases else "none yet"

@@ -58,3 +58,8 @@ def quantity(value: float, unit: str) -> str:
 
 def _three_figures(amount: float) -> str:
     return f"{amount:.2f}" if amount < 9.995 else f"{amount:.1f}" if amount < 99.95 else f"{amount:.0f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: "1 case", "2 cases"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -71,7 +71,7 @@ def divisors(curves: Sequence[Document], relative_to: str) -> dict[int, float]:
         if curve["name"] == relative_to:
             return {point["numel"]: point["median"] for point in curve["points"]}
     names = ", ".join(curve["name"] for curve in curves)
-    raise TensorcopyError("no such method was measured", got=repr(relative_to), allowed=names, next="tensorcopy methods lists them")
+    raise TensorcopyError("no such method was measured", got=repr(relative_to), allowed=names, next="tensorcopy list methods")
 
 
 def table(document: Document, relative_to: str = "") -> RenderableType:

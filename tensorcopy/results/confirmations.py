@@ -242,6 +242,6 @@ def _damaged(path: Path, number: int, got: str) -> TensorcopyError:
     return TensorcopyError(
         f"line {number} of {files.displayed(path)} cannot be read",
         got=got,
-        allowed="a line as tensorcopy confirm-history writes it",
+        allowed="a line as tensorcopy measure writes it",
         next="remove the line: its step is measured again",
     )

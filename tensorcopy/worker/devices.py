@@ -167,7 +167,10 @@ def require(device: str) -> None:
     hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
         Usability.ABSENT: (f"there is no {device} here", "install a torch that is built for it, and its driver"),
-        Usability.UNSUPPORTED: (f"this torch cannot use {device}", f"tensorcopy releases --device {device} lists the releases that can"),
+        Usability.UNSUPPORTED: (
+            f"this torch cannot use {device}",
+            f"tensorcopy list releases --device {device} shows those that can",
+        ),
         Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]
     raise TensorcopyError(what, got=reason, allowed=", ".join(_usable()), next=remedy)

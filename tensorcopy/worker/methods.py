@@ -112,7 +112,7 @@ class Methods(Mapping[str, Method]):
         try:
             return self._by_name[name]
         except KeyError:
-            raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy methods lists them") from None
+            raise UnknownMethod("unknown method", got=repr(name), allowed=", ".join(self), next="tensorcopy list methods") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)

@@ -14,10 +14,9 @@ from typing import Any
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.run_passes import Progress, Reporter, Stage
-from tensorcopy.releases import environments, interpreters, release_table
+from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import files, suite_specs
 from tensorcopy.results.profiles import profile_file
@@ -41,49 +40,27 @@ class Job:
     report_wait: ReportWait = ignore_wait
 
 
-def measured(paths: Paths, machine: str) -> tuple[list[Measurement], list[str]]:
-    """Return the measurements of which a machine has results, and why others of them are skipped.
-
-    Raises TensorcopyError where it has none that can be profiled.
-    """
-    measurements, skipped = [], []
-    for release in release_table.load():
-        for python in paths.pythons:
-            if not Measurement(release, python).file(paths, machine).exists():
-                continue
-            measurement, reason = plan.installable(release, [python])
-            if measurement is None:
-                skipped.append(f"torch {release.version} on Python {python} is skipped: {reason}")
-            else:
-                measurements.append(measurement)
-    if not measurements:
-        raise _no_result(paths.results / machine)
-    return measurements, skipped
-
-
-def just_counted(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[Measurement]:
-    """Return the measurements whose last pass counted instructions."""
+def without_profile(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[Measurement]:
+    """Return the measurements whose instructions were counted, and whose functions were not."""
     counted = []
     for measurement in measurements:
         path = measurement.file(paths, machine)
-        records = files.records(path) if path.exists() else []
-        if records and any(suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS for suite in records[-1].get("counts", ())):
+        records = files.records(path) if path.exists() and not profile_file.path_of(path).exists() else []
+        if any(suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS for record in records for suite in record.get("counts", ())):
             counted.append(measurement)
     return counted
 
 
 def take_all(
-    measurements: Sequence[Measurement], job: Job, *, again: bool, report_progress: Callable[[Progress], None]
+    measurements: Sequence[Measurement], job: Job, report_progress: Callable[[Progress], None]
 ) -> tuple[list[Path], list[TensorcopyError]]:
-    """Profile each release, and return the written files and an error for each release that could not be profiled.
-
-    again : whether releases that have a profile are profiled too
-    """
-    missing = [m for m in measurements if again or not profile_file.path_of(m.file(job.paths, job.machine)).exists()]
-    stages = [Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(job.paths))) for m in missing]
+    """Profile each release, and return the written files and an error for each release that could not be profiled."""
+    stages = [
+        Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(job.paths))) for m in measurements
+    ]
     reporter = Reporter(stages, report_progress)
     written, problems = [], []
-    for index, measurement in enumerate(missing):
+    for index, measurement in enumerate(measurements):
         reporter.at(index)
         try:
             written.append(take(measurement, job))
@@ -138,5 +115,5 @@ def _no_result(path: Path) -> TensorcopyError:
         "a profile belongs to a result",
         got=f"no {files.displayed(path)}" if not path.is_dir() else f"no result in {files.displayed(path)}",
         allowed="a release that this machine has measured",
-        next="tensorcopy measure, then tensorcopy profile",
+        next="tensorcopy measure",
     )

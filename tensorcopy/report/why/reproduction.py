@@ -72,14 +72,14 @@ def _problem(cause: Cause) -> TensorcopyError | None:
             "no script shows this change",
             got=f"Python {' and '.join(pythons)}",
             allowed="two results of the same Python",
-            next=f"tensorcopy repro {cause.method} A@{pythons[1]} B@{pythons[1]}",
+            next=f"tensorcopy why {cause.method} A@{pythons[1]} B@{pythons[1]} --script",
         )
     expected = _codes().get(cause.method)
     if cause.code != expected:
         return TensorcopyError(
             "no script shows this case",
             got=f"{cause.method} with other code than the registry's" if expected else f"{cause.method}, which the registry does not have",
-            allowed="a method of tensorcopy methods",
+            allowed="a method that tensorcopy list methods lists",
             next="tensorcopy why shows its functions",
         )
     versions = [pythons[0], cause.before.provenance["numpy"], *map(_torch, (cause.before, cause.after))]

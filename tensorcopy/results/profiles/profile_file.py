@@ -223,7 +223,7 @@ def none_taken(result: Result) -> TensorcopyError:
         f"the functions of torch {version} were not counted",
         got=f"no {files.displayed(path_of(result.path))}",
         allowed="a release with a function profile",
-        next=f"tensorcopy profile {version}@{result.python} --machine {result.machine}, which needs valgrind",
+        next=f"tensorcopy measure {version}@{result.python} --machine {result.machine}, which needs valgrind",
     )
 
 

@@ -167,7 +167,7 @@ def _significance(row: CaseRow) -> tuple[float, float]:
 
 
 def _argument(content: Content, result: Result) -> str:
-    """Return a result as `tensorcopy explain` takes it: "2.15.0@3.11@machine"."""
+    """Return a result as `tensorcopy compare` takes it: "2.15.0@3.11@machine"."""
     parts = [version(result), result.python, result.machine, *([result.series_key.build] if len(content.builds) > 1 else [])]
     return "@".join(parts)
 

@@ -1,7 +1,7 @@
 """Profile the functions of every counted case, under callgrind.
 
 `python -m tensorcopy.worker.processes tensorcopy.worker.probes.functions.function_profile REGEX` prints the profile as JSON, for
-`tensorcopy profile`. The cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression
+`tensorcopy measure`. The cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression
 selects sections by name; "" selects all.
 """
 

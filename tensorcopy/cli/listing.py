@@ -1,17 +1,14 @@
-"""Commands that list what is here: releases, times, methods, and this machine."""
+"""The command that lists what there is: list releases, list methods and list times."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,34 +23,32 @@ BY_SIZE = r"\.BySize\."  # the suites of `times` by default
 
 
 def add(commands: Any) -> None:
-    """Add these commands to the parser."""
-    table = commands.add_parser("releases", help="list the torch releases, where each was measured and can be installed; add new ones")
-    actions = table.add_subparsers(metavar="ACTION")
-    table.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: also whether this GPU and its driver can run each")
-    table.set_defaults(command=_releases)
-    add = actions.add_parser("add", help="add one release or nightly to the table, from its wheel")
-    add.add_argument("version", help="such as 2.16.0")
-    add.set_defaults(command=_add_release)
+    """Add this command to the parser."""
+    listing = commands.add_parser("list", help="list the releases of torch, the methods, or the times of a release")
+    kinds = listing.add_subparsers(required=True, metavar="WHAT")
 
-    new = actions.add_parser("new", help="add every release that the package index has and the table lacks")
-    new.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
-    new.set_defaults(command=_new_releases)
+    releases = kinds.add_parser("releases", help="list the torch releases, where each was measured and can be installed; add new ones")
+    releases.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: also whether this GPU can run each")
+    releases.add_argument(
+        "--add",
+        nargs="?",
+        const="",
+        metavar="RELEASE",
+        help="add this release or nightly to the table, such as 2.16.0; without a number every release that the package index has",
+    )
+    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
+    releases.set_defaults(command=_releases)
 
-    times = commands.add_parser("times", help="show the time of each case, relative to memcpy and in bytes per second")
+    methods = kinds.add_parser("methods", help="list the ways of copying a tensor and the observed behaviour of each")
+    methods.add_argument("name", nargs="?", help="show one method on every measured release")
+    methods.set_defaults(command=_methods)
+
+    times = kinds.add_parser("times", help="list the time of each case, relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
     times.add_argument("--machine", default="", metavar="NAME", help="a machine's name in results; default: the machine that measured last")
     times.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
     times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)
-
-    methods = commands.add_parser("methods", help="list the ways of copying a tensor and the observed behaviour of each")
-    methods.add_argument("name", nargs="?", help="show one method on every measured release")
-    methods.set_defaults(command=_methods)
-
-    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
-    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
-    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
-    machine.set_defaults(command=_machine)
 
 
 def _table(*titles: str, **options: Any) -> Table:
@@ -69,6 +64,8 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import environments, release_table
     from tensorcopy.results import reader
 
+    if options.add is not None or options.nightly:
+        return _added(options, console)
     results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
     gpus = _gpus() if options.device == "cuda" else []
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
@@ -93,7 +90,7 @@ def _gpus() -> list[Gpu]:
 
     gpus, reason = nvidia.visible_gpus()
     if not gpus:
-        raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy releases")
+        raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases")
     return gpus
 
 
@@ -105,24 +102,18 @@ def _installable_on(release: Release) -> str:
     return ", ".join(pythons) or f"none: uv python install {release.pythons[1]}"
 
 
-def _add_release(options: argparse.Namespace, console: Console) -> int:
+def _added(options: argparse.Namespace, console: Console) -> int:
+    """Add releases to the table."""
     from tensorcopy.releases import release_table, wheel_index
 
-    release = wheel_index.release(options.version.removeprefix("v"))
-    release_table.add(release)
-    pythons = "{} to {}".format(*release.pythons)
-    console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to the table")
-    return 0
-
-
-def _new_releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import release_table, wheel_index
-
-    versions = wheel_index.unknown(nightly=options.nightly)
+    if options.add and options.nightly:
+        raise TensorcopyError("two ways to add", got=f"--add {options.add} --nightly", allowed="one of them", next="--add --nightly")
+    versions = [options.add.removeprefix("v")] if options.add else wheel_index.unknown(nightly=options.nightly)
     for version in versions:
         release = wheel_index.release(version)
         release_table.add(release)
-        console.print(f"Added torch {release.version} of {release.date} to the table")
+        pythons = "{} to {}".format(*release.pythons)
+        console.print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to the table")
     if not versions:
         console.print(f"The table has every torch release of the index; the newest is {release_table.load()[-1].version}")
     return 0
@@ -142,7 +133,7 @@ def _methods(options: argparse.Namespace, console: Console) -> int:
     newest = observed[-1]
     methods = newest.methods
     if options.name is not None and options.name not in methods:
-        raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy methods lists them")
+        raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy list methods")
     if options.name is None:
         console.print(f"Observed with torch {newest.torch} on the CPU, for a leaf that requires grad.\n")
         console.print(_all_methods(methods))
@@ -266,29 +257,3 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
             f"{len(timing.usable)} of {len(timing.by_pass)}",
         )
     return table
-
-
-def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.table import Table
-    from rich.text import Text
-
-    from tensorcopy.measure import readiness
-    from tensorcopy.measure.readiness import Level
-    from tensorcopy.releases import environments, release_table
-    from tensorcopy.worker import nvidia
-
-    releases = () if environments.backend() else release_table.load()  # the table has the default wheels
-    findings = readiness.findings(readiness.host(Path(".asv")), *nvidia.visible_gpus(), options.device, releases)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
-    for finding in findings:
-        table.add_row(signs[finding.level], Text(finding.subject), Text(finding.observed), Text(finding.advice))
-    console.print(table, soft_wrap=not console.is_terminal)
-    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
-    failures = [finding for finding in findings if finding.level in failing]
-    for finding in failures:
-        print(
-            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
-            file=sys.stderr,
-        )
-    return 1 if failures else 0
