@@ -17,7 +17,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
 from tensorcopy.results import select
 from tensorcopy.site import addresses, publisher, render, web_addresses
-from tensorcopy.site.charts import method_drawings
+from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.pages import docs
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
@@ -140,7 +140,7 @@ def test_both_languages_show_the_same_code_drawings_and_words(name):
 def test_every_drawing_is_generated_and_shown(newest, site):
     """A file for each observed method, for readers of the Markdown; in the page with a label in its language."""
     files = {path.stem for path in (ROOT / "docs/drawings").iterdir()}
-    assert files == set(method_drawings.of_methods(newest.methods))
+    assert files == set(draw_methods(newest.methods))
     for name in ("guide", "guide.ja"):
         for label, path in re.findall(r"!\[(.*?)\]\((.*?)\)", DOCS[name]):
             assert PurePosixPath(path).stem in files

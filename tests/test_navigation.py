@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.site import addresses, navigation, publisher, render, web_addresses, writer
-from tensorcopy.site.charts import social_image
+from tensorcopy.site import addresses, navigation, publisher, render, social_image, web_addresses, writer
 from tensorcopy.site.output import assets
 from tensorcopy.site.web_addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.machine import machines
 from tests.conftest import NEW, OLD, measured
@@ -113,7 +112,7 @@ def test_a_change_of_the_machine_is_marked():
     results = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]
     (machine,) = machines(results, RELEASES)
     assert machine.series[0].machine_changes == {"2.0.0": ["hugepages: madvise → always"]}
-    svg = charts.of_case(machine, machine.cases[0], lambda change: "")
+    svg = plots.of_case(machine, machine.cases[0], lambda change: "")
     assert svg.count("machine changed") == 1
 
 
@@ -122,5 +121,5 @@ def test_a_gap_is_marked():
     results = [measured(OLD, TIMES), measured(NEW, {("b", 2**10): 1e-6}), measured(NEXT, TIMES)]
     (machine,) = machines(results, RELEASES)
     case = next(case for case in machine.cases if case["method"] == "a")
-    svg = charts.of_case(machine, case, lambda change: "")
+    svg = plots.of_case(machine, case, lambda change: "")
     assert svg.count("not measured") == 1

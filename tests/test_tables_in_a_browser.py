@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, related
-from tensorcopy.site import render
-from tensorcopy.site.charts import svg_plot
+from tensorcopy.site import render, svg
 from tensorcopy.site.model.content import Content
 from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
@@ -214,7 +213,7 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
     page.locator(".plot.changes").scroll_into_view_if_needed()
     box = page.locator(".plot.changes").bounding_box()
     width = page.locator(".plot.changes").evaluate("plot => plot.viewBox.baseVal.width")
-    page.mouse.click(box["x"] + box["width"] * (svg_plot.LEFT + 1) / width, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] * (svg.LEFT + 1) / width, box["y"] + box["height"] / 2)
     page.wait_for_url("**#c1")
     assert page.locator("#c1").count() == 1
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import tensorcopy
-from docs.tools import figures, reference
+from docs.tools import figures, labelled_plot, reference
 from tensorcopy import cli
 from tensorcopy.analysis.advice import recommend
 from tensorcopy.analysis.advice.matching import CopyRequest
@@ -31,10 +31,11 @@ from tensorcopy.report.words import translate
 from tensorcopy.results import reader, select, writing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
-from tensorcopy.site import addresses, web_addresses
-from tensorcopy.site.charts import charts, labelled_plot, method_drawings
+from tensorcopy.site import addresses, plots, web_addresses
 from tensorcopy.site.data_files import badge
+from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
+from tensorcopy.site.svg import standalone
 from tensorcopy.site.web_addresses import WebAddresses
 from tensorcopy.worker.semantics import describe
 
@@ -53,7 +54,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
     machine = shown_machine(results)
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
-    drawings = method_drawings.of_methods(machine.result.methods)  # for readers of the Markdown
+    drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
     shipped = advise.shipped(machine.result, machine.series[0].results)
     return {
         **{path: with_parts(text, machine, PARTS) for path, text in pages.items() if PART.search(text)},
@@ -63,7 +64,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         BADGE: badge.badge(badge.message(machine)),
         advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
         reproduction.CODES: reproduction.codes(select.newest(results).methods),
-        **{Path(f"docs/drawings/{name}.svg"): charts.standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
+        **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
     }
 
 
@@ -143,7 +144,7 @@ def history_svg(machine: Machine) -> str:
     names = [environment.split("-")[0].removeprefix("py") for environment in history.environments]
     title = f"{len(codes)} ways to copy {count(history.numel)} float32: time per call over torch releases"
     lines = f"solid: Python {names[0]}" + (f"; dashed: Python {', '.join(names[1:])}" if names[1:] else "")
-    return charts.standalone(labelled_plot.svg(charts.of_group(history, codes), list(codes.values()), title, lines))
+    return standalone(labelled_plot.svg(plots.of_group(history, codes), list(codes.values()), title, lines))
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:

@@ -20,13 +20,12 @@ from tensorcopy.report.numbers import count, duration, quantity, size
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, filters, navigation, pages
-from tensorcopy.site.charts import social_image
-from tensorcopy.site.charts.svg_plot import ENDS, SHAPES
+from tensorcopy.site import addresses, filters, navigation, pages, social_image
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
 from tensorcopy.site.output import assets
 from tensorcopy.site.page import File, Page
+from tensorcopy.site.svg import ENDS, SHAPES
 from tensorcopy.site.translate import LANGUAGES, translator
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 

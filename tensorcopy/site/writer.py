@@ -14,8 +14,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import render
-from tensorcopy.site.charts import social_image
+from tensorcopy.site import render, social_image
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.output import assets

@@ -15,8 +15,8 @@ from packaging.version import Version
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import size
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts, method_drawings
+from tensorcopy.site import addresses, plots
+from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.filters import NARROW_SPACE, code_markup
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, costs, methods_of
@@ -88,9 +88,9 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "releases": [version(result) for result in results],
         "answers": answers(results, language),
         "score": machine.result.article.get("cpu"),
-        "drawings": {name: Markup(svg) for name, svg in method_drawings.of_methods(content.methods).items()},  # noqa: S704 - our own SVG
+        "drawings": {name: Markup(svg) for name, svg in draw_methods(content.methods).items()},  # noqa: S704 - our own SVG
         "tables": {group: tables(machine, group) for group in ("conversion", "copy")},
-        "plot": lambda table: Markup(charts.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
+        "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
         "codes": lambda table: list(map(machine.code, table.methods)),
         "sizes": addresses.of_sizes,
         "version": version,

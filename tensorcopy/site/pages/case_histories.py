@@ -12,8 +12,7 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import Change
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case, Timing
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.data_files.times_csv import case_csv
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
@@ -90,7 +89,7 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "pythons": list(dict.fromkeys(row.python for row in rows)),
         "releases": len({row.release for row in rows}),
         "scaled": _scaled(machine.history[case]),
-        "shows_baseline": charts.shows_baseline(machine, case),
+        "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
         "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
         "rows": rows,
@@ -111,7 +110,7 @@ def _svg(content: Content, machine: Machine, case: Case, page: str, *, above: bo
         address = _comparison_address(content, machine, change) if page else ""
         return addresses.relative(page, address) if address else f"#{anchor(machine, change.release, change.environment)}"
 
-    return Markup(charts.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
+    return Markup(plots.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
 
 
 def _comparison_address(content: Content, machine: Machine, change: CaseChange) -> str:

@@ -18,8 +18,7 @@ from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, filters
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, filters, plots
 from tensorcopy.site.model import result_series
 from tensorcopy.site.model.cases import counted_changes, sections, suite_table
 from tensorcopy.site.model.cases.counted_changes import CauseLink, CountedChange, Key
@@ -109,7 +108,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
         "most_listed": MOST_LISTED,
         "reasons": terminal.counts(comparison),
         "limit": limit,
-        "svg": Markup(charts.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
+        "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
         "machine_differences": result_series.machine_differences(before, after) if before.machine == after.machine else [],
         "releases": [release for release in series.releases if release.sha == after.sha],

@@ -25,7 +25,7 @@ from pygments.util import ClassNotFound
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses, filters
-from tensorcopy.site.charts import method_drawings
+from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
 from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
@@ -40,7 +40,7 @@ def pages(content: Content) -> Iterator[Page]:
 
     Raises TensorcopyError for a dead link.
     """
-    drawings = method_drawings.of_methods(content.methods)
+    drawings = draw_methods(content.methods)
     source = content.web.source or UNKNOWN_SOURCE
     parsed = {name: _parse(text.replace(UNKNOWN_SOURCE, source)) for name, text in content.docs.items()}
     anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}

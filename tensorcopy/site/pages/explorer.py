@@ -10,8 +10,7 @@ from markupsafe import Markup
 from tensorcopy.report.numbers import quantity
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content
@@ -72,7 +71,7 @@ def _plots(machine: Machine) -> Iterator[tuple[History, dict[str, str], Markup]]
     """Yield the drawings without scripts, with the code of each line."""
     for history in machine.histories:
         codes = {method: machine.code(method) for method in history.methods}
-        yield history, codes, Markup(charts.of_group(history, codes).svg())  # noqa: S704 - our own SVG
+        yield history, codes, Markup(plots.of_group(history, codes).svg())  # noqa: S704 - our own SVG
 
 
 def _link_tables(machine: Machine) -> list[LinkTable]:

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.cases import sections
 from tensorcopy.site.model.cases.case_changes import CaseChange
@@ -46,7 +45,7 @@ def pages(content: Content) -> Iterator[Page]:
         "changes": lambda machine: _ordered(machine_changes(content, machine)),
         "sections": partial(_sections, timed=True),
         "explorer": explorer.of_history,
-        "plot": lambda machine, history: Markup(charts.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
+        "plot": lambda machine, history: Markup(plots.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
         "codes": lambda machine, history: list(_codes(machine, history).values()),
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)

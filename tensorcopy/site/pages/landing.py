@@ -19,25 +19,24 @@ from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import method_history
-from tensorcopy.site.charts.method_grid import method_grids
-from tensorcopy.site.charts.sparkline import whole_percent
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.changes import MachineChange, machine_changes
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.costs import GROUPS
+from tensorcopy.site.model.costs import GROUPS, CostTable, case_of
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.own_machine import NUMEL, OwnMachine, own_machine
 from tensorcopy.site.model.upgrades import Upgrade, releases, upgrades
 from tensorcopy.site.page import Page
+from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
 from tensorcopy.site.translate import LANGUAGES, Translate, translator
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
 SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
+SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,20 @@ class DeviceAnswer:
     device: str
     answer: str = ""
     source: str = ""
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """A method at one size.
+
+    rank : "fastest", "tied" with the fastest, or ""
+    address : of the case's history
+    """
+
+    numel: int
+    rank: str
+    address: str
+    line: Sparkline
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     return {
         "own": own,
         "chart_documents": _chart_documents(content, machine, cases, own) if shown else [],
-        "chart_svg": Markup(method_history.svg(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
+        "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_numel": shown[0]["numel"] if shown else "",
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
@@ -102,7 +115,7 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "upgrades": every,
         "to_newest": [upgrade for upgrade in every if upgrade.after == axis[-1]][::-1],
         "first_upgrade": next((upgrade for upgrade in every if (upgrade.before, upgrade.after) == first), None),
-        "grids": method_grids(machine, axis),
+        "grids": [(table, _grid_rows(machine, table, axis)) for table in machine.costs],
     }
 
 
@@ -117,10 +130,34 @@ def _charted(machine: Machine) -> list[Case]:
 
 def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> list[dict[str, Any]]:
     """Return what the script draws: the history of the shown machine, and that of the own one."""
-    documents = [method_history.data(machine, cases, content.comparison_address)]
+    documents = [_joined_data(content, machine, cases)]
     if own:
-        documents.append(method_history.data(own.machine, _charted(own.machine), content.comparison_address))
+        documents.append(_joined_data(content, own.machine, _charted(own.machine)))
     return documents
+
+
+def _joined_data(content: Content, machine: Machine, cases: Sequence[Case]) -> dict[str, Any]:
+    """Return the history of cases as in `explorer.chart_data`, without the values that are not on the joined axis.
+
+    Of an older Python these are the values from the joint on. The script loads the machine's other times when they are asked for.
+    """
+
+    def until(rows: Sequence[Any], release: int) -> list[Any]:
+        first, *columns = rows
+        return [first, *(column[: max(0, release - first)] for column in columns)]
+
+    document = {**explorer.chart_data(machine, cases, content.comparison_address), "quantity": SOME_TIMES}
+    newest, last = document["pythons"][0], 0
+    for entry in document["cases"]:
+        joints = {python: release for release, python, _ in entry.get("joints", ())}
+        columns, last = entry["values"], max([last, *joints.values()])
+        first = newest if newest in columns else next(iter(columns))
+        entry["values"] = {python: until(rows, joints.get(python, 0)) if python != first else rows for python, rows in columns.items()}
+        entry["values"] = {python: rows for python, rows in entry["values"].items() if rows[1]}
+    document["memcpy"] = [
+        {python: rows if python == newest else until(rows, last) for python, rows in columns.items()} for columns in document["memcpy"]
+    ]
+    return document
 
 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
@@ -141,6 +178,26 @@ def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
     changed = [numel for numel, row in by_size.items() if any(machine.history[case].steps for case in row)]
     nearest = min(changed or by_size, key=lambda numel: abs(log2(int(numel) / NUMEL)), default="")
     return by_size.get(nearest, [])
+
+
+def _grid_rows(machine: Machine, table: CostTable, releases: Sequence[str]) -> list[tuple[str, str, list[GridCell | None]]]:
+    """Return each method of a table with its code and its cells by size; None where it was not measured.
+
+    releases : the horizontal axis of every sparkline
+    """
+    rows = []
+    for method, costs in zip(table.methods, table.costs):
+        cells: list[GridCell | None] = []
+        for numel, cost in zip(table.numels, costs):
+            case = case_of(table.group, method, numel, table.device)
+            series = machine.history.get(case)
+            rank = "fastest" if cost.fastest else "tied" if cost.among_fastest else ""
+            if series is None or not any(series.values):
+                cells.append(None)
+            else:
+                cells.append(GridCell(numel, rank, addresses.of_case(machine.name, case), sparkline(series, releases)))
+        rows.append((method, machine.code(method, table.device), cells))
+    return rows
 
 
 def _answers(content: Content, machine: Machine, translate: Translate) -> list[DeviceAnswer]:

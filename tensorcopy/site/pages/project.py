@@ -11,15 +11,14 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.numbers import quantity
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
-from tensorcopy.site.charts.sparkline import sparkline
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.changes import machine_changes
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
+from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all
 RECENT_CHANGES = 6
@@ -78,7 +77,7 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "number": len(cases),
         "upgrade": upgrade,
         "groups": [(history.group, history, _codes(machine, history)) for history in machine.histories],
-        "plot": lambda history: Markup(charts.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
+        "plot": lambda history: Markup(plots.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
         "explorer": lambda history: explorer.of_history(machine, history),
         "sections": _sections(machine, cases[:MOST_CASES], releases, upgrade),
         "more": max(0, len(cases) - MOST_CASES),

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import related
-from tensorcopy.site import addresses
-from tensorcopy.site.charts import charts
+from tensorcopy.site import addresses, plots
 from tensorcopy.site.data_files.times_csv import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
@@ -42,7 +41,7 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
         "release": release,
         "tables": tables,
         "codes": lambda table: list(_codes(machine, table).values()),
-        "plot": lambda table, linear: Markup(charts.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
+        "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
         "neighbours": [
             (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
             for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])

@@ -1,28 +1,45 @@
-"""The site's plots: cases, groups, sizes and comparisons."""
+"""The plots of the pages: cases, groups, methods, sizes, comparisons, and sparklines."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from math import log
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.report.numbers import count, duration, quantity
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
-from tensorcopy.site.charts.axes import NameAxis, NumelAxis, OrdinalAxis, RatioAxis, ValueAxis
-from tensorcopy.site.charts.plot_items import Band, Line, PlotPoint, Rule, Whisker
-from tensorcopy.site.charts.svg_plot import HEIGHT, LEFT, RIGHT, Plot
+from tensorcopy.site.filters import NARROW_SPACE
 from tensorcopy.site.model.cases.case_changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.svg import (
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    Band,
+    Line,
+    NameAxis,
+    NumelAxis,
+    OrdinalAxis,
+    Place,
+    Plot,
+    PlotPoint,
+    RatioAxis,
+    Rule,
+    ValueAxis,
+    Whisker,
+    outline,
+    stretches,
+)
 
-STYLESHEET = Path(__file__).parents[1] / "static" / "tensorcopy.css"
 COLOURS = 5
 EDGES = LEFT + RIGHT
 HEIGHT_BELOW = 190  # of a plot below another one
@@ -30,6 +47,8 @@ WIDE = 960  # about the width of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 VISIBLE = 1.002  # the greatest value of a band over its least; that of a count is thinner than its line
+SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
+SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
@@ -95,6 +114,26 @@ def of_group(history: History, codes: Mapping[str, str]) -> Plot:
     return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines)
 
 
+def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:
+    """Plot cases of methods over the releases, the Pythons joined, with the range of passes and a mark at each change.
+
+    own : another machine, whose values are marked beside these; its releases that are not on the axis are omitted
+    """
+    lines, bands = [], []
+    for index, case in enumerate(cases):
+        lines.append(Line(_joined_points(machine, case, releases), index + 1, -1))
+        lines.append(Line(_change_points(machine, case, releases), index + 1, index, "change"))
+        bands.append(Band(_joined_band(machine, case, releases), index + 1))
+        if own and case in own.history:
+            lines.append(Line(_joined_points(own, case, releases), index + 1, index, "own"))
+    values = [point.y for line in lines for point in line.points if point]
+    values += [edge for band in bands for point in band.points if point for edge in point[1:]]
+    label = (
+        f"{', '.join(machine.code(case['method'], case.device) for case in cases)}: {count(int(cases[0]['numel']))} elements, time per call"
+    )
+    return Plot(f"{label} over torch releases", NameAxis(tuple(releases)), ValueAxis.around(values), lines, bands).svg()
+
+
 def of_sizes(table: CostTable, *, linear: bool) -> str:
     """Plot a group's methods and the memcpy baseline over sizes.
 
@@ -137,17 +176,40 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     return Plot(label, OrdinalAxis(positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
-def standalone(svg: str, kind: str = "plots") -> str:
-    """Return an SVG with the stylesheet's rules for its kind, light and dark.
+@dataclass(frozen=True)
+class Sparkline:
+    """A case's line, its newest value and its last change.
 
-    kind : "plots" or "drawings"
+    value : with its unit, as measured: "5.20 µs"
+    change, verdict, release : of the last change: "−20 %", "faster", "2.10.0"; "" without one
     """
-    sheet = STYLESHEET.read_text(encoding="utf-8")
-    tokens = re.findall(r"^  (--[a-z0-9-]+): light-dark\((.+?), (.+?)\);$", sheet, re.MULTILINE)
-    light, dark = ("".join(f"{name}:{pair[index]};" for name, *pair in tokens) for index in (0, 1))
-    rules = sheet.split(f"/* {kind}", 1)[1].split("*/", 1)[1].split(f"/* end of {kind} */")[0]
-    style = f":root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}{rules}"
-    return svg.replace(">", f"><style>{style}</style>", 1)
+
+    svg: str
+    value: str
+    change: str = ""
+    verdict: str = ""
+    release: str = ""
+
+
+def sparkline(series: CaseSeries, releases: Sequence[str]) -> Sparkline:
+    """Return the sparkline of a case that was measured at least once.
+
+    releases : of the horizontal axis; all sparklines of a table have the same
+    """
+    newest = next(value for value in reversed(series.measured) if value is not None)
+    value = quantity(newest, series.unit)
+    if not series.steps:
+        return Sparkline(_spark_svg(series, releases, 0, ""), value)
+    last = series.steps[-1]
+    verdict = "slower" if last.ratio > 1 else "faster"
+    return Sparkline(
+        _spark_svg(series, releases, last.index, verdict), value, whole_percent(last.ratio), verdict, series.releases[last.index]
+    )
+
+
+def whole_percent(ratio: float) -> str:
+    """Format a ratio as a change in whole per cent: "−20 %", "+860 %"."""
+    return f"{100 * (ratio - 1):+.0f}{NARROW_SPACE}%".replace("-", "−")
 
 
 def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
@@ -199,3 +261,61 @@ def _rules(machine: Machine, case: Case, versions: Sequence[str]) -> list[Rule]:
     has_it = {release_of(result) for result in machine.results if related.measured(result, case)}
     gaps = [position for position, version in enumerate(versions) if version not in has_it]
     return rules + [Rule(position, "" if position - 1 in gaps else "not measured", "gap") for position in gaps]
+
+
+def _joined_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
+    series = machine.history[case]
+    values = dict(zip(series.releases, series.values))
+    return [None if (value := values.get(release)) is None else PlotPoint(place, value) for place, release in enumerate(releases)]
+
+
+def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> list[PlotPoint | None]:
+    """Return the value at each change of level; None at all other releases."""
+    series, code = machine.history[case], machine.code(case["method"], case.device)
+    points: list[PlotPoint | None] = [None] * len(releases)
+    for step in series.steps:
+        release, value = series.releases[step.index], series.values[step.index]
+        if release in releases and value is not None:
+            tip = f"{code}: {whole_percent(step.ratio)} with torch {release}, to {duration(value)}"
+            points[releases.index(release)] = PlotPoint(releases.index(release), value, tip)
+    return points
+
+
+def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[tuple[float, float, float] | None]:
+    """Return the range of passes at each release, on the scale of the values."""
+    series = machine.history[case]
+    places = {release: index for index, release in enumerate(series.releases)}
+    band: list[tuple[float, float, float] | None] = []
+    for place, release in enumerate(releases):
+        index = places.get(release)
+        timing = related.measured(series.results[index], case) if index is not None else None
+        scale = series.scale(index) if index is not None else 1.0
+        band.append((place, timing.low * scale, timing.high * scale) if timing else None)
+    return band
+
+
+def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -> str:
+    """Return an SVG of two lines: up to the last change, and from it on."""
+    points = _spark_points(series, releases)
+    before = f'<path d="{_spark_path(points[: last + 1])}"/>' if last else ""
+    lines = f'{before}<path class="now" d="{_spark_path(points[last:])}"/>'
+    names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{lines}</svg>'
+
+
+def _spark_points(series: CaseSeries, releases: Sequence[str]) -> list[Place | None]:
+    """Return each value's position, on a logarithmic axis around the values; None for a gap."""
+    places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
+    logs = [None if value is None else log(value) for value in series.values]
+    measured = [value for value in logs if value is not None]
+    low, high = min(measured), max(measured)
+    middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, SPARK_SPAN)
+    return [
+        None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
+        for release, value in zip(series.releases, logs)
+    ]
+
+
+def _spark_path(points: Sequence[Place | None]) -> str:
+    """Join points, with a gap at each None; a point between two gaps is a dash."""
+    return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.site.charts.svg_plot import RIGHT, Plot
+from tensorcopy.site.svg import RIGHT, Plot
 
 ABOVE, BELOW = 24, 20  # room for the title and the note
 GAP = 14  # between names, at least

@@ -18,7 +18,7 @@ CELL = 22
 CELLS = 3
 
 
-def of_outcome(code: str, seen: Mapping[str, Any]) -> str:
+def draw_outcome(code: str, seen: Mapping[str, Any]) -> str:
     """Draw `x`, a leaf, beside the result of `code`.
 
     seen : an outcome without an error, as a dict of `semantics.Outcome`
@@ -34,21 +34,21 @@ def of_outcome(code: str, seen: Mapping[str, Any]) -> str:
     return _svg(parts, code)
 
 
-def of_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, str]:
+def draw_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, str]:
     """Return the drawing of each method by name.
 
     It shows a leaf that requires grad, or a plain tensor when the leaf raises.
     """
-    drawings = {"two_networks": two_networks()}
+    drawings = {"two_networks": draw_two_networks()}
     for name, row in methods.items():
         seen = (row.get("observed") or {}).get(device)
         outcomes = [seen[kind] for kind in ("with_grad", "plain") if not seen[kind]["raises"]] if seen else []
         if outcomes:
-            drawings[name] = of_outcome(row["code"], outcomes[0])
+            drawings[name] = draw_outcome(row["code"], outcomes[0])
     return drawings
 
 
-def two_networks() -> str:
+def draw_two_networks() -> str:
     """Draw two networks whose parameters share storage."""
     parts = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
     return _svg([*parts, _arrow(reaches_x=False)], "two networks")

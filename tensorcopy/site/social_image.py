@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
-from tensorcopy.site.charts import charts
+from tensorcopy.site import plots
 from tensorcopy.site.model.history import History
 from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.svg import standalone
 
 SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect
 PAPER, INK, QUIET, RULE, ACCENT = "#fbfaf7", "#1d1f24", "#5d626d", "#e0ddd4", "#0b6e4f"  # the light theme's
@@ -31,7 +32,7 @@ def picture(machine: Machine) -> bytes:
         return b""
     codes = {method: machine.code(method) for method in history.methods}
     if name().endswith(".svg"):
-        return charts.standalone(charts.of_group(history, codes).svg()).encode()
+        return standalone(plots.of_group(history, codes).svg()).encode()
     return _png(history, codes)
 
 
