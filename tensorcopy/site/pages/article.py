@@ -93,7 +93,7 @@ def _values(content: Content, machine: Machine, language: str) -> dict[str, Any]
         "plot": lambda table: Markup(plots.of_sizes(table, linear=True)),  # noqa: S704 - our own SVG
         "codes": lambda table: list(map(machine.code, table.methods)),
         "sizes": addresses.of_sizes,
-        "version": version,
+        "release_of": version,
         "concluded": _marked(str(translate("article_concluded"))),
         "fastest": lambda result, table: fastest(result, table, machine, translate),
         "conclusion": lambda result, table: conclusion(result, table, translate),
