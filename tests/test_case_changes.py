@@ -16,7 +16,7 @@ from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results import confirmations
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
-from tensorcopy.site.data_files.feed import feeds
+from tensorcopy.site.feeds import feeds
 from tensorcopy.site.model.comparison_table import ComparisonTable
 from tensorcopy.site.model.machine import machines
 from tensorcopy.site.pages import case_histories, histories

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import duration
 from tensorcopy.site import render
-from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.output import assets
 from tests.conftest import write_files

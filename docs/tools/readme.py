@@ -31,8 +31,7 @@ from tensorcopy.report.words import translate
 from tensorcopy.results import reader, select, writing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
-from tensorcopy.site import addresses, plots, web_addresses
-from tensorcopy.site.data_files import badge
+from tensorcopy.site import addresses, data_files, plots, web_addresses
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
 from tensorcopy.site.svg import standalone
@@ -61,7 +60,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         Path("docs/commands.md"): reference.commands(cli.parser()),
         Path("docs/api.md"): reference.api(tensorcopy.API, Path(tensorcopy.__file__).parent),
         Path("docs/history.svg"): history_svg(machine),
-        BADGE: badge.badge(badge.message(machine)),
+        BADGE: data_files.badge(data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
         reproduction.CODES: reproduction.codes(select.newest(results).methods),
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
@@ -96,7 +95,7 @@ def badges(machine: Machine, web: WebAddresses | None = None) -> str:
     web : the addresses that asv.conf.json names, by default
     """
     web = web or web_addresses.of_configuration(*configuration.web_addresses())
-    text = escaped(f"{badge.LABEL}: {badge.message(machine)}")
+    text = escaped(f"{data_files.BADGE_LABEL}: {data_files.badge_message(machine)}")
     lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
     if web.source:
         workflow = f"{web.source}/actions/workflows/ci.yml"

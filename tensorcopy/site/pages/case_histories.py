@@ -13,7 +13,7 @@ from tensorcopy.analysis.two_sample import Change
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.data_files.times_csv import case_csv
+from tensorcopy.site.data_files import case_csv
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.cases import counted_changes

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from tensorcopy.results.schemas import RESULT
 from tensorcopy.site import addresses
-from tensorcopy.site.data_files.badge import LABEL, badge, message
-from tensorcopy.site.data_files.feed import feeds
-from tensorcopy.site.data_files.machine_json import machine_json
-from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.data_files import BADGE_LABEL, DATA_SCHEMA, badge, badge_message, machine_json, times_csv
+from tensorcopy.site.feeds import feeds
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import File, Page
 
-DATA_SCHEMA = Path(__file__).parents[1] / "data_files" / "data.schema.json"
-
 
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield the data files of the site, and the page that lists all of them."""
-    badge_text = message(content.machine)
+    badge_text = badge_message(content.machine)
     for address, text in feeds(content):
         yield File(address, text)
     if not content.project:
         yield File(addresses.BADGE, badge(badge_text))
     yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
     yield File(addresses.SCHEMA, RESULT.read_text(encoding="utf-8"))
-    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{LABEL}: {badge_text}"})
+    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{BADGE_LABEL}: {badge_text}"})
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[File]:

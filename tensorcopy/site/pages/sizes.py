@@ -9,7 +9,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import related
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.data_files.times_csv import times_csv
+from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
 from tensorcopy.site.model.machine import Machine
