@@ -16,6 +16,7 @@ import psutil
 
 from tensorcopy.releases import environments
 from tensorcopy.releases.release_table import Release
+from tensorcopy.worker.hardware import kernel_text
 from tensorcopy.worker.nvidia import MIG_INSTANCE, Gpu
 
 OBSERVATION = 2.0  # seconds over which the load of the processors is measured
@@ -87,6 +88,7 @@ def host(folder: Path) -> Host:
         shares[name] = max(_processor_share(process), shares.get(name, 0.0))
     while not folder.exists():
         folder = folder.parent
+    boost, no_turbo = map(kernel_text, ("/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/intel_pstate/no_turbo"))
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     return Host(
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else psutil.cpu_count() or 1,
@@ -94,8 +96,8 @@ def host(folder: Path) -> Host:
         busiest=tuple(name for name, share in sorted(shares.items(), key=lambda item: -item[1]) if share >= BUSY),
         memory=psutil.virtual_memory().available,
         disk=psutil.disk_usage(str(folder)).free,
-        governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        boost=_boost(),
+        governor=kernel_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        boost=None if not (boost or no_turbo) else boost == "1" or no_turbo == "0",
         battery=battery is not None and battery.power_plugged is False,  # None: unknown
     )
 
@@ -106,22 +108,6 @@ def _processor_share(process: psutil.Process) -> float:
         return float(process.cpu_percent()) / 100
     except psutil.Error:
         return 0.0  # it has ended
-
-
-def _boost() -> bool | None:
-    """Return whether boost is on; None where that cannot be read."""
-    boost, no_turbo = _text("/sys/devices/system/cpu/cpufreq/boost"), _text("/sys/devices/system/cpu/intel_pstate/no_turbo")
-    if not (boost or no_turbo):
-        return None
-    return boost == "1" or no_turbo == "0"
-
-
-def _text(path: str) -> str:
-    """Return a file's text, or "" where it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
 
 
 def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases: Sequence[Release] = ()) -> list[Finding]:

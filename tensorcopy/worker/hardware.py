@@ -31,16 +31,26 @@ def collect() -> dict[str, Any]:
 
     The values are plain, as result.schema.json describes them under "hardware".
     """
-    processor = _processor()
+    first = kernel_text("/proc/cpuinfo").split("\n\n")[0]  # "" where there is none
+    processor = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+    caches = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    virtual = "hypervisor" in processor.get("flags", "").split()
+    vendor = kernel_text("/sys/hypervisor/type") or kernel_text("/sys/class/dmi/id/sys_vendor") or "unknown" if virtual else ""
+    try:
+        memory: float | None = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        memory = None
     return {
         "family": processor.get("cpu family", ""),
         "model": processor.get("model", ""),
         "stepping": processor.get("stepping", ""),
         "flags": [flag for flag in FLAGS if flag in processor.get("flags", processor.get("Features", "")).split()],
-        "caches": _caches(),
+        "caches": [
+            " ".join([f"L{kernel_text(cache / 'level')}", kernel_text(cache / "type"), kernel_text(cache / "size")]) for cache in caches
+        ],  # such as "L1 Data 48K"
         "processors": os.cpu_count() or 1,
-        "hypervisor": _hypervisor(processor),
-        "memory_gib": _memory_gib(),
+        "hypervisor": vendor,  # of the virtual machine; "" on bare metal
+        "memory_gib": memory,
         "microcode": processor.get("microcode", ""),
     }
 
@@ -52,34 +62,7 @@ def identity() -> str:
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
-def _processor() -> dict[str, str]:
-    """Return the first processor of /proc/cpuinfo; {} where there is none."""
-    first = _text("/proc/cpuinfo").split("\n\n")[0]
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _caches() -> list[str]:
-    """Return the caches of the first processor, such as "L1 Data 48K"."""
-    folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
-    return [" ".join([f"L{_text(folder / 'level')}", _text(folder / "type"), _text(folder / "size")]) for folder in folders]
-
-
-def _hypervisor(processor: dict[str, str]) -> str:
-    """Return the name of the virtual machine's vendor; "" on bare metal."""
-    if "hypervisor" not in processor.get("flags", "").split():
-        return ""
-    return _text("/sys/hypervisor/type") or _text("/sys/class/dmi/id/sys_vendor") or "unknown"
-
-
-def _memory_gib() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return None
-
-
-def _text(path: str | Path) -> str:
+def kernel_text(path: str | Path) -> str:
     """Return a kernel file's text without line end; "" where it does not exist."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()

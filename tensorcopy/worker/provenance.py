@@ -12,7 +12,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -20,6 +19,7 @@ import torch
 
 from tensorcopy import __version__
 from tensorcopy.worker import devices, hardware, nvidia, operations, semantics
+from tensorcopy.worker.hardware import kernel_text
 from tensorcopy.worker.methods import Method, exists, promised
 from tensorcopy.worker.own import groups, own_groups
 from tensorcopy.worker.probes import article_claims
@@ -53,6 +53,9 @@ def collect() -> dict[str, Any]:
     """
     settings = {name: os.environ[name] for name in SETTINGS if name in os.environ}  # before torch initializes CUDA and adds its own
     available, unsupported = devices.available(), devices.unsupported()
+    get_capability = getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)  # from 2.1 on
+    quota, _, period = kernel_text("/sys/fs/cgroup/cpu.max").partition(" ")
+    hugepages = kernel_text("/sys/kernel/mm/transparent_hugepage/enabled")
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
@@ -69,15 +72,15 @@ def collect() -> dict[str, Any]:
         "hardware": hardware.collect(),
         "identity": hardware.identity(),
         "cores": devices.cores(),
-        "cpu_capability": _cpu_capability(),
-        "governor": _governor(),
-        "cpu_quota": _cpu_quota(),
-        "hugepages": _hugepages(),
+        "cpu_capability": str(get_capability()) if get_capability else "",
+        "governor": kernel_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "cpu_quota": int(quota) / int(period) if quota.isdigit() else None,  # of the container, in processors
+        "hugepages": hugepages.partition("[")[2].partition("]")[0],  # "always", "madvise" or "never"
         "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
         **({"gpu": nvidia.properties(), "gpu_cache_mib": nvidia.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
-        "driver": _driver(),
+        "driver": kernel_text("/proc/driver/nvidia/version").split("\n")[0] or nvidia.driver(),  # a container may have no /proc/driver
         "settings": settings,
     }
 
@@ -110,17 +113,16 @@ def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Met
 
     "observed" is empty for a method that this torch does not have.
     """
-    return {
-        method.name: {
-            "group": group,
-            "code": method.code,
-            "code_on_accelerator": method.code_on_accelerator,
-            "since": method.since,
-            "observed": {device: _observed(method, device) for device in devices} if exists(method) else {},
-        }
-        for group, methods in (groups() if of_groups is None else of_groups).items()
-        for method in methods.values()
-    }
+    rows: dict[str, Any] = {}
+    for group, methods in (groups() if of_groups is None else of_groups).items():
+        for method in methods.values():
+            row = {"group": group, "code": method.code, "code_on_accelerator": method.code_on_accelerator, "since": method.since}
+            rows[method.name] = {**row, "observed": {}}
+            for device in devices if exists(method) else ():
+                observation, promise = semantics.observed(method, device), promised(method, device)
+                as_promised = None if promise is None else observation == promise
+                rows[method.name]["observed"][device] = {**asdict(observation), "as_promised": as_promised}
+    return rows
 
 
 def _with_inputs() -> dict[str, Any]:
@@ -138,11 +140,6 @@ def _with_inputs() -> dict[str, Any]:
     }
 
 
-def _observed(method: Method, device: str) -> dict[str, Any]:
-    observation, promise = semantics.observed(method, device), promised(method, device)
-    return {**asdict(observation), "as_promised": None if promise is None else observation == promise}
-
-
 def _article(device: str) -> dict[str, Any]:
     claims = article_claims.claims(device)
     return {
@@ -156,39 +153,6 @@ def _installed(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return ""
-
-
-def _cpu_capability() -> str:
-    get_capability = getattr(torch.backends.cpu, "get_cpu_capability", None) if hasattr(torch.backends, "cpu") else None  # from 2.1 on
-    return str(get_capability()) if get_capability else ""
-
-
-def _governor() -> str:
-    return _first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
-
-
-def _cpu_quota() -> float | None:
-    """Return the CPU limit of the container, in processors; None without a limit."""
-    quota, _, period = _first_line(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
-    return int(quota) / int(period) if quota.isdigit() else None
-
-
-def _hugepages() -> str:
-    """Return the kernel's setting: "always", "madvise" or "never"."""
-    _, _, selected = _first_line(Path("/sys/kernel/mm/transparent_hugepage/enabled")).partition("[")
-    return selected.partition("]")[0]
-
-
-def _driver() -> str:
-    return _first_line(Path("/proc/driver/nvidia/version")) or nvidia.driver()  # a container may have no /proc/driver
-
-
-def _first_line(path: Path) -> str:
-    """Return the first line of a kernel file; "" where it does not exist."""
-    try:
-        return path.read_text(encoding="utf-8").split("\n")[0].strip()
-    except OSError:
         return ""
 
 
