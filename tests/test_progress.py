@@ -21,22 +21,10 @@ def test_a_known_pace_replaces_the_expected_time():
     assert (now.doing, now.done, now.remaining) == ("measuring: copies.BySize", 60 / 125, 120.0 + 5.0)
 
 
-def test_the_remaining_time_of_a_stage_is_at_least_one_second():
-    """Two minutes into a stage of forty seconds, one second remains."""
-    assert progress(STAGES, 0, 0.0, 120.0).remaining == 1.0 + 85.0
-
-
 def test_a_finished_job_has_no_remaining_time():
     """All is done after the last stage."""
     now = progress(STAGES, 2, 1.0, 5.0)
     assert (now.done, now.remaining) == (1.0, 0.0)
-
-
-def test_a_reporter_passes_the_progress_on():
-    """The callback gets the stage's name and the detail."""
-    reports: list[Progress] = []
-    Reporter(STAGES, reports.append).at(1, 0.25, 40.0, "copies.BySize")
-    assert reports == [progress(STAGES, 1, 0.25, 40.0, "copies.BySize")]
 
 
 @pytest.mark.parametrize(("elapsed", "share"), [(10.0, 0.25), (36.0, 0.9), (400.0, 0.9)])

@@ -8,7 +8,7 @@ reports its progress through callbacks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -72,6 +72,10 @@ class Reporter:
     def at(self, current: int, share: float = 0.0, elapsed: float = 0.0, detail: str = "") -> None:
         """Report that a share of stage number `current` is done; see `progress`."""
         self.report(progress(self.stages, current, share, elapsed, detail))
+
+    def installing_at(self, current: int, _share: float, elapsed: float, _detail: str) -> None:
+        """Report the installation and its check, during which asv prints nothing."""
+        self.at(current, 0.0, elapsed, "checking the installation")
 
     def waiting_at(self, current: int, _share: float, elapsed: float, detail: str = "") -> None:
         """Report a stage whose share is unknown, by its expected time.
@@ -172,12 +176,20 @@ def _measure_group(
             return
         if measurement in failed:
             continue
-        reporter = Reporter(_stages(order, job.paths, median(durations) if durations else PASS), report_progress)
+        seconds = median(durations) if durations else PASS
+        stages = [
+            Stage(
+                f"torch {each.release.version} on Python {each.python}, pass {turn} of {len(order)}",
+                seconds + (0 if each.is_installed(job.paths) else INSTALL),
+            )
+            for turn, each in enumerate(order, 1)
+        ]
+        reporter = Reporter(stages, report_progress)
         began, installed = monotonic(), measurement.is_installed(job.paths)
         path = measurement.file(job.paths, job.machine)
         passes_before = count_passes(path, job.suites)
         try:
-            measure_pass(measurement, job, partial(_report_install, reporter, number), partial(reporter.at, number))
+            measure_pass(measurement, job, partial(reporter.installing_at, number), partial(reporter.at, number))
         except DiskError:
             raise
         except TensorcopyError as error:
@@ -186,30 +198,6 @@ def _measure_group(
             yield error
         if installed:
             durations.append(monotonic() - began)
-
-
-def _stages(order: Sequence[Measurement], paths: Paths, seconds: float) -> list[Stage]:
-    return [
-        Stage(
-            f"torch {measurement.release.version} on Python {measurement.python}, pass {number} of {len(order)}",
-            seconds + (0 if measurement.is_installed(paths) else INSTALL),
-        )
-        for number, measurement in enumerate(order, 1)
-    ]
-
-
-def _report_install(reporter: Reporter, number: int, _share: float, elapsed: float, _detail: str) -> None:
-    """Report the installation and its check, during which asv prints nothing."""
-    reporter.at(number, 0.0, elapsed, "checking the installation")
-
-
-def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
-    """Measure one pass and store it as a whole.
-
-    Raises TensorcopyError, also where only some cases failed: the others are stored.
-    """
-    with measuring_lock(job.paths.environments.parent):
-        _measure_pass(measurement, job, report_install, report_measure)
 
 
 @contextmanager
@@ -236,13 +224,27 @@ def measuring_lock(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
-    target = measurement.file(job.paths, job.machine)
-    records = files.result(target)["passes"] if os.path.lexists(target) else []  # a pass could not be added to a damaged file
-    cases = job.suites + (_without_absent(_present(records[-1]["ledger"], job.device)) if records else "")
-    name, shard = pass_id(), str(job.shard or "")
-    run = program.Run(measurement.release.tag, measurement.tool, job.suites, cases, job.attributes, job.machine, shard, name, job.device)
-    program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
+def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgress, report_measure: ReportProgress) -> None:
+    """Measure one pass and store it as a whole. A skipped case would still cost a process, so the last pass tells which devices to ask.
+
+    Raises TensorcopyError, also where only some cases failed: the others are stored.
+    """
+    target, name = measurement.file(job.paths, job.machine), pass_id()
+    with measuring_lock(job.paths.environments.parent):
+        records = files.result(target)["passes"] if os.path.lexists(target) else []  # a pass could not be added to a damaged file
+        absent = _absent_devices(records[-1]["ledger"], job.device) if records else []
+        run = program.Run(
+            release=measurement.release.tag,
+            environment=measurement.tool,
+            selection=job.suites,
+            cases=job.suites + (f"(?!.*'({'|'.join(absent)})')" if absent else ""),
+            attributes=job.attributes,
+            machine=job.machine,
+            shard=str(job.shard or ""),
+            pass_id=name,
+            device=job.device,
+        )
+        program.measure(run, write_configuration(job.paths.environments.parent / "pass", job.paths.results), report_install, report_measure)
     if not (target.exists() and any(record["id"] == name for record in files.records(target))):
         raise TensorcopyError(
             f"no result was stored of torch {measurement.release.version} on Python {measurement.python}",
@@ -250,6 +252,18 @@ def _measure_pass(measurement: Measurement, job: Job, report_install: ReportProg
             allowed=f"suites that match {job.suites!r} and can run there",
             next=f"run asv run {measurement.release.tag}^! -E {measurement.tool} --bench … --show-stderr to see why",
         )
+
+
+def _absent_devices(provenance: Mapping[str, Any], required: str) -> list[str]:
+    """Return the accelerators that the next pass will not find.
+
+    provenance : of the last pass, which may have lacked a GPU that was hidden or not there
+    required : a device that was asked for; "" for none
+    """
+    present = {*provenance["accelerators"], required}
+    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
+        present.add("cuda")
+    return [device for device in ACCELERATORS if device not in present]
 
 
 def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[str]:
@@ -263,24 +277,3 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
             continue
         lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
     return lines
-
-
-def _present(provenance: Mapping[str, Any], required: str) -> set[str]:
-    """Return the accelerators that the next pass may find.
-
-    provenance : of the last pass, which may have lacked a GPU that was hidden or not there
-    required : a device that was asked for; "" for none
-    """
-    present = {*provenance["accelerators"], required} - {""}
-    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
-        present.add("cuda")
-    return present
-
-
-def _without_absent(present: Collection[str]) -> str:
-    """Return the end of a regular expression that excludes the accelerators that are not present.
-
-    A skipped case would still cost a process.
-    """
-    absent = [device for device in ACCELERATORS if device not in present]
-    return f"(?!.*'({'|'.join(absent)})')" if absent else ""
