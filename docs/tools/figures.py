@@ -1,41 +1,33 @@
-"""Tables and sentences of docs/ from measurements: how quiet the machine was, how well sets of passes agree, memory, what was tried."""
+"""Tables and sentences of docs/ from measurements: how quiet the machine was, how right the verdicts are, memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from itertools import combinations, groupby
-from math import exp
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from pathlib import Path
-from statistics import mean, median, quantiles
+from statistics import mean, quantiles
 from typing import Any
 
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import size
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.results import noise, reader, schemas
 from tensorcopy.results.passes import Case, excluded_passes
 from tensorcopy.results.reader import Result
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.pages import accuracy_report
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
-KNOWN_CHANGES = Path("docs/known_changes")  # measured by docs.tools.accuracy
-UNCHANGED = ("as-it-is", "again")  # of the known changes: without a slowdown
-TRIES = Path("docs/reliability.json")  # written by docs.tools.count_tries
 NUMEL = 2**20  # of the memory suites
 TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device
 
 
 def accuracy(machine: Machine) -> str:
-    """Return how often the verdicts are right."""
+    """Return how often the verdicts of measured comparisons are right; the site's report card has the simulated ones, too."""
     report = _document(accuracy_report.FILE)
-    parts = []
-    for title, (header, *rows) in accuracy_report.tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}}):
-        parts += [f"{title}:", markdown_table(header, rows, "l" + "r" * (len(header) - 1))]
-    return "\n\n".join(parts)
+    title, (header, *rows) = accuracy_report.tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}})[0]
+    return f"{title}:\n\n{markdown_table(header, rows, 'l' + 'r' * (len(header) - 1))}"
 
 
 def agreement(machine: Machine) -> str:
@@ -74,40 +66,6 @@ def quiet(machine: Machine) -> str:
     if far:
         lines.append(f"- {far} passes are excluded because their control is far from that of the others.")
     return "\n".join(lines)
-
-
-def sets(machine: Machine) -> str:
-    """Compare whole sets of passes of one release: those of the history, and the two variants without a slowdown."""
-    variants = reader.load_results(KNOWN_CHANGES).results
-    unchanged = [result for result in variants if result.machine in UNCHANGED]
-    history = [result for result in machine.results if unchanged and noise.same_kind(result, unchanged[0])]
-    named = [("`results/`", result) for result in history if result.sha == unchanged[0].sha]
-    named += [(code(result.machine), result) for result in unchanged]
-    rows = []
-    for (before_name, before), (after_name, after) in combinations(named, 2):
-        cases = [
-            case
-            for case, timing in before.timings.items()
-            if timing.usable and case in after.timings and after.timings[case].usable and case.spec.torch
-        ]
-        starts = _starts(before), _starts(after)
-        hours = abs(mean(starts[1]) - mean(starts[0])) / 3600
-        row = [before_name, after_name, f"{len(starts[0])} and {len(starts[1])}", f"{hours:.1f}", str(len(cases))]
-        for model in (noise.AS_MEASURED, noise.fit_drift([*history, *variants], cases)):
-            first, second = ([median(model.logs(case, result.timings[case])) for case in cases] for result in (before, after))
-            differences = [later - earlier for earlier, later in zip(first, second)]
-            row += [f"{exp(median(map(abs, differences))) - 1:.1%}", f"{exp(median(differences)) - 1:+.1%}"]
-        rows.append(row)
-    measures = ["difference", "common part", "drift-corrected", "common part"]
-    table = markdown_table(["set", "compared with", "passes", "hours apart", "cases", *measures], rows, "llrrrrrrr")
-    on = escaped(f"torch {unchanged[0].provenance['torch']}, Python {unchanged[0].python}")
-    return f"{table}\n\n{on}."
-
-
-def provenance(machine: Machine) -> str:
-    """Return the fields of the provenance, from result.schema.json."""
-    fields = _document(schemas.RESULT)["$defs"]["ledger"]["properties"]
-    return markdown_table(["field", ""], [[f"`{name}`", field["description"]] for name, field in fields.items()], "ll")
 
 
 def memory(machine: Machine) -> str:
@@ -150,12 +108,6 @@ def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], s
     return counted, "counted by torch's dispatcher, not yet measured" if known else "not yet measured"
 
 
-def tries(machine: Machine) -> str:
-    """Return what was tried, how often, and how often it failed."""
-    rows = [[what, f"{row['tries']:,}", str(row["failed"]), f"`{row['tests']}`", row["day"]] for what, row in _document(TRIES).items()]
-    return markdown_table(["what was tried", "tries", "failed", "by", "day"], rows, "lrrll")
-
-
 def _document(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -164,13 +116,7 @@ def _timed(record: Mapping[str, Any]) -> bool:
     return any(row["control_ns"] and any(row["control_ns"]) for row in record["suites"].values())
 
 
-def _starts(result: Result) -> Sequence[float]:
-    """Return the start of each timed pass that is not excluded, in seconds."""
-    records = [record for record in result.passes if _timed(record) and not record.get("left_out")]
-    return [datetime.fromisoformat(record["started"]).timestamp() for record in records]
-
-
 PARTS: dict[str, Callable[[Machine], str]] = {
     "card": accuracy,
-    **{part.__name__: part for part in (agreement, quiet, sets, provenance, memory, tries)},
+    **{part.__name__: part for part in (agreement, quiet, memory)},
 }
