@@ -45,7 +45,7 @@ KINDS = [
     "docs/index.html",
     "docs/guide.html",
     "ja/docs/guide.html",
-    "docs/methodology.html",
+    "docs/measurement.html",
     "docs/findings.html",
     "why/xeon-2core/py3.11-cuda/2.9.1..2.10.0/detach_clone-1-float32-contiguous.html",
     "docs/api.html",

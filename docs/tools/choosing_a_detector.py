@@ -1,4 +1,4 @@
-"""Compare change-point detectors on series with known steps: the table of docs/choosing_a_detector.md.
+"""Compare change-point detectors on series with known steps.
 
 OMP_NUM_THREADS=1 uv run --no-project --with numpy --with scipy --with ruptures==1.1.10 --with apache-otava==0.8.0 --with asv==0.6.6 \
     docs/tools/choosing_a_detector.py SAP_SMALL_2021.JSON

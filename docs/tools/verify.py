@@ -240,7 +240,7 @@ def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -
 
 
 def document(agreement: Agreement, day: str) -> dict[str, Any]:
-    """Return the figures of docs/methodology.md, by suite, as plain values."""
+    """Return the figures of docs/measurement.md, by suite, as plain values."""
     rows = {}
     for suite, ratios in by_suite(agreement.ratios).items():
         values = [round(ratio.ratio, 4) for ratio in ratios]

@@ -1,6 +1,6 @@
 """Estimate noise: the machine's drift in each pass, what two sides share of it, and how much passes vary. Pure.
 
-docs/noise.md explains each step and its constants. First: how slow the machine was in each pass, and that divided out.
+docs/measurement.md describes the steps between a sample and a verdict. First: how slow the machine was in each pass, and that divided out.
 
 A machine that is quiet by its control may still move memory some hundredths slower than an hour ago. Each pass also times memcpy baselines,
 which no torch can change. The cases of a pass share its drift, each to its own exponent, as in `passes.control_exponent` for the control.

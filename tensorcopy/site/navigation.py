@@ -27,7 +27,8 @@ GROUPS = (
         "group_results",
         (
             ("reading", addresses.of_doc("reading")),
-            ("methodology", addresses.of_doc("methodology")),
+            ("measurement", addresses.of_doc("measurement")),
+            ("findings", addresses.of_doc("findings")),
             ("accuracy_report", addresses.ACCURACY),
             ("machines", addresses.MACHINES),
             ("data", addresses.DATA),
@@ -44,7 +45,7 @@ GROUPS = (
     ),
 )
 SCRIPTED = tuple(f"{prefix}{folder}/" for prefix in ("", "ja/") for folder in ("choose", "compare", "history", "why"))
-FROM_DOCS = ("guide", "reading", "methodology", "run-it", "api")  # shown only where docs/ has them
+FROM_DOCS = ("guide", "reading", "measurement", "findings", "run-it", "api")  # shown only where docs/ has them
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE)  # and pages of docs/
 
 Link = tuple[str, str]  # the name of a text, and an address
