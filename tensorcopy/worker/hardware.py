@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from typing import Any
 from tensorcopy.worker.devices import cpu_model
 
 DIGITS = 12  # of an identity
-RECORDED_ONLY = ("memory_gib", "microcode")  # not part of the identity: they change without making another machine
+# what version 1 of the digest is of. It never changes, or every host would be another machine than the one that measured; what is
+# recorded beside it may grow. Memory and microcode are not part of it: they change without making another machine
+DIGESTED = ("family", "model", "stepping", "flags", "caches", "processors", "hypervisor")
 # instruction sets on which torch, numpy or the C library choose their kernels
-FLAGS = (
+FLAGS_1 = (
     *("avx", "avx2", "fma", "f16c", "erms", "fsrm", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16"),
     *("avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8", "asimd", "asimdhp", "bf16", "i8mm", "sve", "sve2"),
 )
+FLAGS = FLAGS_1  # that are recorded: others are added here
 
 
 @cache
@@ -57,9 +61,17 @@ def collect() -> dict[str, Any]:
 
 def identity() -> str:
     """Return a digest of what decides the speed of this host."""
-    parts = {name: value for name, value in collect().items() if name not in RECORDED_ONLY}
-    named = {"arch": platform.machine(), "cpu": cpu_model(), "os": platform.system(), **parts}
-    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    return digest(platform.machine(), cpu_model(), platform.system(), collect())
+
+
+def digest(arch: str, cpu: str, system: str, hardware: Mapping[str, Any]) -> str:
+    """Return the identity of a host from what a provenance records of it (version 1).
+
+    hardware : as `collect` returns it, perhaps with fields and instruction sets that are not part of version 1
+    """
+    parts = {name: hardware[name] for name in DIGESTED}
+    parts["flags"] = [flag for flag in FLAGS_1 if flag in hardware["flags"]]
+    return hashlib.sha256(json.dumps({"arch": arch, "cpu": cpu, "os": system, **parts}, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def kernel_text(path: str | Path) -> str:
