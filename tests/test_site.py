@@ -382,30 +382,6 @@ def test_data_files_agree_with_the_pages(shipped):
         jsonschema.Draft202012Validator(schema).validate(described)
 
 
-@pytest.mark.parametrize("address", ["changes.xml", "regressions.xml"])
-def test_a_feed_is_atom(shipped, address):
-    """It parses without errors; every entry has a unique id, a date and a working link."""
-    feed = feedparser.parse(shipped[address].encode())
-    assert not feed.bozo, feed.get("bozo_exception")
-    assert feed.version == "atom10"
-    assert feed.feed.id
-    assert feed.feed.updated
-    assert feed.feed.author == "tensorcopy"
-    assert len({entry.id for entry in feed.entries}) == len(feed.entries) > 0
-    for entry in feed.entries:
-        assert entry.updated_parsed
-        assert entry.title.startswith("torch ")
-        assert entry.link in shipped
-
-
-def test_the_feed_of_slowdowns_has_the_slowdowns_of_the_feed_of_changes(shipped):
-    changes, slowdowns = (feedparser.parse(shipped[address].encode()) for address in ("changes.xml", "regressions.xml"))
-    assert changes.feed.id != slowdowns.feed.id
-    slower = [(entry.id, entry.title) for entry in changes.entries if ":slower:" in entry.id]
-    assert [(entry.id, entry.title) for entry in slowdowns.entries] == slower
-    assert 0 < len(slower) < len(changes.entries)
-
-
 def test_a_machine_with_one_release_replaces_no_history(shipped_results):
     """Indexes and the pages of methods are about the machine with the longest one, also after another has measured since."""
     chosen = [result for result in shipped_results.results if version(result) in ("2.13.0", "2.14.1", "2.15.0")]

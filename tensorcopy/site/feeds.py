@@ -26,52 +26,46 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
         for change in machine_changes(content, machine)
         if change.confirmed and not change.machine_changes
     ]
-    changes.sort(key=lambda change: change.date, reverse=True)
+    changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", changes)
     yield addresses.SLOWDOWNS, _feed(content, addresses.SLOWDOWNS, "slowdowns", [change for change in changes if change.slower])
 
 
 def _feed(content: Content, address: str, what: str, changes: Sequence[MachineChange]) -> str:
+    """Return a feed as XML. Its links are absolute where the site's address is known: a reader may know no other."""
+
+    def link(target: str) -> str:
+        return content.web.absolute(target) or target
+
     ElementTree.register_namespace("", ATOM)
     root = ElementTree.Element(f"{{{ATOM}}}feed")
-    updated = max([content.day, *(change.date for change in changes[:1])])
-    _add(root, "id", f"urn:tensorcopy:{what}")
+    _add(root, "id", _id(content, what))
     _add(root, "title", f"{content.site_name}: performance {what} by torch release")
-    _add(root, "updated", f"{updated}T00:00:00Z")
-    _add(root, "link", rel="self", href=address)
-    _add(root, "link", rel="alternate", href=addresses.HISTORIES)
+    _add(root, "updated", f"{max((change.found for change in changes), default=content.day)}T00:00:00Z")
+    _add(root, "link", rel="self", href=link(address))
+    _add(root, "link", rel="alternate", href=link(addresses.HISTORIES))
     _add(_add(root, "author"), "name", content.site_name)
     _add(root, "generator", "tensorcopy", version=__version__)
     for change in changes:
-        _add_entry(root, change)
+        group = change.change.group
+        size, direction = "small" if group.small else "large", "slower" if change.slower else "faster"
+        largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
+        entry = _add(root, "entry")
+        of_change = (change.series.machine, change.environment, change.release, direction, group.module, group.device, size)
+        _add(entry, "id", _id(content, *of_change))
+        _add(entry, "title", f"torch {change.release}: {change.text}")
+        _add(entry, "updated", f"{change.found}T00:00:00Z")
+        _add(entry, "link", rel="alternate", href=link(change.comparison_address))
+        _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}")
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_entry(root: ElementTree.Element, change: MachineChange) -> None:
-    largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
-    entry = _add(root, "entry")
-    _add(entry, "id", ":".join(["urn:tensorcopy", *map(addresses.slug, _id_parts(change))]))
-    _add(entry, "title", f"torch {change.release}: {change.text}")
-    _add(entry, "updated", f"{change.date}T00:00:00Z")
-    _add(entry, "link", rel="alternate", href=change.comparison_address)
-    _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}")
-
-
-def _id_parts(change: MachineChange) -> list[str]:
-    """Return the parts of an entry's id.
-
-    They must not change: feed readers would show the entry again.
-    """
-    return [
-        change.series.machine,
-        change.environment,
-        change.release,
-        "slower" if change.slower else "faster",
-        change.change.group.module,
-        change.change.group.device,
-        "small" if change.change.group.small else "large",
-    ]
+def _id(content: Content, *parts: str) -> str:
+    """Return an id that no other repository's feed has, and that stays: a reader would show a changed one again."""
+    names = list(map(addresses.slug, parts))
+    owner = content.web.source or content.web.site
+    return "/".join([owner.rstrip("/"), "feed", *names]) if owner else ":".join(["urn:tensorcopy", *names])
 
 
 def _add(parent: ElementTree.Element, name: str, text: str = "", **attributes: str) -> ElementTree.Element:

@@ -9,6 +9,7 @@ from tensorcopy.analysis import groups
 from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.report.case_history import change_text
+from tensorcopy.results.confirmations import Outcome, key_of
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
@@ -26,6 +27,7 @@ class MachineChange:
 
     series : the series that has the release and the one before it
     date : the release's, "2026-01-21"
+    found : the day of the newest measurement that shows the change
     comparison_address : the comparison with the release before
     machine_changes : differences of the machine between the two releases
     confirmed : an exact count or a repeat measurement shows the change too
@@ -35,6 +37,7 @@ class MachineChange:
     series: Series
     change: ReleaseChange
     date: str
+    found: str
     comparison_address: str
     machine_changes: tuple[str, ...]
     confirmed: bool
@@ -88,11 +91,22 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
                 series=series,
                 change=change,
                 date=series.releases[index].date.isoformat(),
+                found=_found(machine, change, before, after),
                 comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
                 machine_changes=tuple(series.machine_changes.get(change.release, ())),
                 confirmed=_is_confirmed(machine, change, before, after),
             )
     return None
+
+
+def _found(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> str:
+    """Return the day of the newest evidence for a change: a pass of either release, or a repeat measurement that shows it."""
+    times = [str(record["started"]) for result in (before, after) for record in (result.provenance, *result.passes)]
+    for case, step in change.steps.items():
+        repeated = machine.confirmations.get(key_of(*machine.history[case].sides(step), case))
+        if repeated and repeated.outcome is Outcome.HELD:
+            times.append(repeated.started)
+    return max(times)[:10]
 
 
 def _is_confirmed(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> bool:
