@@ -1,0 +1,236 @@
+"""Machine drift is divided out as far as the cases show it, and each side's spread is its own, filled up with others."""
+
+from __future__ import annotations
+
+import random
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.results import noise, passes
+from tensorcopy.results.noise import (
+    ENOUGH,
+    FEWEST_CASES,
+    deviations,
+    moderated_spread,
+    scaled_deviations,
+)
+from tensorcopy.results.passes import Case, PassSamples
+from tensorcopy.results.reader import Result
+
+BASELINES = [Case("floors.ByBytes.time_memcpy", (("memory", "kept"), ("nbytes", str(4**power)))) for power in range(12)]
+COPY = Case("copies.BySize.time_copy", (("method", "clone_detach"), ("numel", "1024")))
+
+
+def measured(name, drifts, rng, *, time=1e-6, exponent=1.0, numpy="1.26.4"):
+    """Return a result whose passes drifted (logarithms) and whose copy follows."""
+
+    def timing(usual, exponent):
+        times = [usual * exp(exponent * drift + rng.gauss(0, 0.01)) for drift in drifts]
+        return passes.timing([PassSamples((time,), name=f"{name}-{number}") for number, time in enumerate(times)])
+
+    timings = {baseline: timing(1e-7 * (1 + index), 1.0) for index, baseline in enumerate(BASELINES)}
+    timings[COPY] = timing(time, exponent)
+    provenance = {"torch": name, "numpy": numpy, "cpu": "a processor", "python": "3.11.7"}
+    path = Path("results") / "machine" / f"{name}.json"
+    return Result(path, "machine", name, "3.11", "cuda", "py3.11-cuda", timings, provenance=provenance)
+
+
+def drifts(rng, *, usual=0.0, passes=20):
+    return [rng.gauss(usual, 0.04) for _ in range(passes)]
+
+
+@pytest.fixture
+def rng():
+    return random.Random(4)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+def test_the_exponent_of_a_case_is_fitted_within_each_result(rng, exponent):
+    """A result that is slower, or measured in a slow hour, does not change it."""
+    results = [
+        measured("2.13.0", drifts(rng), rng, exponent=exponent),
+        measured("2.14.1", drifts(rng, usual=0.1), rng, time=2e-6, exponent=exponent),
+        measured("2.15.0", drifts(rng), rng, time=1.1e-6, exponent=exponent),
+    ]
+    assert noise.fit_drift(results, [COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
+
+
+def test_two_sides_with_different_drift_are_unchanged(rng):
+    """As measured, the later one would be slower by some 5 %."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=0.05), rng)
+    assert comparisons.between(before, after, ()).changes[COPY].verdict is Verdict.UNCHANGED
+    uncorrected = comparisons.between(before, measured("2.15.0", drifts(rng, usual=0.05), rng, numpy="2.3.5"), ()).changes[COPY]
+    assert uncorrected.ratio == pytest.approx(1.05, abs=0.03)
+
+
+def test_a_side_that_only_its_baselines_show_to_be_faster_is_compared_as_measured(rng):
+    """A case that did not follow them is no slower: nothing else confirms the drift."""
+    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=-0.05), rng, time=1.05e-6)
+    comparison = comparisons.between(before, after, ())
+    assert comparison.changes[COPY].verdict is Verdict.UNCHANGED
+    assert comparison.drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is not None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drift_alone_is_never_a_change(seed):
+    """Whatever the exponent of the case."""
+    rng = random.Random(seed)
+    exponent = rng.random()
+    both = [measured(name, drifts(rng, usual=rng.gauss(0, 0.03)), rng, exponent=exponent) for name in ("2.14.1", "2.15.0")]
+    assert comparisons.between(*both, ()).changes[COPY].verdict in (Verdict.UNCHANGED, Verdict.INCONCLUSIVE)
+
+
+def test_baselines_of_another_machine_or_numpy_are_not_used(rng):
+    """Their times differ for other reasons than drift."""
+    before = measured("2.14.1", drifts(rng), rng)
+    assert noise.same_machine(before, measured("2.15.0", drifts(rng), rng))
+    after = measured("2.15.0", drifts(rng), rng, numpy="2.3.5")
+    assert not noise.same_machine(before, after)
+    assert comparisons.between(before, after, ()).drift.pass_drift(COPY, before.timings[COPY].by_pass[0]) is None
+
+
+def test_a_pass_without_baselines_is_compared_as_measured(rng):
+    """As after a run of a few suites only."""
+    first, second = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng), rng)
+    timings = {COPY: second.timings[COPY]}
+    bare = Result(second.path, "machine", "2.15.0", "3.11", "cuda", "py3.11-cuda", timings, provenance=second.provenance)
+    drift = noise.fit_drift([first, first, bare], [COPY])
+    assert drift.logs(COPY, bare.timings[COPY]) == bare.timings[COPY].logs
+    assert drift.logs(COPY, first.timings[COPY]) != first.timings[COPY].logs
+
+
+CASES = [
+    Case("copies.BySize.time_copy", (("method", method), ("numel", str(2**power))))
+    for method in ("clone_detach", "tensor", "detach_clone")
+    for power in range(10, 20)
+]
+EXPONENTS = {case: (number * 7 % 30) / 29 for number, case in enumerate(CASES)}  # 0 to 1, whatever the size
+LARGE = [case for case in CASES if int(case["numel"]) >= 2**17]
+SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
+NOTHING = {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}
+
+
+def side(name, rng, count=40, *, drift=0.0, baselines=0.0, shift=None):
+    """Return a result of `count` passes, with 1 % of noise in each time and 2 % of drift in each pass.
+
+    drift : the usual drift of its hour; baselines, shift : by how much its baselines and each case were slower besides (logarithms)
+    """
+    hours = [rng.gauss(drift, 0.02) for _ in range(count)]
+
+    def timing(usual, exponent, more):
+        times = [usual * exp(exponent * hour + more + rng.gauss(0, 0.01)) for hour in hours]
+        return passes.timing([PassSamples((time,), name=f"{name}-{number}") for number, time in enumerate(times)])
+
+    timings = {baseline: timing(1e-7, 1.0, baselines) for baseline in BASELINES}
+    timings |= {case: timing(1e-6, EXPONENTS[case], (shift or {}).get(case, 0.0)) for case in CASES}
+    template = measured(name, [0.0], rng)
+    return Result(template.path, "machine", name, "3.11", "cuda", "py3.11-cuda", timings, provenance=template.provenance)
+
+
+def verdicts(before, after):
+    return {case: change.verdict for case, change in comparisons.between(before, after, ()).changes.items()}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("baselines", [pytest.param(0.05, marks=pytest.mark.slow), 0.10])
+def test_baselines_that_differ_alone_create_no_change(seed, baselines):
+    """As after an update of the memcpy that they measure, with 40 passes a side."""
+    rng = random.Random(seed)
+    assert set(verdicts(side("a", rng), side("b", rng, baselines=log(1 + baselines))).values()) <= NOTHING
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_change_of_all_large_cases_is_found_with_unchanged_baselines(seed):
+    """+10 % from 2^17 elements on; no other case changes."""
+    rng = random.Random(seed)
+    result = verdicts(side("a", rng), side("b", rng, shift=dict.fromkeys(LARGE, log(1.1))))
+    assert {case for case, verdict in result.items() if verdict is Verdict.SLOWER} == set(LARGE)
+    assert Verdict.FASTER not in result.values()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("equally", [False, True], ids=["by exponent", "equally"])
+def test_a_drift_of_baselines_and_cases_is_no_change(seed, equally):
+    """Whether the cases follow to their exponents or all take 5 % longer."""
+    rng = random.Random(seed)
+    slower = side("b", rng, baselines=0.05, shift=dict.fromkeys(CASES, 0.05)) if equally else side("b", rng, drift=0.05)
+    assert set(verdicts(side("a", rng), slower).values()) <= NOTHING
+
+
+def test_a_slowdown_is_found_although_drift_hides_it():
+    """All cases ran in a faster hour; the case that did not become faster is slower."""
+    rng = random.Random(1)
+    slow = next(case for case in CASES if EXPONENTS[case] > 0.9)
+    result = verdicts(side("a", rng), side("b", rng, drift=-0.08, shift={slow: 0.08}))
+    assert [case for case, verdict in result.items() if verdict not in NOTHING] == [slow]
+    assert result[slow] is Verdict.SLOWER
+
+
+def group(passes, width):
+    """Return values with a mean deviation of about `width` from 1."""
+    return [1.0 + width * (-1) ** number for number in range(passes)]
+
+
+def sides(first, second, others, **more):
+    return moderated_spread(deviations((first, second), others), **more)
+
+
+def width(passes, value):
+    """Return the spread of `group`: its deviations are scaled by √(n / (n - 1))."""
+    return value * (passes / (passes - 1)) ** 0.5
+
+
+def test_deviations_are_from_the_groups_own_median():
+    """Scaled by √(n / (n - 1)); a group of one value adds nothing."""
+    scaled, degrees = scaled_deviations([[1.0, 2.0, 4.0], [7.0], []])
+    assert scaled == pytest.approx([1.5**0.5, 0.0, 2 * 1.5**0.5])
+    assert degrees == 2
+
+
+def test_few_passes_are_filled_up_with_the_other_side_and_other_results():
+    """Four passes have 3 degrees of freedom, the other side 3, and other results the rest."""
+    result = sides(group(4, 0.1), group(4, 0.1), [group(8, 0.1)] * 20)
+    assert result.degrees == (ENOUGH, ENOUGH)
+    assert result.shared == ENOUGH - 3 - 3
+    assert result.sides == pytest.approx((0.11, 0.11), abs=0.005)
+
+
+@pytest.mark.parametrize("passes", [3, 4, 8])
+def test_a_side_that_strays_fifteen_fold_widens_from_three_passes_on(passes):
+    """To most of its own spread, and the quiet side hardly widens."""
+    usual = [group(8, 0.1)] * 20
+    varying, quiet = sides([1.0 + 1.5 * number for number in range(passes)], group(passes, 0.1), usual).sides
+    own = float(np.mean(scaled_deviations([[1.5 * number for number in range(passes)]])[0]))
+    assert varying > 0.7 * own
+    assert quiet < 0.2
+
+
+def test_an_hour_in_which_all_cases_vary_more_widens_what_other_results_show():
+    """The mean over at least `FEWEST_CASES` cases; a quieter hour never narrows it."""
+    busy, quiet = (deviations((group(8, value), group(8, value)), [group(8, 0.1)] * 20) for value in (0.2, 0.05))
+    assert noise.busy_hour([busy] * FEWEST_CASES) == pytest.approx(2.0)
+    assert noise.busy_hour([busy] * (FEWEST_CASES - 1)) == 1.0
+    assert noise.busy_hour([quiet] * FEWEST_CASES) == 1.0
+    assert moderated_spread(busy, 2.0).sides[0] > 1.25 * moderated_spread(busy).sides[0]
+
+
+def test_the_pool_has_the_shape_of_normal_noise():
+    """Not longer tails, although the median of each group is one of its values."""
+    random = np.random.default_rng(1)
+    for count in (3, 5, 8):
+        groups = [list(random.normal(0, 1, count)) for _ in range(400)]
+        pool = np.array(moderated_spread(deviations((groups[0], groups[1]), groups[2:])).pool)
+        assert pool.mean() == pytest.approx(1.0, abs=0.001)
+        assert (pool**2).mean() ** 0.5 == pytest.approx((np.pi / 2) ** 0.5, rel=0.05)
+
+
+def test_passes_without_any_spread_have_none():
+    """A timer that always reads the same is no division by zero."""
+    result = sides([1.0] * 4, [1.0] * 4, [[1.0] * 4] * 3)
+    assert result.sides == (0.0, 0.0)
+    assert set(result.pool) == {0.0}
