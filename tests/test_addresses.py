@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
 from tests.conftest import NEW, OLD, measured

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.analysis.advice import matching, recommend
-from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.cli import local
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
@@ -91,7 +91,7 @@ def test_the_shipped_answers_equal_the_chooser_s_pages(content):
     result, series = content.machine.result, content.machine.series[0].results
     compared = 0
     for device in recommend.devices(result):
-        for request in matching.requests(device):
+        for request in recommend.requests(device):
             for numel, options in recommend.options_by_size(result, request, series).items():
                 advice = advise._as_shipped(request, numel)
                 assert (advice.numel, [match.code for match in advice.choices]) == (numel, [option.code for option in options])

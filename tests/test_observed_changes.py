@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorcopy.analysis.advice import matching
+from tensorcopy.analysis import recommend
 from tensorcopy.worker.semantics import describe
 
 torch = pytest.importorskip("torch")
@@ -87,7 +87,7 @@ def test_only_a_copy_of_the_values_matches_a_request(code, seed):
     own = operation(code)
     observed = {"cpu": dataclasses.asdict(semantics.observed(own, "cpu"))}
     row = {"group": "own", "observed": observed}
-    if not any(matching.matches(row, request) for request in matching.requests("cpu")):
+    if not any(recommend.matches(row, request) for request in recommend.requests("cpu")):
         return
     random = torch.Generator().manual_seed(seed)
     x = torch.randn(50, generator=random) * 10 ** (10 * torch.rand(50, generator=random) - 5)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from markupsafe import escape
 
-from tensorcopy.analysis.advice import matching, recommend
-from tensorcopy.analysis.advice.matching import CopyRequest
+from docs.tools import readme
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.report import advise
 from tensorcopy.results import select
+from tensorcopy.results.passes import Case
+from tensorcopy.site import addresses, data_files, render
+from tensorcopy.site.pages import chooser, landing
 from tests.conftest import NEW, SEEN, measured
 
 OWN = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -86,7 +92,7 @@ def test_x_itself_is_never_recommended():
     """Neither for shared storage nor for shared storage in the graph; the answer there is to use x."""
     itself = {"shares_storage": True, "keeps_graph": True, "is_leaf": True, "requires_grad": True}
     view = {"shares_storage": True}
-    for request in matching.requests("cpu"):
+    for request in recommend.requests("cpu"):
         if not request.own and request.to == "tensor":
             expected = [] if request.keeps_graph else ["view"]
             assert recommended({"itself": 1, "view": 100}, request, itself=itself, view=view) == expected
@@ -121,7 +127,7 @@ def test_every_answer_does_what_was_requested(newest):
     """
     result, others = newest
     checked = 0
-    for request in matching.requests("cpu"):
+    for request in recommend.requests("cpu"):
         answers = recommend.options_by_size(result, request, others)
         assert answers, request
         for options in answers.values():
@@ -153,6 +159,44 @@ def test_the_answers_to_the_article_s_questions(newest):
     assert first(to="ndarray", own=True, keeps_graph=None) == {"x.detach().numpy().copy()"}
     assert first(to="tensor", own=False, keeps_graph=False) == {"x.detach()"}
     assert first(to="tensor", own=True, keeps_graph=True) == {"x.clone()"}
+
+
+def with_grad(result, times):
+    """Add times of tensors that require grad to a result, by (method, numel)."""
+    for (method, numel), time in times.items():
+        (timing,) = measured(NEW, {(method, numel): time}).timings.values()
+        case = Case("copies.ByGrad.time_copy", (("method", method), ("numel", str(numel)), ("requires_grad", "True")))
+        result.timings[case] = timing
+    return result
+
+
+def test_one_answer_is_shown_everywhere(shipped_results):
+    """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
+    content = render.content(shipped_results.results)
+    option = content.machine.recommended("tensor")
+    assert data_files.badge_message(content.machine).startswith(f"{option.code} on torch ")
+    landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
+    assert escape(option.code) in str(landing_page.values["answers"][0].answer).replace("<wbr>", "")
+    first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
+    assert first.values["options"][0] == option
+    assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
+    request = recommend.common_request("tensor", "cpu")
+    assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
+
+
+def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad():
+    """Without it, as on a GPU and in a quick measurement, the time without grad stands for it, which is a caveat."""
+    request = recommend.common_request("tensor", "cpu")
+    result = measured(NEW, {("a", 16): 1e-6, ("b", 16): 2e-6})
+    option = recommend.recommended(result, request)
+    assert (option.method, option.caveats) == ("a", (("timed_without_grad", ""),))
+    option = recommend.recommended(with_grad(result, {("a", 16): 2e-6, ("b", 16): 1e-6}), request)
+    assert (option.method, option.caveats) == ("b", ())
+
+
+def test_nothing_is_recommended_that_was_not_measured_or_does_not_match():
+    assert recommend.recommended(measured(NEW, {}), OWN) is None
+    assert recommend.recommended(measured(NEW, {("a", 16): 1e-6}), recommend.common_request("ndarray", "cpu")) is None
 
 
 def test_the_fastest_is_compared_with_all_others():

@@ -17,8 +17,8 @@ from pathlib import Path
 import tensorcopy
 from docs.tools import figures, labelled_plot, reference
 from tensorcopy import cli
-from tensorcopy.analysis.advice import recommend
-from tensorcopy.analysis.advice.matching import CopyRequest
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
@@ -46,7 +46,6 @@ WANTS = {
     "an independent tensor through which gradients flow back": CopyRequest("tensor", True, True, True, "cpu"),
     "an independent ndarray": CopyRequest("ndarray", True, None, True, "cpu"),
 }
-RESULTS_OF = {"copy": "tensor", "conversion": "ndarray"}
 
 
 def documents(results: Sequence[Result]) -> dict[Path, str]:
@@ -105,14 +104,17 @@ def badges(machine: Machine, web: WebAddresses | None = None) -> str:
 
 def answer(machine: Machine) -> str:
     """Return which copies to use."""
-    uses = [
-        f"{code(machine.code(table.methods[row]))} for an independent {RESULTS_OF[table.group]} ({table.rank_text(row)})"
-        for table, row in machine.winners()
-    ]
+    uses = []
+    for to in ("tensor", "ndarray"):
+        request = recommend.common_request(to, "cpu")
+        answers = recommend.options_by_size(machine.result, request, machine.series[0].results)
+        first = answers[recommend.nearest_size(recommend.NUMEL, answers)][0]
+        among = sum(option.among_fastest for options in answers.values() for option in options if option.method == first.method)
+        uses.append(f"{code(first.code)} for an independent {to} (fastest or tied with the fastest at {among} of {len(answers)} sizes)")
     rows = []
     for want, request in WANTS.items():
-        options = recommend.options_by_size(machine.result, request, machine.series[0].results)
-        rows.append([want, code(options[recommend.nearest_size(advise.NUMEL, options)][0].code)])
+        option = recommend.recommended(machine.result, request, machine.series[0].results)
+        rows.append([want, code(option.code if option else "")])
     cpu = escaped(machine.provenance["cpu"])
     return "\n".join(
         [

@@ -2,7 +2,7 @@
 
 With torch, every matching method is observed and timed on the spot, in a separate process (`worker.probes.quick_bench`). Without torch
 the answer is that of the chooser's page, which comes with the package as shipped.json, written with the documentation. Both are chosen by
-`analysis.advice.recommend`.
+`analysis.recommend`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.analysis.advice import matching, recommend
-from tensorcopy.analysis.advice.matching import CopyRequest
-from tensorcopy.analysis.advice.recommend import Option
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.numbers import count, duration
@@ -28,7 +27,6 @@ from tensorcopy.results.reader import Result
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
-NUMEL = 2**17
 FASTEST = "fastest"
 WIDTH = 40  # columns of the current step of a progress, so that a shorter one covers a longer one
 
@@ -126,7 +124,7 @@ def advise(
     independent: bool = True,
     keep_graph: bool = False,
     requires_grad: bool = False,
-    numel: float = NUMEL,
+    numel: float = recommend.NUMEL,
     device: str = "cpu",
     shipped: bool = False,
     interpreter: str = "same",
@@ -234,7 +232,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
     """
     answers = []
     for device in recommend.devices(result):
-        for request in matching.requests(device):
+        for request in recommend.requests(device):
             by_size = recommend.options_by_size(result, request, others)
             matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
             answers.append(

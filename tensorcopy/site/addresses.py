@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 
-from tensorcopy.analysis.advice.matching import CopyRequest
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 

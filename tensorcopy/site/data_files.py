@@ -159,8 +159,8 @@ def badge(message: str) -> str:
 
 
 def badge_message(machine: Machine | None) -> str:
-    """Return the best copy's code with its release."""
+    """Return the recommended copy's code with its release."""
     if machine is None:
         return NOT_MEASURED
-    codes = [machine.code(table.methods[row], machine.device) for table, row in machine.winners(machine.device) if table.group == "copy"]
-    return f"{codes[0]} on torch {machine.newest.version}" if codes else NOT_MEASURED
+    option = machine.recommended("tensor", machine.device)
+    return f"{option.code} on torch {machine.newest.version}" if option else NOT_MEASURED

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.analysis.advice import matching
+from tensorcopy.analysis import recommend
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import duration, signed_percent
 from tensorcopy.report.why.cause import Cause
@@ -96,7 +96,7 @@ def _problem(cause: Cause) -> TensorcopyError | None:
 
 def codes(methods: Mapping[str, Any]) -> str:
     """Return the content of codes.json: the code of each method of the registry, of those in a result."""
-    of_registry = {name: row["code"] for name, row in methods.items() if row["group"] in matching.GROUPS}
+    of_registry = {name: row["code"] for name, row in methods.items() if row["group"] in recommend.GROUPS}
     return json.dumps(of_registry, indent=2) + "\n"
 
 

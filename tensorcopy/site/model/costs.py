@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
-from tensorcopy.analysis.advice import matching, recommend
+from tensorcopy.analysis import recommend
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
@@ -34,7 +33,6 @@ class CostTable:
 
     costs : `costs[i][j]` is method i at size j
     baselines : `baselines[j]` is the memcpy baseline at size j
-    with_grad : at how many sizes method i is among the fastest for a tensor that requires grad
     """
 
     group: str
@@ -43,53 +41,21 @@ class CostTable:
     methods: tuple[str, ...]
     costs: tuple[tuple[Cost, ...], ...]
     baselines: tuple[Timing | None, ...]
-    with_grad: tuple[int, ...]
-
-    def winner(self) -> int:
-        """Return the row to use: the usual form, unless another row is clearly faster at more than half of the sizes.
-
-        Without the usual form, or with a faster row, it is the one that is among the fastest at the most sizes, with and without grad. Ties
-        are broken by how often a row is the fastest, then by its times over all sizes.
-        """
-
-        def rank(row: int) -> tuple[int, int, float]:
-            costs = self.costs[row]
-            product = prod(cost.timing.median * 1e6 for cost in costs if cost.timing)
-            return self.sizes_among_fastest(row) + self.with_grad[row], sum(cost.fastest for cost in costs), -product
-
-        best = max(range(len(self.methods)), key=rank)
-        usual = next((row for row, method in enumerate(self.methods) if method in matching.USUAL.values()), best)
-        slower = sum(recommend.clearly_slower(cost, fastest) for cost, fastest in zip(self.costs[usual], self.costs[best], strict=True))
-        return best if 2 * slower > len(self.numels) else usual
-
-    def fastest_row(self, column: int) -> int | None:
-        """Return the row with the lowest time at a size; None when nothing was measured."""
-        return next((row for row, costs in enumerate(self.costs) if costs[column].fastest), None)
 
     def sizes_among_fastest(self, row: int) -> int:
         """Return the number of sizes at which a method is among the fastest."""
         return sum(cost.among_fastest for cost in self.costs[row])
 
-    def sizes_slower(self, row: int) -> int:
-        """Return the number of sizes at which a method is significantly slower."""
-        return sum(cost.timing is not None and not cost.among_fastest for cost in self.costs[row])
-
-    def rank_text(self, row: int) -> str:
-        """Return how a method ranks over all sizes, as the end of a sentence."""
-        slower = self.sizes_slower(row)
-        text = f"fastest or tied with the fastest at {self.sizes_among_fastest(row)} of {len(self.numels)} sizes"
-        return f"{text}; significantly slower at {slower}" if slower else text
-
 
 def groups(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
-    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(matching.GROUPS))]
+    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
 
 
 def shown_groups(result: Result) -> Sequence[str]:
     """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
     own = groups(result)[len(GROUPS) :]
-    return own if own and not any(row["group"] in matching.GROUPS for row in result.methods.values()) else GROUPS
+    return own if own and not any(row["group"] in recommend.GROUPS for row in result.methods.values()) else GROUPS
 
 
 def case_of(group: str, method: str, numel: int, device: str) -> Case:
@@ -119,31 +85,13 @@ def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()
     }
     rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
     baselines = tuple(related.baseline_timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines, _with_grad(result, group, device, methods, series))
+    return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines)
 
 
 def _cases(result: Result, group: str, device: str) -> list[Case]:
     suite = suite_specs.timed_by_size(group, device)
     cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
-    return cases if group in matching.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
-
-
-def _with_grad(result: Result, group: str, device: str, methods: Sequence[str], series: Sequence[Result]) -> tuple[int, ...]:
-    """Count for each method the sizes at which it is among the fastest with grad.
-
-    The suites time that on the CPU only.
-    """
-    counts = dict.fromkeys(methods, 0)
-    suite = suite_specs.timed_by_size(group, requires_grad=True)
-    by_size: dict[str, list[Case]] = {}
-    for case in result.timings if device == "cpu" else ():
-        parameters = dict(case.parameters)
-        if case.suite == suite and parameters.get("requires_grad") == "True" and parameters.get("method") in counts:
-            by_size.setdefault(parameters.get("numel", ""), []).append(case)
-    for cases in by_size.values():
-        for case, change in recommend.against_fastest(result, cases, series).items():
-            counts[case["method"]] += change is None or change.verdict is not Verdict.SLOWER
-    return tuple(counts.values())
+    return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
 
 
 def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tensorcopy.analysis import confirmation, groups
+from tensorcopy.analysis import confirmation, groups, recommend
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.groups import ReleaseChange
+from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
@@ -176,9 +177,9 @@ class Machine:
         """Return the vendor's name of a device."""
         return str(self.provenance["cpu"] if device == "cpu" else self.provenance["accelerators"].get(device, device))
 
-    def winners(self, device: str = "cpu") -> list[tuple[CostTable, int]]:
-        """Return the tables of a device, each with its winner's row."""
-        return [(table, table.winner()) for table in self.costs if table.device == device]
+    def recommended(self, to: str, device: str = "cpu") -> Option | None:
+        """Return what to use for an independent tensor or ndarray; None where no method for it was observed, or none was measured."""
+        return recommend.recommended(self.result, recommend.common_request(to, device), self.series[0].results)
 
     def code(self, method: str, device: str = "cpu") -> str:
         """Return a method's code as the registry had it when this machine measured."""

@@ -8,9 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.advice import matching, recommend
-from tensorcopy.analysis.advice.matching import CopyRequest
-from tensorcopy.analysis.advice.recommend import Option
+from tensorcopy.analysis import recommend
+from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.report.numbers import count
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
@@ -18,8 +17,7 @@ from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
 from tensorcopy.site.translate import LANGUAGES, translator
 
-FIRST = CopyRequest(to="tensor", own=True, keeps_graph=False, requires_grad=True, device="cpu")  # the most common request
-FIRST_NUMEL = 2**17  # the nearest measured size is shown first
+FIRST = recommend.common_request("tensor", "cpu")
 
 Answers = Mapping[CopyRequest, Mapping[int, Sequence[Option]]]  # by request, then by size
 
@@ -51,7 +49,9 @@ def pages(content: Content) -> Iterator[Page]:
     if first is None:
         yield from _empty_pages()
     else:
-        yield from _answer_pages(addresses.CHOOSER, content.machine, answers, first, recommend.nearest_size(FIRST_NUMEL, answers[first]))
+        yield from _answer_pages(
+            addresses.CHOOSER, content.machine, answers, first, recommend.nearest_size(recommend.NUMEL, answers[first])
+        )
 
 
 def _answers(machine: Machine) -> Answers:
@@ -59,7 +59,7 @@ def _answers(machine: Machine) -> Answers:
     answers = {
         request: recommend.options_by_size(machine.result, request, machine.series[0].results)
         for device in recommend.devices(machine.result)
-        for request in matching.requests(device)
+        for request in recommend.requests(device)
     }
     return {request: by_size for request, by_size in answers.items() if by_size}
 

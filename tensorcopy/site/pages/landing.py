@@ -212,7 +212,8 @@ def _answers(content: Content, machine: Machine, translate: Translate) -> list[D
 
 def _answer(machine: Machine, device: str, translate: Translate) -> DeviceAnswer:
     """Return which copy and which conversion to use on a device of a machine."""
-    codes = {table.group: code_markup(machine.code(table.methods[row], device)) for table, row in machine.winners(device)}
+    options = {name: machine.recommended(to, device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
+    codes = {name: code_markup(option.code) for name, option in options.items() if option}
     if "copy" not in codes:
         return DeviceAnswer(device)
     day = str(machine.provenance["started"])[:10]
@@ -221,7 +222,7 @@ def _answer(machine: Machine, device: str, translate: Translate) -> DeviceAnswer
 
 
 def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
-    """Return the fastest copy on the machine that measured last, beside the shown machine's; "" where they are the same."""
+    """Return the recommended copy on the machine that measured last, beside the shown machine's; "" where they are the same."""
     if own is None:
         return Markup("")
     name = Markup("<b>{}</b> ({})").format(translate("own_machine"), own.machine.name)

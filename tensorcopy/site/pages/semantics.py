@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tensorcopy.analysis.advice import recommend
+from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses

@@ -1,43 +1,145 @@
-"""Choose the methods that match a request, fastest first, with their caveats.
+"""Recommend a method: those that do what is requested, fastest first, with their caveats.
 
-What a method does is what was observed when that result was measured, and what it costs is what it cost then. `tensorcopy advise` and the
-chooser's pages show what this module returns.
+What a method does is what was observed when that result was measured, and what it costs is what it cost then. The landing page, the badge,
+README, the chooser's pages and `tensorcopy advise` all show what this module returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
-from tensorcopy.analysis.advice import matching
-from tensorcopy.analysis.advice.matching import GROUPS, CopyRequest
 from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
 from tensorcopy.results import noise, related, suite_specs
 from tensorcopy.results.noise import DriftModel
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 
+GROUPS = ("copy", "conversion", "primitive", "alternative")
+# the usual form, by what is made, whether it has its own storage, and whether it keeps the graph
+USUAL = {
+    ("tensor", True, False): "detach_clone",
+    ("tensor", True, True): "clone",
+    ("tensor", False, False): "detach",
+    ("ndarray", True, False): "detach_numpy_copy",
+    ("ndarray", False, False): "numpy",
+}
+FIRST = "1.9.0"  # the first release in the table: a method as old as that needs no caveat
+NUMEL = 2**17  # elements, where a reader names no size
 FASTER = 1.05  # times as fast as the usual form, at least, is another that is recommended in its place
 FASTER_BY = 50e-9  # seconds, also at least
+
+
+@dataclass(frozen=True)
+class CopyRequest:
+    """A request for something made of a tensor `x`.
+
+    to : "tensor" or "ndarray"
+    own : whether it shall have its own storage, or share that of x
+    keeps_graph : whether gradients shall flow back to x; None if there is no graph: x requires no grad, or an ndarray is wanted
+    requires_grad : whether x does
+    device : of x
+    """
+
+    to: str
+    own: bool
+    keeps_graph: bool | None
+    requires_grad: bool
+    device: str
+
+
+def requests(device: str) -> list[CopyRequest]:
+    """Return all possible requests on a device, in order."""
+    result = []
+    for to in ("tensor", "ndarray"):
+        for own in (True, False):
+            for requires_grad in (False, True):
+                graphs: tuple[bool | None, ...] = (False, True) if to == "tensor" and requires_grad else (None,)
+                result += [CopyRequest(to, own, graph, requires_grad, device) for graph in graphs]
+    return result
+
+
+def common_request(to: str, device: str) -> CopyRequest:
+    """Return the most common request: for an independent tensor or ndarray, out of the graph of an x that requires grad.
+
+    Its answer does the same for an x that requires no grad.
+    """
+    return CopyRequest(to, own=True, keeps_graph=False if to == "tensor" else None, requires_grad=True, device=device)
+
+
+def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
+    """Return whether a method was observed to do what is requested."""
+    observed = (row.get("observed") or {}).get(request.device)
+    if not observed:
+        return False
+    outcome = observed["with_grad" if request.requires_grad else "plain"]
+    return (
+        not outcome["raises"]
+        and not _returns_x(observed["with_grad"])
+        and outcome["dtype"] == "same"
+        and outcome["gives"] == request.to
+        and not outcome.get("changes", "" if row.get("group") in GROUPS else "not observed")  # earlier results do not have it
+        and (request.to != "tensor" or outcome["device"] == "same")
+        and outcome["shares_storage"] is not request.own
+        and (request.keeps_graph is None or outcome["keeps_graph"] is request.keeps_graph)
+    )
+
+
+def _returns_x(with_grad: Mapping[str, Any]) -> bool:
+    """Return whether a method returns x itself: a view of a leaf that requires grad is not a leaf."""
+    return bool(with_grad["shares_storage"] and with_grad["keeps_graph"] and with_grad["is_leaf"])
+
+
+def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
+    """Yield what to know about a method that matches a request: a key of words.toml, and its detail."""
+    observed = row["observed"][request.device]
+    outcome = observed["with_grad" if request.requires_grad else "plain"]
+    if outcome["warns"]:
+        yield "warns", str(outcome["warns"])
+    if outcome["requires_grad"] and not outcome["keeps_graph"]:
+        yield "own_gradient", ""
+    if outcome["layout"] != "same":
+        yield "contiguous", ""
+    if outcome["shares_storage"]:
+        yield "writes", ""
+    if row.get("since", FIRST) != FIRST:
+        yield "since", str(row["since"])
+    if not request.requires_grad:
+        yield from _caveats_with_grad(outcome, observed["with_grad"])
+
+
+def _caveats_with_grad(plain: Mapping[str, Any], with_grad: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Yield what a method does differently once x requires grad."""
+    if with_grad["raises"]:
+        yield "grad_raises", str(with_grad["raises"]).partition(":")[0]
+    elif with_grad["keeps_graph"]:
+        yield "grad_flows", ""
+    elif with_grad["requires_grad"]:
+        yield "grad_own", ""
+    if with_grad["warns"] and not plain["warns"]:
+        yield "grad_warns", str(with_grad["warns"])
 
 
 @dataclass(frozen=True)
 class Option:
     """A method that matches a request, at one size.
 
+    case : that times it
     timing : None if it was not measured
     multiple : the time over the memcpy baseline; None if either was not measured
     change : from the fastest option to this one; None for the fastest, and without a timing
-    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since", and for
-        a tensor that requires no grad what differs once it does: "grad_raises", "grad_warns", "grad_flows", "grad_own"
+    caveats : a key of words.toml and a detail each: "warns" with the text, "own_gradient", "contiguous", "writes", "since",
+        "timed_without_grad", and for a tensor that requires no grad what differs once it does: "grad_raises", "grad_warns", "grad_flows",
+        "grad_own"
     usual : whether it is the form that is recommended unless another is clearly faster
     """
 
     method: str
     code: str
+    case: Case
     timing: Timing | None
     multiple: float | None
     change: Change | None
@@ -61,16 +163,29 @@ def devices(result: Result) -> list[str]:
 
 
 def measured_sizes(result: Result, request: CopyRequest) -> list[int]:
-    """Return the sizes that were timed for a request.
+    """Return the sizes that were timed for a request, in order."""
+    return _sizes(result, _timed_request(result, request))
 
-    Without times for tensors that require grad, those for tensors that do not.
+
+def _timed_request(result: Result, request: CopyRequest) -> CopyRequest:
+    """Return the request whose times stand for those of another.
+
+    A tensor that requires grad is timed on the CPU only, and not in a quick measurement; the time of one that does not stands for it.
     """
-    for requires_grad in (request.requires_grad, False):
-        suites = {suite_specs.timed_by_size(group, request.device, requires_grad=requires_grad) for group in ("copy", "conversion")}
-        sizes = {int(case["numel"]) for case in result.timings if case.suite in suites and case.device == request.device}
-        if sizes:
-            return sorted(sizes)
-    return []
+    return request if _sizes(result, request) else replace(request, requires_grad=False)
+
+
+def _sizes(result: Result, request: CopyRequest) -> list[int]:
+    suites = {suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad) for group in ("copy", "conversion")}
+    cases = [case for case in result.timings if case.suite in suites and case.device == request.device]
+    return sorted({int(case["numel"]) for case in cases if request.requires_grad is ("requires_grad" in dict(case.parameters))})
+
+
+def recommended(result: Result, request: CopyRequest, others: Iterable[Result] = (), numel: int = NUMEL) -> Option | None:
+    """Return what to use at the measured size that is nearest to `numel`; None where no method matches, or no size was measured."""
+    answers = options_by_size(result, request, others)
+    options = answers[nearest_size(numel, answers)] if answers else ()
+    return options[0] if options else None
 
 
 def options_by_size(result: Result, request: CopyRequest, others: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
@@ -82,7 +197,7 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
     smallest share of sizes.
     others : results of the same machine, Python and build, which show the noise
     """
-    names = [name for name in _methods(result) if matching.matches(result.methods[name], request)]
+    names = [name for name in _methods(result) if matches(result.methods[name], request)]
     neighbours = list(others)
     rows = {numel: _options(result, request, names, numel, neighbours) for numel in measured_sizes(result, request)}
     shares = {name: _share_slower([row[name] for row in rows.values()]) for name in names}
@@ -92,28 +207,17 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
         order = shares[option.method] if option.among_fastest else _time(option)
         return option.timing is None, option.warns, not option.among_fastest, order, times[option.method]
 
-    return {numel: _usual_first(sorted(row.values(), key=rank)) for numel, row in rows.items()}
+    answers = {}
+    for numel, row in rows.items():
+        options = sorted(row.values(), key=rank)
+        usual = next((option for option in options if option.usual), None)
+        if usual is not None and not _clearly_slower(usual, options[0]):
+            options = [usual, *(option for option in options if option is not usual)]
+        answers[numel] = tuple(options)
+    return answers
 
 
-def _usual_first(options: Sequence[Option]) -> tuple[Option, ...]:
-    """Return the options with the usual form first, unless the first one is clearly faster."""
-    usual = next((option for option in options if option.usual), None)
-    if usual is None or clearly_slower(usual, options[0]):
-        return tuple(options)
-    return usual, *(option for option in options if option is not usual)
-
-
-class Timed(Protocol):
-    """A method with its time at one size, None if it was not measured."""
-
-    @property
-    def timing(self) -> Timing | None: ...
-
-    @property
-    def among_fastest(self) -> bool: ...
-
-
-def clearly_slower(usual: Timed, other: Timed) -> bool:
+def _clearly_slower(usual: Option, other: Option) -> bool:
     """Return whether the usual form is slower than another: significantly, and by at least `FASTER` and `FASTER_BY`."""
     if usual.among_fastest or usual.timing is None or other.timing is None:
         return False
@@ -179,17 +283,20 @@ def _methods(result: Result) -> list[str]:
 
 
 def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]) -> dict[str, Option]:
-    cases = {name: case_of(result.methods[name], name, request, numel) for name in names}
+    timed = _timed_request(result, request)
+    stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
+    cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
     changes = against_fastest(result, list(cases.values()), others)
     return {
         name: Option(
             method=name,
             code=code(result.methods[name], request.device),
+            case=case,
             timing=result.timings.get(case),
             multiple=related.times_memcpy(result, case) if request.own else None,
             change=changes.get(case),
-            caveats=tuple(matching.caveats(result.methods[name], request)),
-            usual=name == matching.usual(request),
+            caveats=(*caveats(result.methods[name], request), *(stands_for if case in result.timings else [])),
+            usual=name == USUAL.get((request.to, request.own, bool(request.keeps_graph))),
         )
         for name, case in cases.items()
     }

@@ -1,1 +1,0 @@
-"""What to use: which methods match a request, and which is recommended."""
