@@ -91,11 +91,11 @@ def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
     installed = []
 
     def install(path, *arguments):
-        path.mkdir(exist_ok=True)
+        (path / "lib" / "python3.11" / "site-packages").mkdir(parents=True, exist_ok=True)
         installed.append(environments.backend())
 
     monkeypatch.setattr(environments, "_install", install)
-    monkeypatch.setattr(environments, "_opened", lambda path, run_probe: None)
+    monkeypatch.setattr(environments, "inspected", lambda *arguments, **named: None)
     monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
     for wheel in ("", "cu126", "cu126", "", ""):
         monkeypatch.setenv("UV_TORCH_BACKEND", wheel)

@@ -144,11 +144,20 @@ def _store(run: _Run) -> None:
     for (sha, environment), pending in run.pending.items():
         for path in _files(run.draft.folder, sha, environment):
             try:
-                if _is_measured(path, pending.before.get(path, b"")):
-                    unstored[path] = {}
-                    unstored[path] = new = _pass_of(path, pending, _journal_lines(pending, sha))
-                    _add(run.draft, path, new)
-                    del unstored[path]
+                before = pending.before.get(path, b"")
+                if path.read_bytes() == before or not (before or not files.is_empty(path)):
+                    continue  # asv has not changed it, or made an empty one
+                unstored[path] = {}
+                document = json.loads(before or b"{}")
+                stamped = writing.stamped(files.read(path), pending.report, document, pending.record, _journal_lines(pending, sha))
+                unstored[path] = new = last_pass(stamped, document)
+                target = run.draft.results / path.relative_to(run.draft.folder)
+                (record,) = new["passes"]
+                if target.exists() and not (record["suites"] or record.get("counts")):
+                    name, step = files.displayed(target), "repeat it with --append-samples"
+                    print(f"{name} keeps its earlier times: this run recorded no samples; next: {step}")
+                add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
+                del unstored[path]
             except Exception as error:  # whatever it is, the pass was measured
                 unstored.setdefault(path, {})
                 errors[path] = error
@@ -158,26 +167,6 @@ def _store(run: _Run) -> None:
     whole = _complete(run.draft, unstored)
     place = keep_draft(run.draft)
     end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
-
-
-def _is_measured(path: Path, before: bytes) -> bool:
-    """Return whether asv has changed a file of a draft, or made one that is not empty."""
-    return path.read_bytes() != before and bool(before or not files.is_empty(path))
-
-
-def _pass_of(path: Path, pending: _Pending, journal: list[str]) -> Document:
-    """Return the pass in a file of a draft, with provenance and its record."""
-    before = json.loads(pending.before.get(path, b"") or b"{}")
-    return last_pass(writing.stamped(files.read(path), pending.report, before, pending.record, journal), before)
-
-
-def _add(draft: Draft, path: Path, new: Document) -> None:
-    """Add a pass to the results."""
-    target = draft.results / path.relative_to(draft.folder)
-    (record,) = new["passes"]
-    if target.exists() and not (record["suites"] or record.get("counts")):
-        print(f"{files.displayed(target)} keeps its earlier times: this run recorded no samples; next: repeat it with --append-samples")
-    add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
 
 
 def _complete(draft: Draft, unstored: dict[Path, Document]) -> set[Path]:

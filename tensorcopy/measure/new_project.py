@@ -34,7 +34,13 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
     A tensorcopy.toml that is there is used as it is. Without one, a suite or an installed package that declares operations, an
     example of an operation is written. Raises TensorcopyError for a folder with another configuration of asv.
     """
-    _refuse_configured(folder)
+    if (folder / CONFIGURATION).exists():
+        raise TensorcopyError(
+            f"this folder has an {CONFIGURATION} already",
+            got=str(folder.name),
+            allowed="a folder without one",
+            next="tensorcopy init in a new folder; its --suites ../benchmarks measures this folder's suite",
+        )
     texts = {}
     if not (folder / FILE).exists():
         texts = _declaration(name or project.default_name(folder), title, suites)
@@ -59,16 +65,6 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
 def is_below_repository(folder: Path) -> bool:
     """Return whether a folder is in a repository, and not its top: GitHub does not read the workflows there."""
     return not (folder / ".git").exists() and any((parent / ".git").exists() for parent in folder.parents)
-
-
-def _refuse_configured(folder: Path) -> None:
-    if (folder / CONFIGURATION).exists():
-        raise TensorcopyError(
-            f"this folder has an {CONFIGURATION} already",
-            got=str(folder.name),
-            allowed="a folder without one",
-            next="tensorcopy init in a new folder; its --suites ../benchmarks measures this folder's suite",
-        )
 
 
 def _declaration(name: str, title: str, suites: str) -> dict[str, str]:

@@ -162,32 +162,22 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
             _install(path, release, python, requirements)
             complete.write_text(text, encoding="utf-8")
         try:
-            environment = _opened(path, run_probe)
+            # written on every call, so that the environment works after the checkout was moved
+            (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(directory)}\n", encoding="utf-8")
+            environment = inspected(uv.interpreter(path), bytecode_in(path), run_probe=run_probe)
             break
         except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
             if installs:
                 raise
             if not os.environ.get(REBUILD):
-                raise _incomplete(path, error) from error
+                raise TensorcopyError(
+                    f"the environment {path.name} has lost a file",
+                    got=error.got if isinstance(error, CannotRun) else str(error),
+                    allowed="an environment as it was installed",
+                    next=f"remove {path}, it is built anew; measure --rebuild does both",
+                ) from error
     verify(environment, release, build=build, numpy=numpy_for(release, python))
     return environment
-
-
-def _opened(path: Path, run_probe: RunProbe | None) -> Environment:
-    """Return the environment in a folder, with its report."""
-    # written on every call, so that the environment works after the checkout was moved
-    (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(path.parent)}\n", encoding="utf-8")
-    return inspected(uv.interpreter(path), bytecode_in(path), run_probe=run_probe)
-
-
-def _incomplete(path: Path, error: CannotRun | FileNotFoundError) -> TensorcopyError:
-    """Return the error for an environment that was complete and can no longer be used."""
-    return TensorcopyError(
-        f"the environment {path.name} has lost a file",
-        got=error.got if isinstance(error, CannotRun) else str(error),
-        allowed="an environment as it was installed",
-        next=f"remove {path}, it is built anew; measure --rebuild does both",
-    )
 
 
 def remove(path: Path) -> None:
@@ -210,19 +200,15 @@ def remove(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def _refuse_broken_link(folder: Path) -> None:
-    """Raise TensorcopyError for a link whose target is gone: uv says only that it cannot create a folder there."""
-    if folder.is_symlink() and not folder.exists():
+def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
+    folder = path.parent
+    if folder.is_symlink() and not folder.exists():  # uv says only that it cannot create a folder there
         raise TensorcopyError(
             f"{folder} is a broken link",
             got=f"{folder.readlink()}, which does not exist",
             allowed="a folder for environments, or a link to one",
             next=f"remove {folder}, or make that folder",
         )
-
-
-def _install(path: Path, release: Release, python: str, requirements: list[str]) -> None:
-    _refuse_broken_link(path.parent)
     interpreter = uv.find_python(python)
     if interpreter is None:
         raise TensorcopyError(
@@ -276,11 +262,13 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
     for name, value in expected.items():
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
+            remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
+            remedies |= dict.fromkeys(("torch", "torch_sha"), f"tensorcopy releases add {release.version} rewrites the row from the wheel")
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
                 got=f"{installed} in {provenance['torch']}",
                 allowed=value,
-                next=_remedy(name, release, environment),
+                next=remedies.get(name, f"remove {environment.python.parent.parent} and repeat"),
             )
 
 
@@ -295,14 +283,6 @@ def released_as(provenance: dict[str, Any]) -> Release:
         allowed="a SHA in tensorcopy/releases.toml",
         next=f"tensorcopy list releases --add {provenance['torch'].split('+')[0]}, or measure a release of the table",
     )
-
-
-def _remedy(field: str, release: Release, environment: Environment) -> str:
-    if field == "build":
-        return f"set {BACKEND} to the intended build, such as cpu or cu126"
-    if field in ("torch", "torch_sha"):
-        return f"tensorcopy list releases --add {release.version} rewrites the row from the wheel"
-    return f"remove {environment.python.parent.parent} and repeat"
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:

@@ -78,19 +78,11 @@ def result_of(document: dict[str, Any], status: int, errors: str, command: Seque
     """
     if "error" in document:
         raise TensorcopyError.of_document(document["error"])
-    if status != 0 or not document:
-        raise _failure(command, errors)
-    return document
-
-
-def _failure(command: Sequence[str], stderr: str) -> TensorcopyError:
-    """Return the error for a probe that ended without a result."""
-    disk = of_text(stderr)
-    if disk is not None:
-        return disk
-    return CannotRun(
+    if status == 0 and document:
+        return document
+    raise of_text(errors) or CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
-        got=exception_line(stderr) or "no output",
+        got=exception_line(errors) or "no output",
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
         next=f"{' '.join(command[:4])} shows the full error",
     )

@@ -46,7 +46,9 @@ def release(version: str, *, dated: bool = True) -> Release:
             raise _unavailable(version, str(error)) from error
         torch = uv.site_packages(path) / "torch"
         constants = _string_constants((torch / "version.py").read_text(encoding="utf-8"))
-        kernels = _kernels(torch / "lib" / "libtorch_python.so")
+        library = torch / "lib" / "libtorch_python.so"
+        # torch.cuda.get_arch_list() splits the same text, and answers only where there is a GPU; a wheel without CUDA has none
+        match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
     return Release(
         version=constants["__version__"].split("+")[0],
         date=uploaded,
@@ -57,7 +59,7 @@ def release(version: str, *, dated: bool = True) -> Release:
         requires=REQUIRES.get(version, ()),
         kind="nightly" if NIGHTLY.search(version) else "release",
         cuda=constants.get("cuda", ""),
-        kernels=kernels,
+        kernels=tuple(match[0].decode().split()) if match else (),
     )
 
 
@@ -69,15 +71,6 @@ def _newest_patch(version: str) -> str:
         return uv.resolved(f"torch=={version}.*", environments.this_python(), lowest=False) or version
     except uv.UvFailed as error:
         raise _unavailable(version, str(error)) from error
-
-
-def _kernels(library: Path) -> tuple[str, ...]:
-    """Return the GPU architectures that a wheel is compiled for; none for a wheel without CUDA.
-
-    torch.cuda.get_arch_list() splits the same text of the library, and answers only where there is a GPU.
-    """
-    match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
-    return tuple(match[0].decode().split()) if match else ()
 
 
 def _date(version: str, entry: dict[str, Any]) -> date:
@@ -92,7 +85,8 @@ def _date(version: str, entry: dict[str, Any]) -> date:
             allowed="an index with upload times, such as PyPI",
             next=f"write the row into tensorcopy/{TABLE.name} by hand",
         )
-    return min(_upload_time(wheel) for wheel in entry["wheels"]).date()
+    # fromisoformat accepts Z only from Python 3.11 on
+    return min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
 
 
 def _has_date(version: str, entry: dict[str, Any]) -> bool:
@@ -192,10 +186,6 @@ def _unavailable(version: str, reason: str) -> TensorcopyError:
         allowed="a version on the index with a wheel for a Python on this machine",
         next="check the version, the network and `uv python list`",
     )
-
-
-def _upload_time(wheel: dict[str, Any]) -> datetime:
-    return datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00"))  # fromisoformat accepts Z only from Python 3.11 on
 
 
 def _string_constants(source: str) -> dict[str, str]:

@@ -78,7 +78,11 @@ def _method(operation: operations.Operation) -> Method:
     for module in operation.imports:
         names[module.partition(".")[0]] = _import(module, operation)
     try:
-        promises = [Promise(operation.since, semantics, None) for semantics in _promised(operation)]
+        promises = []
+        if operation.promise:
+            plain = Outcome(**operation.promise.get("plain", {}))
+            with_grad = Outcome(**operation.promise["with_grad"]) if "with_grad" in operation.promise else plain
+            promises.append(Promise(operation.since, Semantics(plain, with_grad), None))
         return make_method(
             operation.name,
             operation.code,
@@ -94,14 +98,6 @@ def _method(operation: operations.Operation) -> Method:
             allowed="an expression of x",
             next=operations.GUIDE,
         ) from error
-
-
-def _promised(operation: operations.Operation) -> list[Semantics]:
-    if not operation.promise:
-        return []
-    plain = Outcome(**operation.promise.get("plain", {}))
-    with_grad = Outcome(**operation.promise["with_grad"]) if "with_grad" in operation.promise else plain
-    return [Semantics(plain, with_grad)]
 
 
 def _import(module: str, operation: operations.Operation) -> Any:

@@ -109,7 +109,12 @@ def _checked(tables: Mapping[str, Any], folder: Path) -> Project:
         raise _refused("[suites] without path", 'path = "benchmarks", the folder of an asv suite')
     threads = tables.get("suites", {}).get("threads", 1)
     requires = tuple(values.get("requires", ()))
-    return Project(name, title, requires, _suites(folder / path) if path else None, threads, folder)
+    suites = (folder / path).resolve() if path else None
+    if suites and not suites.is_dir():
+        raise _refused(f"the path {suites.name} in [suites], which is no folder", "the folder of an asv suite, relative to tensorcopy.toml")
+    if suites and not (suites / "__init__.py").is_file():
+        raise _refused(f"the folder {suites.name} without __init__.py", "the folder of an asv suite, a package")
+    return Project(name, title, requires, suites, threads, folder)
 
 
 def default_name(folder: Path) -> str:
@@ -120,16 +125,6 @@ def default_name(folder: Path) -> str:
 def default_title(name: str) -> str:
     """Return the title of a project that declares none."""
     return f"{name} over torch releases"
-
-
-def _suites(path: Path) -> Path:
-    """Return the folder of an asv suite. Raises TensorcopyError where it is none."""
-    path = path.resolve()
-    if not path.is_dir():
-        raise _refused(f"the path {path.name} in [suites], which is no folder", "the folder of an asv suite, relative to tensorcopy.toml")
-    if not (path / "__init__.py").is_file():
-        raise _refused(f"the folder {path.name} without __init__.py", "the folder of an asv suite, a package")
-    return path
 
 
 def _refused(got: str, allowed: str) -> TensorcopyError:

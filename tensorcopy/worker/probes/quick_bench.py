@@ -80,18 +80,17 @@ def _rounds(
         order = list(rounds)
         random.shuffle(order)
         for name in order:
-            timer = _baseline_timer(x.detach(), to, device) if name == BASELINE else _timer(name, x, device)
+            if name == BASELINE:
+                timer = _baseline_timer(x.detach(), to, device)
+            else:
+                method = find_method(name)
+                timer = timers.make_timer(code_on(method, device), {**method.names, "x": x}, device)
             if name not in calls:
                 calls[name] = timers.calls_in(timer, SAMPLE)
             timer.timeit(1 + calls[name] // 10)  # warm up: this tensor is not in the caches yet
             rounds[name].append(timer.timeit(calls[name]).median)
             readings.append(control.read())
     return rounds, readings
-
-
-def _timer(name: str, x: torch.Tensor, device: str) -> Timer:
-    method = find_method(name)
-    return timers.make_timer(code_on(method, device), {**method.names, "x": x}, device)
 
 
 def _baseline_timer(x: torch.Tensor, to: str, device: str) -> Timer:

@@ -97,8 +97,11 @@ def measure(
     devices.require(device)
     timers.check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    methods = _methods(what)
-    _check_divisor(relative_to, [*(method.name for method in methods), BASELINE])
+    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what and not operation.inputs]
+    methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]  # own operations last
+    names = [*(method.name for method in methods), BASELINE]
+    if relative_to and relative_to not in names:
+        raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         timer_by_key = _timers(methods, numels, what, device, requires_grad)
@@ -115,17 +118,6 @@ def measure(
         baseline=Curve(BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, _points(times, BASELINE, numels)),
         quiet=control.quiet_share(readings),
     )
-
-
-def _methods(what: str) -> list[Method]:
-    """Return the methods of a sweep that this torch has, own operations last."""
-    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what and not operation.inputs]
-    return [method for method in (*SWEEPS[what].values(), *own) if exists(method)]
-
-
-def _check_divisor(name: str, names: Sequence[str]) -> None:
-    if name and name not in names:
-        raise TensorcopyError("no such method is measured", got=repr(name), allowed=", ".join(names), next="one of these names")
 
 
 def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device: str, requires_grad: bool) -> dict[Key, Timer]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from timeit import default_timer
 from types import ModuleType
 from typing import Any
@@ -20,9 +20,9 @@ except ModuleNotFoundError as missing:
     sys.modules["torch.utils.cpp_extension"] = ModuleType("torch.utils.cpp_extension")
     from torch.utils.benchmark import Timer
 
-LARGEST = 2**30  # elements of a tensor that is timed
+__all__ = ["MAX_NUMEL", "Timer", "calls_in", "check_numel", "make_timer"]
 
-__all__ = ["LARGEST", "Timer", "calls_in", "check_numel", "make_timer"]
+MAX_NUMEL = 2**30  # elements of a tensor that is timed
 
 
 def make_timer(code: str, names: Mapping[str, Any], device: str) -> Timer:
@@ -30,20 +30,15 @@ def make_timer(code: str, names: Mapping[str, Any], device: str) -> Timer:
 
     torch's own clock waits for CUDA only, and for other accelerators in recent releases: else it reads how fast they queue work.
     """
-    return Timer(code, globals=dict(names), num_threads=1, timer=_clock(device))
-
-
-def _clock(device: str) -> Callable[[], float]:
-    """Return a clock that waits for `device` before it is read."""
     if device == "cpu":
-        return default_timer
+        return Timer(code, globals=dict(names), num_threads=1, timer=default_timer)
     wait = devices.waiter(device)
 
     def clock() -> float:
         wait()
         return default_timer()
 
-    return clock
+    return Timer(code, globals=dict(names), num_threads=1, timer=clock)
 
 
 def calls_in(timer: Timer, seconds: float) -> int:
@@ -55,8 +50,8 @@ def calls_in(timer: Timer, seconds: float) -> int:
 
 
 def check_numel(numel: int, next: str) -> None:
-    """Raise TensorcopyError unless `numel` is between 1 and `LARGEST`."""
-    if not 1 <= numel <= LARGEST:
+    """Raise TensorcopyError unless `numel` is between 1 and `MAX_NUMEL`."""
+    if not 1 <= numel <= MAX_NUMEL:
         raise TensorcopyError(
-            "the number of elements is out of range", got=str(numel), allowed=f"1 to 2**{LARGEST.bit_length() - 1}", next=next
+            "the number of elements is out of range", got=str(numel), allowed=f"1 to 2**{MAX_NUMEL.bit_length() - 1}", next=next
         )
