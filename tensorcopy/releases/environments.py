@@ -263,7 +263,7 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
-            remedies |= dict.fromkeys(("torch", "torch_sha"), f"tensorcopy releases add {release.version} rewrites the row from the wheel")
+            remedies |= dict.fromkeys(("torch", "torch_sha"), f"tensorcopy list releases --add {release.version} rewrites the row from the wheel")
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
                 got=f"{installed} in {provenance['torch']}",
