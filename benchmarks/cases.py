@@ -187,7 +187,7 @@ class Loop:
         """
         skip_if_absent()
         torch.set_num_threads(threads)
-        self.device, self.threads, self.moves = device, threads, moves
+        self.device, self.threads, self.moves, self.each_waited_for = device, threads, moves, each_waited_for
         self._place, self._kept_alive, self.names = place, [], place()
         namespace = {**namespace, "repeat": repeat, "perf_counter": perf_counter, "wait": devices.waiter(device)}
         text = LOOP.format(names=", ".join(self.names), code=f"{code}; wait()" if each_waited_for else code)

@@ -27,7 +27,7 @@ def run_dashboard(monkeypatch, tmp_path):
         reports = []
         monkeypatch.setattr(dashboard, "measure_pass", measure_pass)
         monkeypatch.setattr(dashboard.program, "publish", lambda: None)
-        monkeypatch.setattr(dashboard.load, "load_results", lambda folder: results)
+        monkeypatch.setattr(dashboard.reader, "load_results", lambda folder: results)
         paths = Paths(tmp_path, tmp_path, tmp_path, ("3.11",))
         problems = dashboard.run([Measurement(release, "3.11") for release in (OLD, NEW)], paths, "box", True, reports.append)
         return problems, reports

@@ -120,9 +120,9 @@ def test_the_cpu_leaves_the_accelerators_out(suites):
         ("", ""),
         ("^copies", ""),
         ("1024, 'cuda'", "cuda"),
-        (f"{plan.TIMED}(?=.*'cuda')", "cuda"),
-        (f"{plan.TIMED}(?!.*'(mps|xpu)')", ""),
-        (f"{plan.TIMED}(?!.*'cuda')", ""),
+        (f"{plan.timed_suites()}(?=.*'cuda')", "cuda"),
+        (f"{plan.timed_suites()}(?!.*'(mps|xpu)')", ""),
+        (f"{plan.timed_suites()}(?!.*'cuda')", ""),
     ],
 )
 def test_suites_that_name_a_device_ask_for_it(suites, device):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -21,6 +22,7 @@ from tensorcopy.measure import dashboard, plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT
+from tensorcopy.results import suite_specs
 from tensorcopy.worker import nvidia
 from tensorcopy.worker.nvidia import Gpu
 from tests.conftest import measured_in_passes
@@ -80,51 +82,113 @@ def test_a_release_without_its_python_is_skipped(monkeypatch):
         plan.select(["1.12.1"], ("3.11", "3.9"))
 
 
-def test_only_complete_passes_of_the_same_selection_count(tmp_path):
-    """Other suites, earlier versions, no samples or an exclusion do not count."""
-    path = tmp_path / "results" / "box" / "result.json"
-    path.parent.mkdir(parents=True)
-    complete = {"selection": plan.TIMED, "suites": {"copies.BySize.time_copy": {"version": "3"}}}
-    (tmp_path / "results" / "benchmarks.json").write_text(
-        json.dumps({"copies.BySize.time_copy": {"version": "3", "param_names": [], "params": [], "type": "time"}, "version": 2})
-    )
-    earlier = {**complete, "suites": {"copies.BySize.time_copy": {"version": "2"}}}
-    quick, left_out, empty = (
-        {**complete, "selection": "floors"},
-        {**complete, "left_out": "a build ran beside it"},
-        {**complete, "suites": {}},
-    )
-    path.write_text(json.dumps({"passes": [earlier, complete, quick, left_out, empty, complete]}))
-    assert plan.count_passes(path, plan.TIMED) == 2
-    assert plan.count_passes(path.with_name("none.json"), plan.TIMED) == 0
+BY_SIZE, PEAK = "copies.BySize.time_copy", "memory.Host.track_peak"
 
 
-def test_a_pass_that_counts_bytes_needs_no_samples(tmp_path):
-    """Its record has no suites; its selection identifies it."""
-    path = tmp_path / "results" / "box" / "result.json"
-    path.parent.mkdir(parents=True)
-    versions = {"memory.Host.track_peak": ("1", "track"), "copies.BySize.time_copy": ("3", "time")}
-    suites = {name: {"version": version, "type": kind, "param_names": [], "params": []} for name, (version, kind) in versions.items()}
-    (tmp_path / "results" / "benchmarks.json").write_text(json.dumps({**suites, "version": 2}))
-    path.write_text(json.dumps({"passes": [{"selection": "^memory", "suites": {}}, {"selection": "copies", "suites": {}}]}))
-    assert plan.count_passes(path, "^memory") == 1
-    assert plan.count_passes(path, "copies") == 0
+@pytest.fixture
+def measured_file(tmp_path):
+    """A result with three passes of one suite, measured on the CPU."""
+    return measured_in_passes(tmp_path / "results", FIVE[-1].release, TIMES)
+
+
+def changed(path, change):
+    """Change a JSON document."""
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_only_complete_passes_count(measured_file):
+    """A pass that is left out or without samples does not; a missing file has none."""
+    assert plan.count_passes(measured_file, "^copies") == 3
+    assert plan.count_passes(measured_file.with_name("none.json"), "^copies") == 0
+    empty = {**json.loads(measured_file.read_text())["passes"][0], "id": "empty", "suites": {}}
+    changed(measured_file, lambda document: document["passes"].append(empty))
+    assert plan.count_passes(measured_file, "^copies") == 3
+    changed(measured_file, lambda document: document["passes"][0].update(left_out="a build ran beside it"))
+    assert plan.count_passes(measured_file, "^copies") == 2
+
+
+def test_every_pass_of_a_suite_counts_whatever_else_was_selected_with_it(measured_file):
+    assert plan.missing_passes(measured_file, "^copies.BySize", 3) == 0
+    assert plan.missing_passes(measured_file, plan.on_device("copies.BySize", "cpu"), 4) == 1
+
+
+def test_a_suite_whose_version_was_raised_is_measured_again(small_checkout):
+    """As CONTRIBUTING says, in benchmarks.json: its numbers are no longer read. The other suites keep theirs."""
+    paths = list((small_checkout / "results").glob("*/*-py*.json"))
+    stored = {path: plan.count_passes(path, plan.timed_suites()) for path in paths}
+    assert all(stored.values())
+    assert [plan.missing_passes(path, plan.timed_suites(), passes) for path, passes in stored.items()] == [0] * len(stored)
+    changed(small_checkout / "results" / "benchmarks.json", lambda suites: suites["copies.ByGrad.time_copy"].update(version="5"))
+    assert [plan.missing_passes(path, plan.timed_suites(), passes) for path, passes in stored.items()] == list(stored.values())
+    assert [plan.missing_passes(path, "^copies.BySize", passes) for path, passes in stored.items()] == [0] * len(stored)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["asv has seen it", "asv has not seen it"])
+def test_a_new_suite_is_measured_in_results_that_had_all_passes(small_checkout, monkeypatch, known):
+    """Its cases are missing, although every pass had the same selection."""
+    (path,) = (small_checkout / "results").glob(f"*/{release_table.load()[-1].sha[:8]}-py3.11-*.json")
+    passes = plan.count_passes(path, plan.timed_suites())
+    name = "copies.ByWeather.time_copy"
+    if known:
+        row = {"version": "1", "param_names": ["method"], "params": [["'clone_detach'"]], "type": "time"}
+        changed(small_checkout / "results" / "benchmarks.json", lambda suites: suites.update({name: row}))
+    else:
+        table = {**suite_specs.table(), name: replace(suite_specs.find(BY_SIZE), name=name)}
+        monkeypatch.setattr(suite_specs, "table", lambda: table)
+    assert plan.missing_passes(path, plan.timed_suites(), passes) == passes
+    assert plan.missing_passes(path, "^copies.BySize", passes) == 0
+
+
+def test_cases_that_cannot_run_here_are_not_missing(small_checkout):
+    """Suites of devices that are not there, and a suite that skipped every case."""
+    (path,) = (small_checkout / "results").glob(f"*/{release_table.load()[-1].sha[:8]}-py3.11-*.json")
+    suites = plan.passes_by_suite(path, "")
+    assert "copies.Throughput.time_copy" not in suites
+    assert {BY_SIZE, PEAK} <= suites.keys()
+
+    def skip(document):
+        row = document["results"][PEAK]
+        row[0] = [float("nan")] * len(row[0])
+
+    changed(path, skip)
+    assert suites.keys() - plan.passes_by_suite(path, "").keys() == {PEAK}
+
+
+def test_a_pass_that_counts_bytes_needs_no_samples(measured_file):
+    """Its record has counts; an early record is known by its selection."""
+    row = {"version": "1", "param_names": ["method"], "params": [["'a'"]], "type": "track"}
+    changed(measured_file.parents[1] / "benchmarks.json", lambda suites: suites.update({PEAK: row}))
+    assert plan.count_passes(measured_file, "^memory") == 0
+
+    def count(document):
+        document["results"][PEAK] = [[4096.0], [["'a'"]], "1", 0, 1.0, None]
+        record = {**document["passes"][0], "suites": {}}
+        document["passes"] += [
+            {**record, "id": "early", "selection": "^memory"},
+            {**record, "id": "late", "selection": "", "counts": {PEAK: {"version": "1", "values": [4096.0]}}},
+        ]
+
+    changed(measured_file, count)
+    assert plan.count_passes(measured_file, "^memory") == 2
+    assert plan.count_passes(measured_file, "^copies") == 3
 
 
 class Run:
     """A result file to which shards add passes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.records = path, []
-        path.parent.mkdir(parents=True)
-        (path.parents[1] / "benchmarks.json").write_text(
-            json.dumps({"suite": {"version": "3", "param_names": [], "params": [], "type": "time"}, "version": 2})
-        )
+    def __init__(self, folder: Path, machine: str) -> None:
+        self.path = measured_in_passes(folder, FIVE[-1].release, {"tensor": [1.0]}, machine)
 
     def add_passes(self, shard: str, count: int) -> None:
-        record = {"selection": "suite", "suites": {"suite": {"version": "3"}}, **({"shard": shard} if shard else {})}
-        self.records += [record] * count
-        self.path.write_text(json.dumps({"passes": self.records}))
+        def add(document):
+            records, samples = document["passes"], document["results"][BY_SIZE][-1]
+            for _ in range(count):
+                records.append({**records[0], "id": f"pass-{len(records)}", **({"shard": shard} if shard else {})})
+                samples[0] += samples[0][:3]
+
+        changed(self.path, add)
 
 
 @pytest.mark.parametrize("merged", [True, False], ids=["one after the other", "at once"])
@@ -133,24 +197,24 @@ def test_shards_divide_the_missing_passes_of_a_run(tmp_path, merged):
 
     A later run with more passes measures the missing ones.
     """
-    runs = {number: Run(tmp_path / str(0 if merged else number) / "results" / "box" / f"{number}.json") for number in (1,)}
-    runs |= {number: runs[1] if merged else Run(tmp_path / str(number) / "results" / "box" / "1.json") for number in (2, 3)}
+    shared = Run(tmp_path, "box")
+    runs = {number: shared if merged else Run(tmp_path / str(number), "box") for number in (1, 2, 3)}
     for run in {id(run): run for run in runs.values()}.values():
-        run.add_passes("", 2)
+        run.add_passes("", 1)  # beside the first
     for passes, expected in ((10, [3, 3, 2]), (14, [1, 1, 2])):
         counts = []
         for number, run in runs.items():
             shard = plan.Shard(number, 3)
-            count = plan.missing_passes(run.path, "suite", passes, shard)
+            count = plan.missing_passes(run.path, "^copies.BySize", passes, shard)
             run.add_passes(str(shard), min(count, 1))  # interrupted after the first
-            remaining = plan.missing_passes(run.path, "suite", passes, shard)
+            remaining = plan.missing_passes(run.path, "^copies.BySize", passes, shard)
             assert remaining == max(0, count - 1)
             run.add_passes(str(shard), remaining)
-            assert plan.missing_passes(run.path, "suite", passes, shard) == 0
+            assert plan.missing_passes(run.path, "^copies.BySize", passes, shard) == 0
             counts.append(count)
         assert counts == expected
     if merged:
-        assert plan.missing_passes(runs[1].path, "suite", 14) == 0
+        assert plan.missing_passes(runs[1].path, "^copies.BySize", 14) == 0
 
 
 @pytest.mark.parametrize("text", ["3", "0/3", "4/3", "a/b", "1/0"])
@@ -195,7 +259,7 @@ def test_a_host_adds_to_its_own_results_only(small_checkout, monkeypatch, capsys
     """Under another name where another host has the name. The warning names both, and only its passes count."""
     release = FIVE[-1].release
     path = measured_in_passes(small_checkout / "results", release, TIMES, **({"identity": identity} if identity else {}))
-    path.write_text(path.read_text().replace('"selection": ""', f'"selection": {json.dumps(plan.TIMED)}'))
+    path.write_text(path.read_text().replace('"selection": ""', f'"selection": {json.dumps(plan.timed_suites())}'))
     jobs, names = [], []
     monkeypatch.setattr("tensorcopy.worker.hardware.identity", lambda: HERE)
     monkeypatch.setattr(plan, "select", lambda texts, pythons, shas: names.append(list(shas)) or ([FIVE[-1]], []))
@@ -244,7 +308,7 @@ def test_the_next_pass_excludes_absent_devices(small_checkout, monkeypatch, ledg
     runs = []
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: (gpus, ""))
     monkeypatch.setattr(run_passes.program, "measure", lambda run, *_: runs.append(run))
-    job = run_passes.Job(configuration.paths(), "box", plan.on_device("", required) if required else plan.TIMED, device=required)
+    job = run_passes.Job(configuration.paths(), "box", plan.on_device("", required) if required else plan.timed_suites(), device=required)
     with pytest.raises(TensorcopyError, match="no result was stored"):  # by the stand-in for asv
         run_passes.measure_pass(measurement, job, lambda *_: None, lambda *_: None)
     (cases,) = [re.compile(run.cases) for run in runs]

@@ -13,10 +13,11 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import size
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.results.passes import Case, excluded_passes
+from tensorcopy.results.passes import excluded_passes
 from tensorcopy.results.reader import Result
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.pages import accuracy_report
+from tensorcopy.site.pages.memory import memory_case
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
 NUMEL = 2**20  # of the memory suites
@@ -95,15 +96,15 @@ def memory(machine: Machine) -> str:
 def _peaks(result: Result, on_device: bool) -> tuple[tuple[float | None, ...], str]:
     """Return the peaks of `TO_NUMPY` in bytes, and how they were obtained."""
 
-    def values_of(suite: str, *device: tuple[str, str]) -> tuple[float | None, ...]:
-        return tuple(result.counts.get(Case(suite, (("method", name), ("numel", str(NUMEL)), *device))) for name in TO_NUMPY)
+    def values_of(metric: str, device: str = "cuda") -> tuple[float | None, ...]:
+        return tuple(result.counts.get(memory_case(metric, name, device)) for name in TO_NUMPY)
 
     if not on_device:
-        return values_of("memory.Host.track_peak", ("device", "cpu")), ""
-    measured = values_of("memory.Device.track_peak", ("device", "cuda"))
+        return values_of("peak", "cpu"), ""
+    measured = values_of("device_peak")
     if any(value is not None for value in measured):
         return measured, f"measured on {result.provenance['accelerators']['cuda']}"
-    counted = values_of("memory.Counted.track_peak")
+    counted = values_of("cuda_peak")
     known = any(value is not None for value in counted)
     return counted, "counted by torch's dispatcher, not yet measured" if known else "not yet measured"
 

@@ -44,14 +44,12 @@ class TimedCase:
 
     index : of its parameters in asv's suite
     arguments : of `make_tensor`
-    each_waited_for : whether the device is waited for after each call
     """
 
     suite: str
     index: int
     code: str
     arguments: dict[str, Any]
-    each_waited_for: bool
 
 
 def timed_cases(root: Path, device: str) -> list[TimedCase]:
@@ -61,15 +59,15 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
 
     cases = []
     for benchmark in disc_benchmarks(str(root)):
-        if benchmark.type != "time" or "method" not in benchmark.param_names or benchmark.name.startswith("own"):
+        if benchmark.type != "time" or "method" not in benchmark.param_names:
             continue
         for index, values in enumerate(product(*benchmark._params)):
             arguments = dict(zip(benchmark.param_names, values))
-            method = METHODS[arguments.pop("method")]
-            if arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST or "threads" in arguments:
+            method = METHODS.get(arguments.pop("method"))
+            if method is None or arguments.get("device", "cpu") != device or arguments["numel"] > LARGEST or "threads" in arguments:
                 continue
             code = method.code if device == "cpu" else method.code_on_accelerator
-            cases.append(TimedCase(benchmark.name, index, code, arguments, benchmark.name.startswith("copies.Latency")))
+            cases.append(TimedCase(benchmark.name, index, code, arguments))
     return cases
 
 
@@ -97,7 +95,6 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     benchmark = get_benchmark_from_name(str(root), f"{case.suite}-{case.index}")
     torch.set_num_threads(1)
     wait = devices.waiter(device)
-    code = f"{case.code}; wait()" if case.each_waited_for else case.code
     names = {**NAMES, "wait": wait}
 
     def by_reference() -> float:
@@ -116,6 +113,7 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
     arguments = {"device": device, **case.arguments}
     names["x"] = cases.timed[0].names["x"] if cases.timed else make_tensor(**arguments)
+    code = f"{case.code}; wait()" if any(timed.each_waited_for for timed in cases.timed) else case.code
     for timed in cases.timed:
         timed.moves = False
     expected = by_reference()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tensorcopy.results.reader import Result
     from tensorcopy.worker.nvidia import Gpu
 
-BY_SIZE = r"\.BySize\."  # the suites of `times` by default
-
 
 def add(commands: Any) -> None:
     """Add this command to the parser."""
@@ -212,12 +210,13 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     if not results.results and results.problems:
         raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)
-    pattern = options.bench or ("" if project.declared() else BY_SIZE)
-    wanted = re.compile(pattern)
-    cases = [case for case in result.timings if wanted.search(case.suite)]
+    by_size, wanted = not options.bench and project.declared() is None, re.compile(options.bench or "")
+    cases = [case for case in result.timings if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
     if not cases:
         suites = sorted({case.suite for case in result.timings})
-        raise TensorcopyError("no such suite was measured", got=pattern, allowed=", ".join(suites), next="another --bench")
+        raise TensorcopyError(
+            "no such suite was measured", got=options.bench or "none by size", allowed=", ".join(suites), next="another --bench"
+        )
     for suite in dict.fromkeys(case.suite for case in cases):
         console.print(_times_of(suite, [case for case in cases if case.suite == suite], result))
         console.print("")

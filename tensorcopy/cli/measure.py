@@ -230,7 +230,7 @@ def _print_passes(measurements: Sequence[Measurement], job: Job, console: Consol
     """Print how many passes the releases have, and return the fewest."""
     from tensorcopy.measure import plan
 
-    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites) for measurement in measurements})
+    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites, job.device) for measurement in measurements})
     number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     part = f" after part {job.shard}" if job.shard else ""
     console.print(f"{counted(len(measurements), 'release')} with {number} passes each{part}, in results/{job.machine}")

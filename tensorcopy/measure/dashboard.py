@@ -5,6 +5,7 @@ Prints nothing; reports progress through a callback.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +16,11 @@ from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import Measurement, timed_suites
 from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage, measure_pass
 from tensorcopy.releases import environments, release_table
-from tensorcopy.results import reader
+from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import OWN
 from tensorcopy.worker import project
 
-QUICK_SUITES = r"^(copies|conversions)\.(BySize|Throughput|Latency)"
-BY_SIZE = ("copies.BySize.time_copy", "conversions.BySize.time_conversion")
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
 SAMPLES = 10  # in a full measurement: the suites' rounds times their repeat
 
@@ -88,7 +88,8 @@ def run(
     """
     stages = [stage for measurement in measurements for stage in _stages(measurement, paths, quick)]
     reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
-    suites = QUICK_SUITES if quick and not project.declared() else timed_suites()
+    quick_suites = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
+    suites = rf"^({quick_suites})\." if quick and not project.declared() else timed_suites()
     job = Job(paths, machine, suites, FEW_SAMPLES if quick else {})
     problems: list[TensorcopyError] = []
     for number, measurement in enumerate(measurements):
@@ -123,9 +124,7 @@ def _stages(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
 def _complete(result: Result, quick: bool) -> bool:
     if project.declared():
         return bool(result.timings)
-    suites = {case.suite for case in result.timings}
-    if quick:
-        return suites.issuperset(BY_SIZE)
-    samples = [len(timing.samples) for case, timing in result.timings.items() if case.suite in BY_SIZE]
-    modules = {suite.split(".")[0] for suite in suites}
-    return {"copies", "conversions", "floors", "threads"} <= modules and min(samples, default=0) >= SAMPLES
+    specs = [spec for spec in suite_specs.table().values() if spec.timed and spec.methods != OWN and "device" not in spec.parameters]
+    if not {case.suite for case in result.timings}.issuperset(spec.name for spec in specs if spec.quick or not quick):
+        return False
+    return quick or min(len(timing.samples) for case, timing in result.timings.items() if case.spec.quick) >= SAMPLES

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -20,13 +21,13 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.results import files
+from tensorcopy.results import files, suite_specs
 from tensorcopy.results.passes import Case
-from tensorcopy.worker import project
+from tensorcopy.results.suite_specs import OWN
+from tensorcopy.worker import nvidia, project
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
-TIMED = "^(?!article|memory|instructions)"  # counts are equal in every pass; "article" is gone, but recorded passes count by this text
 ALL = "^"
 NEW = "NEW"  # the newest release that this machine has measured, and all later ones
 
@@ -195,7 +196,8 @@ def _new_releases(measured: Collection[str]) -> list[Release]:
 
 def timed_suites() -> str:
     """Return a regular expression on asv's names for all timed suites; in a project, for all suites."""
-    return ALL if project.declared() else TIMED
+    counted = dict.fromkeys(spec.module for spec in suite_specs.table().values() if not spec.timed)
+    return ALL if project.declared() else f"^(?!{'|'.join(counted)})"  # counts are equal in every pass
 
 
 def on_device(suites: str, device: str) -> str:
@@ -257,45 +259,90 @@ def room(measurements: Sequence[Measurement], paths: Paths, max_environments: in
     return f"{missing} {noun} to be installed{size}; {free:.0f} GB are free", missing * each[0] > free
 
 
-def count_passes(path: Path, suites: str) -> int:
-    """Return the number of passes in a result file that `counted_passes` returns."""
-    return len(counted_passes(path, suites))
+def count_passes(path: Path, suites: str, device: str = "") -> int:
+    """Return the number of passes that every selected suite has in a result file, as `passes_by_suite` returns them."""
+    return min((len(records) for records in passes_by_suite(path, suites, device).values()), default=0)
 
 
-def missing_passes(path: Path, suites: str, passes: int, shard: Shard | None = None) -> int:
+def missing_passes(path: Path, suites: str, passes: int, shard: Shard | None = None, device: str = "") -> int:
     """Return how many passes a result file, or this shard of it, misses.
 
-    passes : the number that the file shall have in the end
+    passes : the number that every selected suite shall have in the end
+    device : that will be there, also if it was not in the last pass
 
-    The passes of other shards never count as this shard's, whether or not they are merged into the file. Raises TensorcopyError for a
-    damaged file.
+    The passes of other shards never count as this shard's, whether or not they are merged into the file. A suite of the table that
+    benchmarks.json does not have is new, and has no pass. Raises TensorcopyError for a damaged file.
     """
-    records = counted_passes(path, suites)
-    if shard is None:
-        return max(0, passes - len(records))
-    shards = [record.get("shard", "") for record in records]
-    of_this_run = sum(text.endswith(f"/{shard.of}") for text in shards)
-    before_this_run = len(records) - of_this_run
-    return max(0, shard.share(passes - before_this_run) - shards.count(str(shard)))
+    by_suite = passes_by_suite(path, suites, device)
+    if path.exists() and not project.declared():
+        known, cases = files.suites(path.parents[1]), suites + without_absent(files.records(path), device)
+        for spec in suite_specs.table().values():
+            devices = ACCELERATORS if "device" in spec.parameters else ("",)
+            if spec.name not in known and spec.methods != OWN and any(re.search(cases, f"{spec.name}({each!r})") for each in devices):
+                by_suite[spec.name] = []
+
+    def missing(records: Sequence[Mapping[str, Any]]) -> int:
+        if shard is None:
+            return max(0, passes - len(records))
+        shards = [record.get("shard", "") for record in records]
+        before_this_run = sum(not text.endswith(f"/{shard.of}") for text in shards)
+        return max(0, shard.share(passes - before_this_run) - shards.count(str(shard)))
+
+    return max(map(missing, by_suite.values() or [[]]))
 
 
-def counted_passes(path: Path, suites: str) -> list[dict[str, Any]]:
-    """Return a result file's records that count as passes of these suites.
+def passes_by_suite(path: Path, suites: str, device: str = "") -> dict[str, list[dict[str, Any]]]:
+    """Return the records of a result file's passes by suite, for the suites that a regular expression on asv's names selects.
 
-    A pass counts if it is not left out and has samples of the suites' versions in benchmarks.json. A selection without timed suites, such
-    as bytes, has no samples: all its passes count. Raises TensorcopyError for a damaged file.
+    A pass counts for a suite if it is not left out and has samples of a selected case, or counts, of the suite's version in
+    benchmarks.json. A suite is omitted if its version was run and every selected case was skipped, or if its cases need a device that is
+    not there. Raises TensorcopyError for a damaged file.
     """
     if not path.exists():
-        return []
-    current = files.suites(path.parents[1])
-    timed = any(row.get("type", "time") == "time" and re.search(suites, name) for name, row in current.items())
-    return [
-        record
-        for record in files.records(path)
-        if record["selection"] == suites
-        and not record.get("left_out")
-        and (not timed or any(row["version"] == current.get(suite, {}).get("version") for suite, row in record["suites"].items()))
-    ]
+        return {}
+    document = files.result(path)
+    records = [record for record in document["passes"] if not record.get("left_out")]
+    rows, cases = files.rows_of(document), suites + without_absent(document["passes"], device)
+    by_suite: dict[str, list[dict[str, Any]]] = {}
+    for name, suite in files.suites(path.parents[1]).items():
+        row = rows.get(name, {})
+        is_current = row.get("version") == suite["version"]
+        params = row["params"] if is_current else suite["params"]
+        names = [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
+        selected = [index for index, text in enumerate(names) if re.search(cases, text)]
+        if not selected:
+            continue
+        if not is_current:
+            by_suite[name] = []
+        elif any(files.number(files.cell(row, "result", index)) is not None for index in selected):
+            by_suite[name] = [record for record in records if _has_numbers(record, name, suite["version"], selected, suites)]
+    return by_suite
+
+
+def _has_numbers(record: Mapping[str, Any], suite: str, version: str, selected: Collection[int], selection: str) -> bool:
+    """Return whether a pass has samples or counts of some of a suite's cases; early passes did not record counts."""
+    timed, counted = record["suites"].get(suite), record.get("counts", {}).get(suite)
+    if timed:
+        return bool(timed["version"] == version and any(index in selected for index, number in enumerate(timed["samples"]) if number))
+    return bool(counted["version"] == version) if counted else not record["suites"] and record["selection"] == selection
+
+
+def without_absent(records: Sequence[Mapping[str, Any]], required: str) -> str:
+    """Return the end of a regular expression on asv's names that excludes the accelerators which the next pass will not find.
+
+    A skipped case would still cost a process.
+
+    records : of earlier passes, of which the last may have lacked a GPU that was hidden or not there; nothing is excluded without any
+    required : a device that was asked for; "" for none
+    """
+    if not records:
+        return ""
+    provenance = records[-1]["ledger"]
+    present = {*provenance["accelerators"], required}
+    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
+        present.add("cuda")
+    absent = [device for device in ACCELERATORS if device not in present]
+    return f"(?!.*'({'|'.join(absent)})')" if absent else ""
 
 
 def alternating(counts: Sequence[int], passes: int) -> Iterator[int]:

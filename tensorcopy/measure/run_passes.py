@@ -17,7 +17,6 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import monotonic
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -26,11 +25,9 @@ from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import DiskError, TensorcopyError, after
-from tensorcopy.measure.plan import Measurement, Shard, count_passes, groups, missing_passes, pass_order
+from tensorcopy.measure.plan import Measurement, Shard, groups, missing_passes, pass_order, without_absent
 from tensorcopy.releases import environments
 from tensorcopy.results import files
-from tensorcopy.worker import nvidia
-from tensorcopy.worker.devices import ACCELERATORS
 
 # A pass is one process tree. Times vary between processes more than within one: beyond two samples, another pass tells more.
 ONE_ROUND = {"rounds": 1, "repeat": 2}
@@ -143,7 +140,7 @@ def measure_all(
     for number, group in enumerate(all_groups):
         wanted = dict.fromkeys(group, passes)
         wanted[group[-1]] += number * passes  # the anchor is measured again with every group
-        missing = {each: missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in group}
+        missing = {each: _missing(each, job, wanted[each]) for each in group}
         with after(problems):
             problems += _measure_group(pass_order(missing, random), job, report_progress, until)
         if monotonic() >= until:
@@ -159,7 +156,11 @@ def passes_left(measurements: Sequence[Measurement], job: Job, *, passes: int, m
     wanted = dict.fromkeys(measurements, passes)
     all_groups = groups(measurements, max_environments)
     wanted[all_groups[0][-1]] *= len(all_groups)
-    return sum(missing_passes(each.file(job.paths, job.machine), job.suites, wanted[each], job.shard) for each in measurements)
+    return sum(_missing(each, job, wanted[each]) for each in measurements)
+
+
+def _missing(measurement: Measurement, job: Job, wanted: int) -> int:
+    return missing_passes(measurement.file(job.paths, job.machine), job.suites, wanted, job.shard, job.device)
 
 
 def _measure_group(
@@ -187,13 +188,13 @@ def _measure_group(
         reporter = Reporter(stages, report_progress)
         began, installed = monotonic(), measurement.is_installed(job.paths)
         path = measurement.file(job.paths, job.machine)
-        passes_before = count_passes(path, job.suites)
+        stored = files.records(path) if path.exists() else []
         try:
             measure_pass(measurement, job, partial(reporter.installing_at, number), partial(reporter.at, number))
         except DiskError:
             raise
         except TensorcopyError as error:
-            if count_passes(path, job.suites) == passes_before:  # else only some cases failed, and the next pass is taken
+            if not path.exists() or files.records(path) == stored:  # else only some cases failed, and the next pass is taken
                 failed.add(measurement)
             yield error
         if installed:
@@ -232,12 +233,11 @@ def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgr
     target, name = measurement.file(job.paths, job.machine), pass_id()
     with measuring_lock(job.paths.environments.parent):
         records = files.result(target)["passes"] if os.path.lexists(target) else []  # a pass could not be added to a damaged file
-        absent = _absent_devices(records[-1]["ledger"], job.device) if records else []
         run = program.Run(
             release=measurement.release.tag,
             environment=measurement.tool,
             selection=job.suites,
-            cases=job.suites + (f"(?!.*'({'|'.join(absent)})')" if absent else ""),
+            cases=job.suites + without_absent(records, job.device),
             attributes=job.attributes,
             machine=job.machine,
             shard=str(job.shard or ""),
@@ -252,18 +252,6 @@ def measure_pass(measurement: Measurement, job: Job, report_install: ReportProgr
             allowed=f"suites that match {job.suites!r} and can run there",
             next=f"run asv run {measurement.release.tag}^! -E {measurement.tool} --bench … --show-stderr to see why",
         )
-
-
-def _absent_devices(provenance: Mapping[str, Any], required: str) -> list[str]:
-    """Return the accelerators that the next pass will not find.
-
-    provenance : of the last pass, which may have lacked a GPU that was hidden or not there
-    required : a device that was asked for; "" for none
-    """
-    present = {*provenance["accelerators"], required}
-    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
-        present.add("cuda")
-    return [device for device in ACCELERATORS if device not in present]
 
 
 def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str) -> list[str]:

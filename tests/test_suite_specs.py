@@ -1,0 +1,89 @@
+"""The table of suites says the same as the suites, and alone tells them apart."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from asv_runner.discovery import disc_benchmarks
+
+from tensorcopy.results import suite_specs
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def benchmarks():
+    return {benchmark.name: benchmark for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
+
+
+def test_every_suite_has_a_row_and_every_row_a_suite(benchmarks):
+    """Those of own operations exist in a project only."""
+    assert [name for name, spec in suite_specs.table().items() if spec.methods != suite_specs.OWN and name not in benchmarks] == []
+    assert benchmarks.keys() <= suite_specs.table().keys()
+
+
+def test_a_row_has_the_parameters_and_the_unit_of_its_suite(benchmarks):
+    for name, benchmark in benchmarks.items():
+        spec = suite_specs.find(name)
+        assert (name, list(spec.parameters), spec.unit) == (name, benchmark.param_names, getattr(benchmark, "unit", "seconds"))
+
+
+def test_what_a_row_names_is_a_suite():
+    """A baseline takes times without torch; what is counted are instructions."""
+    for spec in suite_specs.table().values():
+        baselines = [suite_specs.table()[name] for name in (spec.baseline, spec.strided_baseline) if name]
+        assert all(baseline.timed and not baseline.torch for baseline in baselines), spec.name
+        assert all(suite_specs.table()[name].metric == suite_specs.INSTRUCTIONS for name in spec.counted), spec.name
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "metric"),
+    [
+        ("distances.Pairwise.time_cdist", "seconds", "time"),
+        ("TimeSuite.timeraw_import", "seconds", "time"),
+        ("memory.Odd.peakmem_nothing", "bytes", "bytes"),
+        ("copies.track_loss", "units", "units"),
+    ],
+)
+def test_a_third_party_suite_is_known_by_asvs_rules_for_names(name, unit, metric):
+    """Whatever its module is called, it is not taken for one of tensorcopy's."""
+    spec = suite_specs.find(name)
+    assert (spec.unit, spec.metric, spec.shipped, spec.label, spec.page) == (unit, metric, False, name, name)
+    assert (spec.baseline, spec.counted, spec.torch) == ("", (), True)
+
+
+@pytest.mark.parametrize(
+    ("methods", "device", "requires_grad", "suite"),
+    [
+        ("copy", "cpu", False, "copies.BySize.time_copy"),
+        ("copy", "cpu", True, "copies.ByGrad.time_copy"),
+        ("copy", "cuda", False, "copies.Throughput.time_copy"),
+        ("conversion", "cuda", True, "conversions.Latency.time_conversion"),
+        ("primitive", "cuda", False, "primitives.BySize.time_primitive"),
+        ("einops", "cpu", False, "own.BySize.time_own"),
+    ],
+)
+def test_a_group_of_methods_has_one_suite_by_size(methods, device, requires_grad, suite):
+    """A conversion ends in host memory, so its latency is its throughput."""
+    assert suite_specs.timed_by_size(methods, device, requires_grad=requires_grad) == suite
+
+
+def test_suites_are_told_apart_by_the_table_alone():
+    """No text of the code outside it begins with the name of a suite, or asks for one by an expression; docstrings may name some."""
+    modules = "|".join({spec.module for spec in suite_specs.table().values()})
+    suite = re.compile(rf"\W*(?:{modules})\.(?!html|toml)|.*\bBy(?:Size|Grad|Layout|Dtype|Threads)\b")
+    literals = []
+    for path in (path for folder in ("tensorcopy", "docs") for path in (ROOT / folder).rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings]
+        literals += [f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}" for node in texts if suite.match(node.value)]
+    assert literals == []
+
+
+def test_the_table_is_read_without_torch():
+    code = "import sys; from tensorcopy.results import suite_specs; assert suite_specs.table(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
