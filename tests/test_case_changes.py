@@ -17,9 +17,9 @@ from tensorcopy.results import confirmations
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
-from tensorcopy.site.model.comparison_table import ComparisonTable
+from tensorcopy.site.model.content import ComparisonTable
 from tensorcopy.site.model.machine import machines
-from tensorcopy.site.pages import case_histories, histories
+from tensorcopy.site.pages import history
 from tests.conftest import ROOT, measured
 
 SAMPLE = 24  # one case page in so many is rendered here; the slow tests render all
@@ -40,8 +40,8 @@ def content(shipped_results):
 def site(content) -> dict[str, str]:
     """Return the index of histories and a sample of case pages with their CSV, by address."""
     templates = render.templates_of(content)
-    case_pages = list(case_histories.machine_pages(content, content.machine))
-    index = [page for page in histories.pages(content) if page.address == "history/index.html"]
+    case_pages = list(history.machine_pages(content, content.machine))
+    index = [page for page in history.pages(content) if page.address == "history/index.html"]
     chosen = [page for number in range(0, len(case_pages), 2 * SAMPLE) for page in case_pages[number : number + 2]]
     return {page.address: page.text if hasattr(page, "text") else render.page_text(templates, page) for page in (*index, *chosen)}
 

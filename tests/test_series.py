@@ -11,8 +11,8 @@ import pytest
 
 from tensorcopy.releases.release_table import Release
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.model import result_series
 from tensorcopy.site.model.machine import machines
+from tensorcopy.site.model.series import compared_pairs, series_of_results
 from tests.conftest import NEW, OLD, measured
 
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
@@ -26,7 +26,7 @@ def table(monkeypatch):
 
 
 def pair_names(*results) -> list[str]:
-    pairs = result_series.pairs(result_series.of_results(results, RELEASES))
+    pairs = compared_pairs(series_of_results(results, RELEASES))
     return [addresses.of_comparison(before, after) for _, before, after in pairs]
 
 
@@ -36,7 +36,7 @@ def test_series_are_in_order():
         measured(release, TIMES, started="2026-11-20T00:00:00+00:00", python=python) for release in RELEASES for python in ("3.9", "3.11")
     ]
     here = measured(NEW, TIMES, machine="here", started="2026-11-21T00:00:00+00:00")
-    ordered = result_series.of_results([*reversed(shipped), here], RELEASES)
+    ordered = series_of_results([*reversed(shipped), here], RELEASES)
     environments = [(series.machine, series.environment) for series in ordered]
     assert environments == [("here", "py3.11-cuda"), ("box", "py3.11-cuda"), ("box", "py3.9-cuda")]
     assert [release.version for release in ordered[1].releases] == ["1.0.0", "2.0.0", "2.1.0"]
@@ -53,9 +53,9 @@ def test_minor_versions_are_compared_past_their_patches(monkeypatch):
     versions = ("2.4.0", "2.5.0", "2.5.1", "2.6.0", "2.7.0")
     releases = [replace(NEW, version=version, sha=f"{number}" * 40) for number, version in enumerate(versions)]
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: releases)
-    (series,) = result_series.of_results([measured(release, TIMES) for release in releases], releases)
+    (series,) = series_of_results([measured(release, TIMES) for release in releases], releases)
     by_sha = {release.sha: release.version for release in releases}
-    pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for _, before, after in result_series.pairs([series])}
+    pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for _, before, after in compared_pairs([series])}
     adjacent = {f"{before}..{after}" for before, after in pairwise(versions)}
     assert pairs == {*adjacent, *(f"{before}..2.7.0" for before in versions[:-2]), "2.4.0..2.5.1"}
 
@@ -104,7 +104,7 @@ def pairs_of(machines_: int, pythons: int, count: int) -> int:
         for machine in range(machines_)
         for python in range(pythons)
     ]
-    return len(result_series.pairs(result_series.of_results(results, releases)))
+    return len(compared_pairs(series_of_results(results, releases)))
 
 
 def test_a_change_of_the_machine_is_marked():

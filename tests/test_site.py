@@ -22,9 +22,9 @@ from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, navigation, publisher, render
-from tensorcopy.site.model.cases import counted_changes
+from tensorcopy.site.model.changes import counted_changes
 from tensorcopy.site.output import assets
-from tensorcopy.site.pages import accuracy_report, comparison_index, comparison_pages, histories, methods
+from tensorcopy.site.pages import accuracy_report, comparisons, history, methods
 from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
 SHOWN = {
@@ -67,7 +67,7 @@ def shipped(shipped_results) -> dict[str, str]:
     card = json.loads((ROOT / accuracy_report.FILE).read_text())
     content = render.content(results, card, publisher.documentation(ROOT))
     explained = [result for result in results if (version(result), result.python) in EXPLAINED]
-    content.machine.__dict__["causes"] = counted_changes.of_series([sorted(explained, key=version)])
+    content.machine.__dict__["causes"] = counted_changes([sorted(explained, key=version)])
     return dict(render.files(content))
 
 
@@ -341,7 +341,7 @@ def test_a_comparison_counts_and_shows_every_case(shipped):
     assert sum(counts["all"]) > 150
     for number, verdict in enumerate(("slower", "faster")):
         assert len(re.findall(rf'<td class="{verdict}"', page)) == counts["all"][number] > 0
-        listed = sum(min(numbers[number], comparison_pages.MOST_LISTED) for name, numbers in counts.items() if name != "all")
+        listed = sum(min(numbers[number], comparisons.MOST_LISTED) for name, numbers in counts.items() if name != "all")
         assert len(re.findall(rf'<tr class="{verdict}" id="c', page)) == listed
     omitted = sum(counts["all"][:2]) - len(re.findall(r'<tr class="(?:slower|faster)" id="c', page))
     assert f"the other {omitted} are in the tables of every case below" in page
@@ -390,7 +390,7 @@ def test_a_machine_with_one_release_replaces_no_history(shipped_results):
     laptop = replace(newest, machine="laptop", provenance=since, path=Path("laptop") / newest.path.name)
     content = render.content([laptop, *chosen])
     templates = render.templates_of(content)
-    pages = {page.address: page for module in (histories, comparison_index, methods) for page in module.pages(content)}
+    pages = {page.address: page for module in (history, comparisons, methods) for page in module.pages(content)}
     texts = {
         address: render.page_text(templates, pages[address])
         for address in ("history/index.html", "compare/index.html", "methods/clone.html")

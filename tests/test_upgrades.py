@@ -13,8 +13,7 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.results.passes import Case
 from tensorcopy.site import render
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.own_machine import own_machine
-from tensorcopy.site.model.upgrades import Tally, Upgrade, releases, upgrades
+from tensorcopy.site.pages.landing import Tally, Upgrade, axis_of, own_machine, upgrades
 from tests.conftest import measured
 
 TABLE = tuple(
@@ -54,7 +53,7 @@ def test_every_pair_of_releases_has_an_upgrade_in_order():
     """The script finds the row of a pair by its position."""
     content = stepped(1.5)
     names = [release.version for release in TABLE]
-    assert releases(content.machine) == tuple(names)
+    assert axis_of(content.machine) == tuple(names)
     assert [(row.before, row.after) for row in upgrades(content, content.machine)] == list(combinations(names, 2))
 
 

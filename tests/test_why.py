@@ -23,8 +23,7 @@ from tensorcopy.results import select
 from tensorcopy.results.passes import Case
 from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.profiles.profile_file import Node, Profile
-from tensorcopy.site.model.cases import counted_changes
-from tensorcopy.site.model.cases.counted_changes import CountedChange
+from tensorcopy.site.model.changes import CountedChange, cause_link, counted_changes
 from tensorcopy.worker.methods import METHODS
 from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT
 
@@ -129,17 +128,17 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
     page = CountedChange(result, result, "detach 1 float32 contiguous")
     number, _, grad = numel.partition(" ")
     case = Case("primitives.BySize.time_operation", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
-    link = counted_changes.link_of({(result.path, page.name): page}, result, case)
+    link = cause_link({(result.path, page.name): page}, result, case)
     assert link is not None
     assert (link.address, link.text) == (page.address, text)
-    assert counted_changes.link_of({}, result, case) is None
+    assert cause_link({}, result, case) is None
 
 
 def test_a_method_has_another_page_only_for_another_change(shipped_results):
     """What the smallest tensor's page shows is not shown again for one that requires grad, or a large one."""
     order = [release.sha for release in MEASURED]
     newest = sorted((result for result in shipped_results.results if result.python == "3.11"), key=lambda result: order.index(result.sha))
-    changes = list(counted_changes.of_series([tuple(newest[-4:])]).values())
+    changes = list(counted_changes([tuple(newest[-4:])]).values())
     by_method = {}
     for change in changes:
         by_method.setdefault((change.after.sha, change.name.split()[0]), []).append(change.difference)

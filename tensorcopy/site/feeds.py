@@ -9,8 +9,7 @@ from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.report.numbers import signed_percent
 from tensorcopy.site import addresses
-from tensorcopy.site.model.changes import MachineChange, machine_changes
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.content import Content, MachineChange, time_changes
 
 ATOM = "http://www.w3.org/2005/Atom"
 
@@ -23,7 +22,7 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
     changes = [
         change
         for machine in content.machines
-        for change in machine_changes(content, machine)
+        for change in time_changes(content, machine)
         if change.confirmed and not change.machine_changes
     ]
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)

@@ -15,11 +15,10 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.filters import NARROW_SPACE
-from tensorcopy.site.model.cases.case_changes import CaseChange
+from tensorcopy.site.model.changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
-from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.series import History, Series, release_versions
 from tensorcopy.site.svg import (
     HEIGHT,
     LEFT,

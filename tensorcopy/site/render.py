@@ -32,17 +32,7 @@ from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
-OF_PROJECTS = (
-    "case_histories",
-    "comparison_index",
-    "comparison_pages",
-    "data",
-    "explorer",
-    "functions",
-    "histories",
-    "machines",
-    "project",
-)
+OF_PROJECTS = ("comparisons", "data", "explorer", "functions", "history", "project")
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
     "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",

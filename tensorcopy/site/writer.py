@@ -23,7 +23,7 @@ from tensorcopy.site.page import File, Page
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
 from tensorcopy.worker.project import Project
 
-LONGEST = ("case_histories", "functions", "comparison_pages", "sizes")  # modules whose pages take longest
+LONGEST = ("history", "functions", "comparisons", "sizes")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
 PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 

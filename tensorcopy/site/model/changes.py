@@ -1,125 +1,289 @@
-"""The changes at each release on a machine, with their evidence. Pure."""
+"""The changes of one case, and those whose functions were counted. Pure.
+
+The changes of a case are what headline, chart, table, CSV and index show. They are the steps of the history over all Pythons
+(`Machine.history`). A newer Python decides from its first release on. A step that only an older one shows after that is added, if the newer
+Python is flat there.
+
+A change whose functions were counted on both sides has a page. Neighbouring releases of a series are compared. A method has a page for its
+smallest tensor, where the dispatcher dominates. It has another for one that requires grad, and for one where the kernel dominates, if these
+changed in another way. Other sizes, layouts and dtypes of the method lead to these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import log, sqrt
+from pathlib import Path
 
-from tensorcopy.analysis import groups
-from tensorcopy.analysis.confirmation import Status, explained_by_count
-from tensorcopy.analysis.groups import ReleaseChange
-from tensorcopy.report.case_history import change_text
-from tensorcopy.results.confirmations import Outcome, key_of
+from tensorcopy.analysis import confirmation
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.confirmation import SHARE, Status
+from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.profiles.difference import Difference
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.case_history import step_text
+from tensorcopy.report.numbers import signed_percent
+from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.passes import Case
+from tensorcopy.results.profiles import profile_file
+from tensorcopy.results.profiles.profile_file import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
 
-LARGEST = 3  # changes of single cases that are shown with their group
+Confirmations = Mapping[Key, Confirmation]
+ERRORS = 2.0  # standard errors within which a ratio is uncertain
+STATUS_TEXT = {
+    Status.CONFIRMED_BY_COUNT: "confirmed by an exact count",
+    Status.CONFIRMED: "confirmed by a repeat measurement",
+    Status.REJECTED: "not confirmed",
+    Status.UNCONFIRMED: "not yet confirmed",
+}
 
 
 @dataclass(frozen=True)
-class MachineChange:
-    """Cases of one group that changed in the same direction at one release.
+class CaseChange:
+    """A change of a case.
 
-    series : the series that has the release and the one before it
-    date : the release's, "2026-01-21"
-    found : the day of the newest measurement that shows the change
-    comparison_address : the comparison with the release before
-    machine_changes : differences of the machine between the two releases
-    confirmed : an exact count or a repeat measurement shows the change too
+    release : the first with the new level
+    environment : of the Python whose values show it
+    only : that Python, if another one measured the release and is flat there; else ""
+    words : its direction and size, as `step_text` returns them
     """
 
-    machine: Machine
-    series: Series
-    change: ReleaseChange
-    date: str
-    found: str
-    comparison_address: str
-    machine_changes: tuple[str, ...]
-    confirmed: bool
+    step: Step
+    release: str
+    environment: str
+    only: str
+    unit: str
+    status: Status
+    words: str
 
     @property
-    def release(self) -> str:
-        """The release's version."""
-        return self.change.release
+    def verdict(self) -> str:
+        """The direction of a time: "slower" or "faster"; of a count "more" or "fewer"."""
+        return ("slower", "faster")[self.step.ratio < 1] if self.unit == SECONDS else ("more", "fewer")[self.step.ratio < 1]
 
     @property
-    def environment(self) -> str:
-        """The series' environment."""
-        return self.series.environment
+    def size(self) -> str:
+        """The size with its sign: "−17.3 %"."""
+        return signed_percent(self.step.ratio)
 
     @property
-    def slower(self) -> bool:
-        """Whether the cases became slower."""
-        return self.change.verdict == "slower"
+    def status_text(self) -> str:
+        """How the change is known; of a count "", which is exact."""
+        return STATUS_TEXT[self.status] if self.unit == SECONDS else ""
+
+    @property
+    def where(self) -> str:
+        """The Python that alone shows it: "on Python 3.9 only"; else ""."""
+        return f"on Python {self.only} only" if self.only else ""
+
+    @property
+    def notes(self) -> str:
+        """Where it is seen and how it is known, separated by a comma."""
+        return ", ".join(filter(None, (self.where, self.status_text)))
 
     @property
     def text(self) -> str:
-        """The change as a sentence."""
-        return change_text(self.change)
+        """The change in words: "faster by 17.3 % (confirmed by an exact count)"."""
+        return f"{self.words} ({self.notes})" if self.notes else self.words
+
+
+def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries], confirmations: Confirmations) -> tuple[CaseChange, ...]:
+    """Return the changes of a case in order of release.
+
+    joined : its history over all Pythons, without rejected steps
+    by_python : its history on each Python
+    """
+    changes = [_change(joined, step, by_python, confirmations) for step in joined.steps]
+    for own in by_python:
+        changes += [_change(own, step, by_python, confirmations) for step in own.steps if _is_additional(joined, own, step, by_python)]
+    order = {release: index for index, release in enumerate(joined.releases)}
+    return tuple(sorted((change for change in changes if change.status is not Status.REJECTED), key=lambda change: order[change.release]))
+
+
+def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries], confirmations: Confirmations) -> CaseChange:
+    after = case_series.sides(step)[1]
+    own = next(series for series in by_python if series.results[0].series_key == after.series_key)
+    release = case_series.releases[step.index]
+    return CaseChange(
+        step=step,
+        release=release,
+        environment=after.environment,
+        only=after.python if _is_only(own, release, step.ratio, by_python) else "",
+        unit=case_series.unit,
+        status=confirmation.status_in(case_series, step, confirmations),
+        words=step_text(step, case_series.releases, case_series.unit),
+    )
+
+
+def _is_additional(joined: CaseSeries, own: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> bool:
+    """Return whether a step of one Python belongs to the case although another Python decides there."""
+    release = own.releases[step.index]
+    if release not in joined.releases or step.index == 0:
+        return False
+    decides = joined.results[joined.releases.index(release)].series_key == own.results[0].series_key
+    at_joint = any(joint.older.sha == own.results[step.index].sha for joint in joined.joints)  # the joined history judged it
+    return not decides and not at_joint and _is_only(own, release, step.ratio, by_python)
+
+
+def _is_only(own: CaseSeries, release: str, ratio: float, by_python: Sequence[CaseSeries]) -> bool:
+    """Return whether a change of one Python at a release is missing on every other that measured it, and one did."""
+    others = [flat for other in by_python if other is not own and (flat := _is_flat(own, other, release, ratio)) is not None]
+    return bool(others) and all(others)
+
+
+def _is_flat(own: CaseSeries, other: CaseSeries, release: str, ratio: float) -> bool | None:
+    """Return whether another Python shows less than `SHARE` of a change; None where it cannot be known.
+
+    Both are compared from the last release before that both measured.
+    """
+    ours, theirs = (
+        {version: index for index, version in enumerate(series.releases) if series.values[index] is not None} for series in (own, other)
+    )
+    before = [version for version in ours if version in theirs and ours[version] < ours.get(release, 0)]
+    if release not in ours or release not in theirs or not before:
+        return None
+    least = SHARE * abs(log(ratio))
+    direction = 1 if ratio > 1 else -1
+    (change, _), (other_change, error) = (
+        _log_ratio(series, places[before[-1]], places[release]) for series, places in ((own, ours), (other, theirs))
+    )
+    return direction * other_change + ERRORS * error < least if direction * change >= least else None
+
+
+def _log_ratio(series: CaseSeries, before: int, after: int) -> tuple[float, float]:
+    """Return the logarithm of the ratio of two measured releases, and its standard error."""
+    values = [series.values[index] or 1.0 for index in (before, after)]
+    return log(values[1] / values[0]), sqrt(series.spreads[before] ** 2 + series.spreads[after] ** 2)
+
+
+LARGE = 2**17  # elements from which on the kernel dominates
+PLAIN = "float32 contiguous"
+
+ProfileKey = tuple[Path, str]  # the later result, and the name of a profiled case
+
+
+@dataclass(frozen=True)
+class CountedChange:
+    """A case between two neighbouring releases, with its functions.
+
+    name : of the profiled case
+    """
+
+    before: Result
+    after: Result
+    name: str
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The functions of both sides; reading them takes long."""
+        sides = [_profiles(result) for result in (self.before, self.after)]
+        left, right = (side.of(self.name) if side else None for side in sides)
+        assert left is not None  # the case was counted on both sides
+        assert right is not None
+        return difference.between(int(self.name.split()[1]), left, right)
 
     @property
-    def largest(self) -> Sequence[tuple[Case, float, str]]:
-        """The cases with the largest changes, their ratios, and the addresses of their histories."""
-        return [(case, self.change.steps[case].ratio, self.machine.case_address(case)) for case in self.change.cases[:LARGEST]]
+    def address(self) -> str:
+        """The address of its page."""
+        return addresses.of_cause(self.before, self.after, self.name)
 
 
-def machine_changes(content: Content, machine: Machine) -> list[MachineChange]:
-    """Return the changes of the times on a machine, the newest release first."""
-    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit == SECONDS]
-    return [change for change in reversed(changes) if change]
+def counted_changes(all_series: Iterable[tuple[Result, ...]]) -> dict[ProfileKey, CountedChange]:
+    """Return the changes of the instructions between neighbouring results, by result and case.
 
-
-def count_changes(content: Content, machine: Machine) -> list[MachineChange]:
-    """Return the changes of the exact counts on a machine, the newest release first."""
-    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit != SECONDS]
-    return [change for change in reversed(changes) if change]
-
-
-def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -> MachineChange | None:
-    """Return a change with its series: the newest Python's with the release and the one before."""
-    for series in machine.series:
-        index = next((index for index, release in enumerate(series.releases) if release.version == change.release), 0)
-        if index:
-            before, after = series.results[index - 1], series.results[index]
-            return MachineChange(
-                machine=machine,
-                series=series,
-                change=change,
-                date=series.releases[index].date.isoformat(),
-                found=_found(machine, change, before, after),
-                comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
-                machine_changes=tuple(series.machine_changes.get(change.release, ())),
-                confirmed=_is_confirmed(machine, change, before, after),
-            )
-    return None
-
-
-def _found(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> str:
-    """Return the day of the newest evidence for a change: a pass of either release, or a repeat measurement that shows it."""
-    times = [str(record["started"]) for result in (before, after) for record in (result.provenance, *result.passes)]
-    for case, step in change.steps.items():
-        repeated = machine.confirmations.get(key_of(*machine.history[case].sides(step), case))
-        if repeated and repeated.outcome is Outcome.HELD:
-            times.append(repeated.started)
-    return max(times)[:10]
-
-
-def _is_confirmed(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> bool:
-    """Return whether the step of any of the cases is confirmed; a change of counts always is.
-
-    A group that changed as a whole is also confirmed by the exact counts of at least half of its cases.
+    Results without a profile, or with a damaged one, have none.
     """
-    if change.group.unit != SECONDS:
-        return True
-    if any(machine.status(case, change.steps[case]) in (Status.CONFIRMED, Status.CONFIRMED_BY_COUNT) for case in change.cases):
-        return True
-    if not change.as_group:
-        return False
-    cases = groups.grouped(machine.history)[change.group]
-    explained = sum(explained_by_count(before, after, case, change.ratio, machine.results) for case in cases)
-    return 2 * explained >= len(cases)
+    changes = {}
+    for results in all_series:
+        for before, after in pairwise(results):
+            changes.update({(after.path, name): CountedChange(before, after, name) for name in _counted_names(before, after)})
+    return changes
+
+
+@dataclass(frozen=True)
+class CauseLink:
+    """A link to the functions behind a change.
+
+    of : how the page's case differs from the one with the link: "numel=1, without grad"
+    """
+
+    address: str
+    of: str
+
+    @property
+    def text(self) -> str:
+        """The text of the link: "why (numel=1, without grad)"."""
+        return f"why ({self.of})" if self.of else "why"
+
+
+def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: Case) -> CauseLink | None:
+    """Return the link to the page about a case's change at a result, or about the most similar case of its method; None for none."""
+    name = profile_file.name_of(case)
+    if not name:
+        return None
+    method, numel, *_ = name.split()
+    grad = name.endswith(" grad")
+    of_method = [listed for path, listed in changes if listed.startswith(f"{method} ") and path == result.path]
+    if not of_method:
+        return None
+
+    def distance(listed: str) -> tuple[bool, bool, bool]:
+        """Return how a page's case differs from this one, the most important first."""
+        return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
+
+    nearest = min(of_method, key=distance)
+    return CauseLink(changes[result.path, nearest].address, _other_case(name, nearest))
+
+
+def _other_case(name: str, listed: str) -> str:
+    """Return how a page's case differs from the case with a link to it."""
+    _, numel, *kind = name.split()
+    _, listed_numel, *listed_kind = listed.split()
+    differences = [f"numel={listed_numel}"] if numel != listed_numel else []
+    if kind[:2] != listed_kind[:2]:
+        differences.append(", ".join(listed_kind[:2]))
+    if kind[2:] != listed_kind[2:]:
+        differences.append("requires grad" if listed_kind[2:] else "without grad")
+    return ", ".join(differences)
+
+
+def _counted_names(before: Result, after: Result) -> list[str]:
+    """Return the names of the profiled cases that have a page."""
+    first, second = _profiles(before), _profiles(after)
+    return list(_changed_cases(first, second)) if first and second else []
+
+
+def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
+    explained: dict[str, float] = {}  # by method, the difference of the first case that has a page
+    for name in _shown_cases(set(first.cases) & set(second.cases)):
+        method, counts = name.split()[0], (first.instructions(name), second.instructions(name))
+        expected = counts[0] + explained.get(method, 0.0)
+        if not difference.is_changed(*counts) or not difference.is_changed(expected, counts[1]):
+            continue
+        explained.setdefault(method, counts[1] - counts[0])
+        yield name
+
+
+def _shown_cases(names: set[str]) -> list[str]:
+    """Return the cases that have pages: of each method the smallest, with and without grad, and the first large one."""
+    shown: dict[tuple[str, str, bool], str] = {}
+    for name in sorted(names, key=lambda name: (int(name.split()[1]), name)):
+        method, numel, *rest = name.split()
+        large = int(numel) >= LARGE
+        if " ".join(rest[:2]) == PLAIN and not (large and rest[2:]):
+            shown.setdefault((method, " ".join(rest[2:]), large), name)
+    return list(shown.values())
+
+
+def _profiles(result: Result) -> Profiles | None:
+    try:
+        return profile_file.profiles_of(result)
+    except TensorcopyError:
+        return None  # `tensorcopy why` reports it

@@ -7,7 +7,7 @@ Suites differ in their parameters; here every case has the same axes (`Place`), 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,9 +21,8 @@ from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.filters import percent
-from tensorcopy.site.model.history import History, release_versions
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.series import History, Series, release_versions
 
 STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
@@ -275,3 +274,14 @@ def _comparisons(
             if comparison_address(series.results[first], series.results[second])
         ]
     return pairs
+
+
+def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return cases by the title of their section, without empty ones. A count is in the section of its method."""
+    titles = suite_specs.sections()
+    groups: dict[str, list[Case]] = {title: [] for title in (*titles.values(), "Others")}
+    for case in cases:
+        place = None if case.spec.title else place_of(machine, case)
+        title = case.spec.title or (titles.get(place.group) if place else "") or "Others"
+        groups.setdefault(title, []).append(case)
+    return {title: members for title, members in groups.items() if members}

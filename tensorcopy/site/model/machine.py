@@ -20,13 +20,9 @@ from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
-from tensorcopy.site.model import result_series
-from tensorcopy.site.model.cases import case_changes, counted_changes
-from tensorcopy.site.model.cases.case_changes import CaseChange
-from tensorcopy.site.model.cases.counted_changes import CountedChange
+from tensorcopy.site.model.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
 from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of, shown_groups
-from tensorcopy.site.model.history import History, history
-from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.series import History, Series, group_history, series_of_results
 from tensorcopy.worker.devices import ACCELERATORS
 
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
@@ -118,14 +114,14 @@ class Machine:
         """The changes of each case, as every page shows them."""
         by_python = [series.series_by_case for series in self.joined_series]
         return {
-            case: case_changes.of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
+            case: changes_of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
             for case, joined in self.history.items()
         }
 
     @cached_property
-    def causes(self) -> dict[counted_changes.Key, CountedChange]:
+    def causes(self) -> dict[ProfileKey, CountedChange]:
         """The changes of the instructions whose functions were counted, by result and profiled case."""
-        return counted_changes.of_series([series.results for series in self.series])
+        return counted_changes([series.results for series in self.series])
 
     @cached_property
     def timed_by_count(self) -> dict[Case, Case]:
@@ -209,7 +205,7 @@ def machines(
     confirmations : of all machines
     """
     by_machine: dict[str, list[Series]] = {}
-    for series in result_series.of_results(results, releases):
+    for series in series_of_results(results, releases):
         by_machine.setdefault(series.machine, []).append(series)
     return [_machine(tuple(group), confirmations) for group in by_machine.values()]
 
@@ -224,7 +220,7 @@ def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirm
     newest = _newest_complete(first)
     devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
     tables = [costs(newest, group, device, first.results) for device in devices for group in GROUPS]
-    histories = [history(all_series, group, numel) for group in shown_groups(newest) for numel in HISTORY_NUMELS]
+    histories = [group_history(all_series, group, numel) for group in shown_groups(newest) for numel in HISTORY_NUMELS]
     return Machine(
         series=all_series,
         costs=tuple(table for table in tables if table.methods),

@@ -23,7 +23,7 @@ from tensorcopy.site.model.costs import CostTable, costs, methods_of
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.page import Page
 from tensorcopy.site.pages.memory import device_peaks, host_peak
-from tensorcopy.site.pages.semantics import observed, result_by_release
+from tensorcopy.site.pages.methods import observed, result_by_release
 from tensorcopy.site.translate import LANGUAGES, Translate, translator
 from tensorcopy.worker import toml
 

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from math import log2
+from itertools import combinations, groupby
+from math import log, log1p, log2
 from posixpath import commonpath
 from statistics import median
 from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.analysis import recommend
 from tensorcopy.analysis.groups import ReleaseChange
-from tensorcopy.analysis.series import DISPATCHER
-from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.analysis.series import DISPATCHER, CaseSeries, releases_of
+from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model import explorer
-from tensorcopy.site.model.changes import MachineChange, machine_changes
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.model.content import Content, MachineChange, time_changes
 from tensorcopy.site.model.costs import GROUPS, CostTable, case_of
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.own_machine import NUMEL, OwnMachine, own_machine
-from tensorcopy.site.model.upgrades import Upgrade, releases, upgrades
 from tensorcopy.site.page import Page
 from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
 from tensorcopy.site.translate import LANGUAGES, Translate, translator
@@ -37,6 +36,8 @@ RECENT_CHANGES = 6  # so that the page stays short
 SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
+NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
+COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are counted, each apart
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,44 @@ class RecentChange:
     text: Markup
 
 
+@dataclass(frozen=True)
+class OwnMachine:
+    """The machine that measured last, with its recommended copy at one size.
+
+    code, time : of the recommended copy, in seconds
+    ratio : of that time to the shown machine's, of the same method with the same release; None where that was not measured
+    """
+
+    machine: Machine
+    numel: int
+    code: str
+    time: float
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many cases of one kind became slower and faster, of how many."""
+
+    slower: int
+    faster: int
+    cases: int
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """An upgrade from one release to a newer one.
+
+    address : of the comparison page that has judged it; "" where the histories are counted
+    """
+
+    before: str
+    after: str
+    copies: Tally
+    conversions: Tally
+    address: str
+
+
 def pages(content: Content) -> Iterator[Page]:
     """Yield the landing page in every language."""
     languages = {language: addresses.translated(addresses.LANDING, language) for language in LANGUAGES}
@@ -98,7 +137,7 @@ def pages(content: Content) -> Iterator[Page]:
 
 def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     """Return the values that do not depend on the language."""
-    axis, own = releases(machine), own_machine(content)
+    axis, own = axis_of(machine), own_machine(content)
     cases, every = _charted(machine), upgrades(content, machine)
     shown = _shown(machine, cases)
     first = (axis[-min(len(axis), UPGRADED + 1)], axis[-1]) if axis else ()  # none where no copies by size were measured
@@ -267,7 +306,7 @@ def _numbers(upgrade: Upgrade) -> list[int]:
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
     """Return recent confirmed changes that the machine does not explain, copies and conversions of a release first."""
-    changes = [change for change in machine_changes(content, machine) if change.confirmed and not change.machine_changes]
+    changes = [change for change in time_changes(content, machine) if change.confirmed and not change.machine_changes]
     shown: list[MachineChange] = []
     modules = [spec.module for spec in suite_specs.table().values() if spec.landing]
     for _, group in groupby(changes, key=lambda change: change.release):
@@ -328,3 +367,71 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
 def _card_note(content: Content, translate: Translate) -> Markup:
     """Return how the accuracy report's figures were obtained."""
     return translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
+
+
+def own_machine(content: Content) -> OwnMachine | None:
+    """Return the machine that measured last; None where it is the one whose history is shown, or has no copies."""
+    machine = content.machines[0] if content.machines else None
+    shown = content.machine
+    if machine is None or shown is None or machine is shown:
+        return None
+    request = recommend.common_request("tensor", machine.device)
+    option = recommend.recommended(machine.result, request, machine.series[0].results, NUMEL)
+    if option is None or option.timing is None:
+        return None
+    series, release = shown.history.get(option.case), machine.newest.version
+    place = series.releases.index(release) if series and release in series.releases else None
+    reference = series.measured[place] if series and place is not None else None
+    time = option.timing.median
+    return OwnMachine(machine, int(option.case["numel"]), option.code, time, time / reference if reference else None)
+
+
+def axis_of(machine: Machine) -> tuple[str, ...]:
+    """Return the releases of a machine's joined axis, the oldest first."""
+    return tuple(releases_of(machine.history.values()))
+
+
+def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
+    """Return every upgrade between two releases of a machine's joined axis, in order of both."""
+    levels = [(case, _log_levels(series)) for case, series in machine.history.items() if case.spec.module in (COPIES, CONVERSIONS)]
+    return [
+        _judged_upgrade(content, machine, before, after) or _counted_upgrade(levels, before, after)
+        for before, after in combinations(axis_of(machine), 2)
+    ]
+
+
+def _judged_upgrade(content: Content, machine: Machine, before: str, after: str) -> Upgrade | None:
+    """Return an upgrade that has a comparison page; None for others."""
+    for series in machine.series:
+        results: dict[str, Result] = {release.version: result for release, result in zip(series.releases, series.results)}
+        address = content.comparison_address(results[before], results[after]) if before in results and after in results else ""
+        if address:
+            changes = content.comparisons[address].changes
+            return Upgrade(before, after, _verdicts(changes, COPIES), _verdicts(changes, CONVERSIONS), address)
+    return None
+
+
+def _verdicts(changes: Mapping[Case, Change], module: str) -> Tally:
+    verdicts = [change.verdict for case, change in changes.items() if case.spec.module == module]
+    return Tally(verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER), len(verdicts))
+
+
+def _counted_upgrade(levels: Iterable[tuple[Case, Mapping[str, float]]], before: str, after: str) -> Upgrade:
+    """Return an upgrade by the histories of the cases that were measured with both releases."""
+    changes = [(case, level[after] - level[before]) for case, level in levels if before in level and after in level]
+    tallies = [_tally([change for case, change in changes if case.spec.module == module]) for module in (COPIES, CONVERSIONS)]
+    return Upgrade(before, after, tallies[0], tallies[1], "")
+
+
+def _tally(changes: list[float]) -> Tally:
+    least = log1p(MARGIN) - 1e-9  # rounding must not decide
+    return Tally(sum(change >= least for change in changes), sum(change <= -least for change in changes), len(changes))
+
+
+def _log_levels(series: CaseSeries) -> dict[str, float]:
+    """Return the level of a case at each measured release, in logarithms and against its first level."""
+    return {
+        release: sum(log(step.ratio) for step in series.steps if step.index <= index)
+        for index, (release, value) in enumerate(zip(series.releases, series.values))
+        if value is not None
+    }

@@ -18,7 +18,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.series import Series
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
 

@@ -13,10 +13,9 @@ from tensorcopy.report.numbers import quantity
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.model import explorer
-from tensorcopy.site.model.changes import machine_changes
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.history import History, release_versions
+from tensorcopy.site.model.content import Content, time_changes
 from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.series import History, release_versions
 from tensorcopy.site.page import Page
 from tensorcopy.site.plots import sparkline
 
@@ -25,7 +24,7 @@ RECENT_CHANGES = 6
 
 
 @dataclass(frozen=True)
-class CaseRow:
+class ProjectRow:
     """A case in the table.
 
     value : the newest, with its unit
@@ -41,7 +40,7 @@ class CaseRow:
 
 
 @dataclass(frozen=True)
-class Upgrade:
+class LatestUpgrade:
     """The comparison of the first and the newest release of a machine.
 
     before, after : their versions; counts : of the cases, by verdict
@@ -81,7 +80,7 @@ def _values(content: Content, machine: Machine) -> dict[str, object]:
         "explorer": lambda history: explorer.of_history(machine, history),
         "sections": _sections(machine, cases[:MOST_CASES], releases, upgrade),
         "more": max(0, len(cases) - MOST_CASES),
-        "changes": machine_changes(content, machine)[:RECENT_CHANGES],
+        "changes": time_changes(content, machine)[:RECENT_CHANGES],
     }
 
 
@@ -89,26 +88,28 @@ def _codes(machine: Machine, history: History) -> dict[str, str]:
     return {method: machine.code(method) for method in history.methods}
 
 
-def _upgrade(content: Content, machine: Machine) -> Upgrade | None:
+def _upgrade(content: Content, machine: Machine) -> LatestUpgrade | None:
     """Return the comparison of the first and the newest release of the longest series; None for a single release."""
     series = max(machine.series, key=lambda series: len(series.releases))  # of several, that of the newest Python
     before, after = series.results[0], series.newest
     address = content.comparison_address(before, after) if before is not after else ""
     if not address:
         return None
-    return Upgrade(series.releases[0].version, series.releases[-1].version, address, content.comparisons[address])
+    return LatestUpgrade(series.releases[0].version, series.releases[-1].version, address, content.comparisons[address])
 
 
-def _sections(machine: Machine, cases: Sequence[Case], releases: Sequence[str], upgrade: Upgrade | None) -> dict[str, list[CaseRow]]:
+def _sections(
+    machine: Machine, cases: Sequence[Case], releases: Sequence[str], upgrade: LatestUpgrade | None
+) -> dict[str, list[ProjectRow]]:
     """Return the rows of cases by suite: the operations by size first, third-party suites last."""
     changes = upgrade.comparison.changes if upgrade else {}
-    sections: dict[str, list[CaseRow]] = {}
+    sections: dict[str, list[ProjectRow]] = {}
     for case in sorted(cases, key=lambda case: (not case.spec.shipped, case.spec.rank > 0)):
         series = machine.history[case]
         values = [value for value in series.measured if value is not None]
         if values:
             line = sparkline(series, releases).svg if min(values) > 0 else ""
-            row = CaseRow(case, machine.case_address(case), quantity(values[-1], series.unit), line, changes.get(case))
+            row = ProjectRow(case, machine.case_address(case), quantity(values[-1], series.unit), line, changes.get(case))
             sections.setdefault(_section(case), []).append(row)
     return sections
 

@@ -13,7 +13,7 @@ from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.result_series import Series
+from tensorcopy.site.model.series import Series
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
 

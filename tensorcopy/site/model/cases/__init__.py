@@ -1,1 +1,0 @@
-"""One case: its changes, its siblings, and its section on a page."""

@@ -1,0 +1,324 @@
+"""The histories: their index with the changes and all cases of a machine, and a page for each case.
+
+The index lists the cases of the machine with the longest history; others have their own pages, so that it does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import islice, pairwise
+from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.two_sample import Change
+from tensorcopy.report.numbers import count
+from tensorcopy.results import related, suite_specs
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.site import addresses, plots
+from tensorcopy.site.data_files import case_csv
+from tensorcopy.site.filters import circumstances
+from tensorcopy.site.model import explorer
+from tensorcopy.site.model.changes import CaseChange, CauseLink, cause_link
+from tensorcopy.site.model.content import Content, MachineChange, count_changes, time_changes
+from tensorcopy.site.model.explorer import Place, group_by_section, place_of
+from tensorcopy.site.model.machine import Machine, longest_history
+from tensorcopy.site.model.series import History, release_versions
+from tensorcopy.site.page import File, Page
+
+
+@dataclass(frozen=True)
+class IndexRow:
+    """A case in the index: its newest time or count, and the number and the last of its changes."""
+
+    case: Case
+    address: str
+    timing: Timing | None
+    unit: str
+    times_memcpy: float | None
+    changes: int
+    last: CaseChange | None
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the index of times and, where anything was counted, the one of counts.
+
+    The cases of the machine with the longest history are listed; others have their own pages, so that the index does not grow.
+    """
+    values = {
+        "machines": content.machines,
+        "machine": content.machine,
+        "changes": lambda machine: _ordered(time_changes(content, machine)),
+        "sections": partial(_index_sections, timed=True),
+        "explorer": explorer.of_history,
+        "plot": lambda machine, history: Markup(plots.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
+        "codes": lambda machine, history: list(_codes(machine, history).values()),
+    }
+    yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
+    counting = [machine for machine in content.machines if machine.counts_instructions]
+    counted = {
+        "machines": counting,
+        "machine": longest_history(counting),
+        "changes": lambda machine: _ordered(count_changes(content, machine)),
+        "sections": partial(_index_sections, timed=False),
+    }
+    yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
+
+
+def _ordered(changes: Sequence[MachineChange]) -> list[MachineChange]:
+    """Return changes in their order of releases; with each, copies and conversions before all others."""
+    releases = list(dict.fromkeys(change.release for change in changes))
+    modules = {name: index for index, name in enumerate(suite_specs.sections())}
+    return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
+
+
+def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[IndexRow]]]:
+    """Return the timed or counted cases of a machine: copies and conversions before all others."""
+    cases = [case for case in machine.cases if case.spec.timed is timed]
+    return [(name, [_index_row(machine, case) for case in group]) for name, group in group_by_section(machine, cases).items()]
+
+
+def _index_row(machine: Machine, case: Case) -> IndexRow:
+    """Return a case's row, from the first series that has it."""
+    series = next(series for series in machine.series if case in series.series_by_case)
+    changes = machine.case_changes[case]
+    return IndexRow(
+        case=case,
+        address=machine.case_address(case),
+        timing=related.measured(series.newest, case),
+        unit=case.spec.unit,
+        times_memcpy=related.times_memcpy(series.newest, case),
+        changes=len(changes),
+        last=changes[-1] if changes else None,
+    )
+
+
+def _codes(machine: Machine, history: History) -> dict[str, str]:
+    return {method: machine.code(method) for method in history.methods}
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """A case with one release on one Python.
+
+    python : its version, with the build where several were measured
+    anchor : of the row
+    notes : the address of the release notes, where something changed; else ""
+    pair, pair_address : the comparison with the release before on this Python
+    machine_changes : differences of the machine from that release
+    change : the change detected at this release; None for none
+    count, count_change : the same of the instructions
+    cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
+    """
+
+    release: str
+    python: str
+    anchor: str
+    notes: str
+    timing: Timing | None
+    passes: int
+    times_memcpy: float | None
+    pair: Change | None
+    pair_address: str
+    machine_changes: Sequence[str]
+    change: CaseChange | None
+    count: Timing | None
+    count_change: CaseChange | None
+    cause: CauseLink | None
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each case of a machine; one whose count is on the page of a time has none."""
+    places = Places.of_machine(machine)
+    for case in machine.cases:
+        if case not in machine.timed_by_count:
+            yield from _case_page(content, places, case)
+
+
+def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | File]:
+    machine = places.machine
+    address, counted = machine.case_address(case), machine.count_of(case)
+    csv_address = addresses.data(address, "csv")
+    rows = _release_rows(content, machine, case, counted)
+    values = {
+        "machine": machine,
+        "case": case,
+        "suite": case.spec.label,
+        "siblings": places.siblings(case),
+        "machines": other_machines(content.machines, machine, case),
+        "explorer": explorer.link(machine, case) if place_of(machine, case) else "",
+        "unit": case.spec.unit,
+        "changes": machine.case_changes[case],
+        "count_changes": machine.case_changes[counted] if counted else (),
+        "svg": _case_svg(content, machine, case, address, above=counted is not None),
+        "count_svg": _case_svg(content, machine, counted, "", below=True) if counted else "",
+        "pythons": list(dict.fromkeys(row.python for row in rows)),
+        "releases": len({row.release for row in rows}),
+        "scaled": _scaled(machine.history[case]),
+        "shows_baseline": plots.shows_baseline(machine, case),
+        "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
+        "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
+        "rows": rows,
+        "csv": csv_address,
+    }
+    code = machine.case_code(case)
+    yield Page(address, "history.html", f"{code}, {circumstances(case)}", values)
+    yield File(csv_address, case_csv(machine, case))
+
+
+def _case_svg(content: Content, machine: Machine, case: Case, page: str, *, above: bool = False, below: bool = False) -> Markup:
+    """Return the drawing of a case: a change leads to the comparison that shows it, or to its row.
+
+    page : the address from which a change leads to a comparison
+    """
+
+    def change_link(change: CaseChange) -> str:
+        address = _comparison_address(content, machine, change) if page else ""
+        return addresses.relative(page, address) if address else f"#{anchor(machine, change.release, change.environment)}"
+
+    return Markup(plots.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
+
+
+def _comparison_address(content: Content, machine: Machine, change: CaseChange) -> str:
+    """Return the address of the comparison of the releases between which a change lies; "" when they have no page."""
+    for series in machine.series:
+        for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
+            if (release.version, series.environment) == (change.release, change.environment):
+                return content.comparison_address(before, after)
+    return ""
+
+
+def anchor(machine: Machine, release: str, environment: str) -> str:
+    """Return the anchor of a release's row: "2.15.0", with the environment unless it is the first's."""
+    return addresses.slug(release if environment == machine.series[0].environment else f"{release}-{environment}")
+
+
+def _scaled(case_series: CaseSeries) -> str:
+    """Return how the Pythons are joined, as a sentence; "" for one Python."""
+    sentences = [
+        f"Before torch {case_series.releases[joint.index]}, changes are those of Python {joint.older.python}, whose times are drawn as "
+        f"measured. With that release, Python {case_series.results[joint.index].python} takes {joint.factor:.3f} times as long as "
+        f"{joint.older.python}."
+        for joint in case_series.joints
+    ]
+    return " ".join(sentences)
+
+
+def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[ReleaseRow]:
+    """Return a row for each release and Python that measured a case, the newest release first."""
+    order = {version: index for index, version in enumerate(release_versions(machine.series))}
+    changes, count_changes = (_by_place(machine.case_changes[key]) if key else {} for key in (case, counted))
+    one_build = len({result.series_key.build for result in machine.results}) == 1
+    rows = []
+    for series in machine.series:
+        previous = {after.path: before for before, after in pairwise(series.results)}
+        for release, result in zip(series.releases, series.results):
+            timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
+            if timing is None and count is None:
+                continue
+            place, before = (release.version, series.environment), previous.get(result.path)
+            address = content.comparison_address(before, result) if before else ""
+            rows.append(
+                ReleaseRow(
+                    release=release.version,
+                    python=result.python if one_build else result.environment,
+                    anchor=anchor(machine, release.version, series.environment),
+                    notes=release.notes if place in changes else "",
+                    timing=timing,
+                    passes=related.passes(result, case),
+                    times_memcpy=related.times_memcpy(result, case),
+                    pair=content.comparisons[address].changes.get(case) if address else None,
+                    pair_address=address,
+                    machine_changes=series.machine_changes.get(release.version, ()),
+                    change=changes.get(place),
+                    count=count,
+                    count_change=count_changes.get(place),
+                    cause=cause_link(machine.causes, result, case) if place in changes or place in count_changes else None,
+                )
+            )
+    return sorted(rows, key=lambda row: order[row.release], reverse=True)
+
+
+def _by_place(changes: Sequence[CaseChange]) -> dict[tuple[str, str], CaseChange]:
+    return {(change.release, change.environment): change for change in changes}
+
+
+AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise
+OMITTED_AXES = ("group",)  # its methods differ
+OTHER_MACHINES = 4  # that a page links to: no page grows with the number of machines
+MOST_SIBLINGS = 40  # values of an axis that a page links to, those next to its own: no page grows with the number of cases
+GRAD = {"no": "no grad", "yes": "requires grad"}
+
+
+@dataclass(frozen=True)
+class Sibling:
+    """A value of an axis, with the case that has it.
+
+    code : whether the label is code
+    """
+
+    label: str
+    address: str
+    code: bool
+    current: bool
+
+
+@dataclass(frozen=True)
+class Places:
+    """The cases of a machine by place, so that siblings are found without a search."""
+
+    machine: Machine
+    cases: Mapping[Place, Sequence[Case]]
+    values: Mapping[str, Mapping[Any, int]]  # of each axis, in order, with their numbers
+
+    @classmethod
+    def of_machine(cls, machine: Machine) -> Places:
+        """Return the places of all cases of a machine."""
+        cases: dict[Place, list[Case]] = {}
+        for case in machine.cases:
+            if place := place_of(machine, case):
+                cases.setdefault(place, []).append(case)
+        axes = [field.name for field in fields(Place) if field.name not in OMITTED_AXES]
+        values = {axis: list(dict.fromkeys(getattr(place, axis) for place in cases)) for axis in axes}
+        ordered = {**values, "numel": sorted(values["numel"])}
+        return cls(machine, cases, {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()})
+
+    def siblings(self, case: Case) -> list[tuple[str, list[Sibling]]]:
+        """Return the siblings of a case by axis, with the case itself; axes with one value are omitted."""
+        place = place_of(self.machine, case)
+        rows = {axis: self._along(case, place, axis) for axis in self.values} if place else {}
+        return [(AXIS_NAMES.get(axis, axis), row) for axis, row in rows.items() if len(row) > 1]
+
+    def _along(self, case: Case, place: Place, axis: str) -> list[Sibling]:
+        """Return the cases that differ from a case in one axis."""
+        row: dict[str, Sibling] = {}
+        numbers = self.values[axis]
+        start = max(0, min(numbers[getattr(place, axis)] - MOST_SIBLINGS // 2, len(numbers) - MOST_SIBLINGS))
+        for value in islice(numbers, start, start + MOST_SIBLINGS):
+            cases = self.cases.get(replace(place, **{axis: value}), ())
+            if cases:
+                nearest = min(cases, key=lambda other: (other != case, other.suite != case.suite, other.spec.rank > 0))
+                address = self.machine.case_address(nearest)
+                label = self.machine.code(value, place.device) if axis == "method" else _axis_label(axis, value)
+                sibling = Sibling(label, address, axis == "method", nearest == case)
+                row.setdefault(address.partition("#")[0], sibling)  # times before the counts on the same page
+        return list(row.values())
+
+
+def other_machines(machines: Sequence[Machine], machine: Machine, case: Case) -> list[Sibling]:
+    """Return the same case on other machines, and the list of all when there are more of them."""
+    others = [other for other in machines if other is not machine and other.has(case)]
+    row = [Sibling(other.name, other.case_address(case), code=False, current=False) for other in others[:OTHER_MACHINES]]
+    more = [Sibling("all machines", addresses.HISTORIES, code=False, current=False)] if len(others) > OTHER_MACHINES else []
+    return [Sibling(machine.name, machine.case_address(case), code=False, current=True), *row, *more] if row else []
+
+
+def _axis_label(axis: str, value: Any) -> str:
+    if axis == "numel":
+        return count(value)
+    if axis == "grad":
+        return GRAD[value]
+    return f"{value} thread{'' if value == 1 else 's'}" if axis == "threads" else str(value)
