@@ -127,7 +127,7 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
     result = next(result for result in shipped_results.results if result.sha.startswith(NEWEST_SHIPPED.sha[:8]))
     page = CountedChange(result, result, "detach 1 float32 contiguous")
     number, _, grad = numel.partition(" ")
-    case = Case("primitives.BySize.time_operation", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
+    case = Case("primitives.BySize.time_primitive", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
     link = cause_link({(result.path, page.name): page}, result, case)
     assert link is not None
     assert (link.address, link.text) == (page.address, text)
