@@ -155,7 +155,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 LONGEST = (
     *("test_workflow_runs", "test_the_whole_way", "test_page_in_a_browser", "test_true_numbers", "test_pull_request"),
     *("test_profiles_under_valgrind", "test_emulated_cuda_commands", "test_devices_emulated", "test_project", "test_package"),
-    *("test_project_pull_request", "test_bisect", "test_offline", "test_writers", "test_operations", "test_disk"),
+    *("test_project_pull_request", "test_bisect", "test_offline", "test_operations"),
     *("test_no_traceback", "test_site", "test_measure"),
 )
 

@@ -1,0 +1,550 @@
+"""What is measured is stored: one writer at a time, whole files, on any disk, and a pass that cannot be stored is kept."""
+
+from __future__ import annotations
+
+import errno
+import json
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from tensorcopy.asv_plugin import stamp
+from tensorcopy.asv_plugin.stamp import summary
+from tensorcopy.cli import main
+from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error, of_text
+from tensorcopy.measure import plan, run_passes
+from tensorcopy.releases import environments, uv
+from tensorcopy.results import files, merge, reader, schemas, writing
+from tests import writers
+from tests.conftest import NEW, OLD, PROVENANCE, ROOT, measured_in_passes
+
+MEMORY = "/dev/shm"  # where flushing a file to the disk takes no time
+PAUSE = 0.02  # seconds at most before each file that a writer reads or writes
+LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
+DISK_ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES]
+as_root = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root may mount, or become another user")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder, except the lock."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+# --- what asv has written gets its provenance and the record of its pass
+
+SUITE = "copies.BySize.time_copy"
+RECORD = {"id": "one", "started": PROVENANCE["started"], "selection": "", "ledger": PROVENANCE}
+
+
+@pytest.fixture
+def result_file(results_dir):
+    return results_dir / "box" / "d0f2af8b-py3.11-cuda.json"
+
+
+def stamped(path, report, before="{}", *record):
+    """Stamp asv's file on the disk."""
+    writing.write_result(path, writing.stamped(files.read(path), report, json.loads(before), *record))
+
+
+def test_provenance_is_stamped_into_asvs_file(result_file):
+    """asv's own keys are unchanged; a provenance that violates the schema leaves the file as it was."""
+    before = json.loads(result_file.read_text())
+    stamped(result_file, {"ledger": {**PROVENANCE, "threads": 8}, "methods": {}, "article": {}})
+    after = json.loads(result_file.read_text())
+    assert after["ledger"]["threads"] == 8
+    asvs = [key for key in before if key not in ("results", "ledger")]  # results have NaN, which equals nothing
+    assert {key: after[key] for key in asvs} == {key: before[key] for key in asvs}
+    text = result_file.read_text()
+    with pytest.raises(TensorcopyError, match=r"got ledger.threads must be integer: got 'two'"):
+        stamped(result_file, {"ledger": {**PROVENANCE, "threads": "two"}}, text)
+    assert result_file.read_text() == text
+    assert list(result_file.parent.glob("*.new")) == []
+
+
+def test_a_case_that_is_skipped_later_keeps_its_samples(result_file):
+    """asv would drop them; a new number still replaces an old one."""
+    before = result_file.read_text()
+    document = json.loads(before)
+    row = document["results"][SUITE]
+    row[0], row[-1] = [float("nan"), 5e-6, 6e-6], None
+    result_file.write_text(json.dumps(document))
+    stamped(result_file, {"passes": []}, before)
+    (result,) = reader.load_results(result_file.parents[1]).results
+    by_method = {case["method"]: timing for case, timing in result.timings.items()}
+    medians = {method: timing.median for method, timing in by_method.items()}
+    assert medians == pytest.approx({"clone_detach": 1e-6, "tensor": 5e-6, "detach_clone": 6e-6})
+    assert by_method["clone_detach"].samples == (0.9e-6, 1e-6, 1.1e-6)
+
+
+def test_a_pass_is_recorded_beside_asvs_samples(result_file):
+    """The record counts the samples that asv has appended, with their control and interruptions."""
+    document = json.loads(result_file.read_text())
+    earlier = {**RECORD, "id": "earlier", "suites": {SUITE: {"version": "1", "samples": [3, 0, 0], "control_ns": [[], [], []]}}}
+    before = json.dumps({**document, "passes": [earlier]})
+    del document["passes"], document["ledger"]  # asv drops keys that are not its own
+    row = document["results"][SUITE]
+    row[0][0], row[-1][0] = 1.1e-6, [0.9e-6, 1e-6, 1.1e-6, 3e-6, 5e-6]
+    result_file.write_text(json.dumps(document))
+    journal = ["copies.BySize 0 0 0 0 8.5e-06", "copies.BySize 0 1025 1 2 1.7e-05", "copies.BySize 1 0 0 0 8.5e-06"]
+    stamped(result_file, {"ledger": PROVENANCE}, before, dict(RECORD), journal)
+    _, record = json.loads(result_file.read_text())["passes"]
+    readings = {"control_ns": [[8500, 17000], [], []], "interruptions": {"0": [[0, 0, 0], [1025, 1, 2]]}}
+    assert record["suites"] == {SUITE: {"version": "1", "samples": [2, 0, 0], **readings}}
+
+
+def test_a_count_is_recorded_beside_a_case_that_is_skipped(result_file):
+    """The case keeps its earlier count, which is not this pass's."""
+    document = json.loads(result_file.read_text())
+    columns = document["result_columns"]
+    row = dict.fromkeys(columns) | {"params": [["'a'", "'b'"]], "version": "1", "started_at": 1}
+    earlier = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [100.0, 50.0]}.values())}}
+    now = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [None, 60.0], "started_at": 2}.values())}, "version": 2}
+    after = writing.stamped(now, {"ledger": PROVENANCE}, earlier, dict(RECORD))
+    assert after["results"]["memory.Host.track_peak"][columns.index("result")] == [100.0, 60.0]
+    assert after["passes"][-1]["counts"] == {"memory.Host.track_peak": {"version": "1", "values": [None, 60.0]}}
+
+
+# --- one writer at a time
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """A server that has imported the program, and forks a writer in milliseconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.writers"])
+    return context
+
+
+class Writers(RuleBasedStateMachine):
+    """Processes that add or merge passes at once, some of them killed at a random moment."""
+
+    processes = None
+
+    @initialize()
+    def make(self) -> None:
+        self.root = Path(tempfile.mkdtemp(dir=MEMORY if Path(MEMORY).is_dir() else None))
+        self.results, self.link = self.root / "results", self.root / "link"
+        self.results.mkdir()
+        self.link.symlink_to(self.results)
+        self.running, self.stored, self.possible = [], set(), set()
+
+    @precondition(lambda self: len(self.running) < 4)
+    @rule(
+        kind=st.sampled_from(sorted(writers.WRITERS)), number=st.integers(0, 30), through_link=st.booleans(), seed=st.integers(0, 2**31 - 1)
+    )
+    def start(self, kind: str, number: int, through_link: bool, seed: int) -> None:
+        source = self.root / f"source-{len(self.possible)}-{len(list(self.root.iterdir()))}"
+        writers.write_pass(source, number)
+        target = self.link if through_link else self.results
+        process = self.processes.Process(target=writers.WRITERS[kind], args=(target, source, seed, PAUSE))
+        process.start()
+        self.running.append((process, {f"pass-{number}"}))
+        self.possible.add(f"pass-{number}")
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data())
+    def kill(self, data: st.DataObject) -> None:
+        """Its pass is stored or not."""
+        process, passes = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
+        process.join(data.draw(st.floats(0, 3 * PAUSE)))
+        process.kill()
+        process.join()
+        self.stored |= passes if process.exitcode == 0 else set()
+
+    @precondition(lambda self: self.running)
+    @rule()
+    def finish(self) -> None:
+        """All writers end, and the results have every pass that one of them has stored, once."""
+        for process, passes in self.running:
+            process.join()
+            assert process.exitcode == 0
+            self.stored |= passes
+        self.running = []
+        present = writers.pass_ids(self.results)
+        assert self.stored <= set(present) <= self.possible
+        assert len(present) == len(set(present))
+        problems = reader.load_results(self.results).problems
+        assert [problem for problem in problems if "is in no history" not in str(problem)] == []  # the fixtures' releases are in no table
+
+    def teardown(self) -> None:
+        if self.running:
+            self.finish()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    ("examples", "steps"), [pytest.param(8, 12, marks=pytest.mark.slow), pytest.param(120, 25, marks=pytest.mark.fuzz)]
+)
+def test_the_stored_passes_are_the_union_of_all_writers(processes, examples, steps):
+    """Whichever comes first, through whichever path, and whichever is killed."""
+    Writers.processes = processes
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    many = settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=slow)
+    run_state_machine_as_test(Writers, settings=many)
+
+
+def test_four_writers_at_once_store_each_pass_once(processes, tmp_path):
+    """Two of them store the same pass."""
+    started = []
+    for index, (kind, number) in enumerate([("asv run", 0), ("merge", 2), ("asv run", 4), ("merge", 0)]):
+        writers.write_pass(tmp_path / f"{index}", number)
+        process = processes.Process(target=writers.WRITERS[kind], args=(tmp_path / "results", tmp_path / f"{index}", index, PAUSE))
+        process.start()
+        started.append(process)
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [0, 0, 0, 0]
+    assert writers.pass_ids(tmp_path / "results") == ["pass-0", "pass-2", "pass-4"]
+
+
+HOLD = "import sys, time; from pathlib import Path; from tensorcopy.results import writing"
+HOLD += "\nwith writing.one_writer(Path(sys.argv[1]), 'merge'): print('locked', flush=True); time.sleep(60)"
+
+
+def test_a_second_writer_waits_with_a_message_until_the_first_has_ended(tmp_path):
+    """Through a link too. A killed writer releases the lock; the description that it leaves names no process any more."""
+    (tmp_path / "results").mkdir()
+    link, messages = tmp_path / "link", []
+    link.symlink_to(tmp_path / "results")
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(link)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(TensorcopyError) as caught, writing.one_writer(link, "asv run", messages.append, patience=0.2):
+            pass
+        name = rf"merge (process {holder.pid} of "
+        assert messages[0].startswith(f"waiting for link/, which {name}")
+        assert caught.value.got.startswith(name)
+        holder.send_signal(signal.SIGKILL)
+    with writing.one_writer(link, "asv run", patience=0.0):
+        assert writing.writer(link).startswith(f"asv run (process {os.getpid()} of ")
+    assert writing.writer(link) == "another process"
+
+
+@pytest.mark.parametrize("note", ["", "[]", '{"doing": 1}', "\x00", '{"doing": "{doing.__class__}"}', "[" * 100_000])
+def test_the_description_of_a_writer_is_never_interpreted(tmp_path, note):
+    """A damaged one names nobody; control characters, which anybody may have written, are left out."""
+    (tmp_path / writing.WRITER).write_text(note)
+    assert writing.writer(tmp_path) == "another process"
+    (tmp_path / writing.WRITER).write_text(
+        json.dumps({"doing": "\x1b[31mmerge\n", "process": 1, "user": "a" * 500, "host": "h", "since": "t"})
+    )
+    assert writing.writer(tmp_path).startswith("[31mmerge (process 1 of aaa")
+    assert len(writing.writer(tmp_path)) == writing.LONGEST_DESCRIPTION
+
+
+def as_another_user(kind: str, results: Path, source: Path) -> None:
+    """Write as a user who did not make the results."""
+    schemas.fault({})  # imports the validator, which the other user may be unable to read
+    os.umask(0o022)
+    os.setgid(54321)
+    os.setuid(54321)
+    writers.WRITERS[kind](results, source, 0, 0.0)
+
+
+@as_root
+def test_two_users_write_the_same_results(processes):
+    """In a folder that both may write; the first has made the lock and the machine's folder with a strict umask."""
+    root = Path(tempfile.mkdtemp())
+    try:
+        root.chmod(0o755)
+        results = root / "results"
+        results.mkdir()
+        results.chmod(0o777)
+        for number in (0, 2, 4):
+            writers.write_pass(root / f"{number}", number)
+        tasks = [(writers.store_pass, (results, root / "0", 0, 0.0))]
+        tasks += [(as_another_user, (kind, results, root / number)) for kind, number in (("asv run", "2"), ("merge", "4"))]
+        for target, arguments in tasks:
+            process = processes.Process(target=target, args=arguments)
+            process.start()
+            process.join()
+            assert process.exitcode == 0
+        assert writers.pass_ids(results) == ["pass-0", "pass-2", "pass-4"]
+        assert stat.S_IMODE((results / writing.LOCK).stat().st_mode) == 0o666
+    finally:
+        shutil.rmtree(root)
+
+
+def replaced_often(path: Path, times: int) -> None:
+    os.fsync = lambda descriptor: None  # in this process only, as in all tests
+    for number in range(times):
+        writing.replace(path, json.dumps([number] * 5000))
+
+
+def test_a_file_is_replaced_as_a_whole(processes, tmp_path):
+    """By writers without the lock too; what a killed one left is removed once it is old, since it may be that of a living one."""
+    old, new = (tmp_path / f"machine.json.{number}{writing.ENDING}" for number in range(2))
+    for draft in (old, new):
+        draft.write_text("{")
+    os.utime(old, (0, 0))
+    path = tmp_path / "machine.json"
+    started = [processes.Process(target=replaced_often, args=(path, 40)) for _ in range(2)]
+    for process in started:
+        process.start()
+    while any(process.is_alive() for process in started):
+        assert not path.exists() or len(json.loads(path.read_text())) == 5000
+    assert [process.exitcode for process in started] == [0, 0]
+    assert sorted(tmp_path.iterdir()) == [path, new]
+
+
+# --- a pass that cannot be stored is kept where `merge` takes it
+
+RELEASES = {"old": OLD, "new": NEW}
+BOTH = ["of new", "of old", "pass-0", "pass-0"]
+
+
+@dataclass
+class Ended:
+    """An asv run that has measured a pass of each release, and is at its end.
+
+    errors : what it printed
+    """
+
+    run: stamp._Run
+    errors: list[TensorcopyError]
+
+    @property
+    def results(self) -> Path:
+        return self.run.draft.results
+
+    def store(self) -> None:
+        stamp._store(self.run)
+
+    @property
+    def unstored(self) -> Path:
+        """The folder with the passes that were not stored."""
+        (folder,) = (self.run.draft.folder.parents[1] / stamp.UNSTORED).iterdir()
+        return folder
+
+    def merge_unstored(self, into: Path | None = None) -> list[str]:
+        """Merge what was kept, and return the ids of all passes that are stored then."""
+        merge.merge([self.unstored], into or self.results, summary)
+        return writers.pass_ids(into or self.results)
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch):
+    """Return a function that lets asv measure a pass of two releases whose results have another one."""
+
+    def end(results: Path = tmp_path / "results", **provenance: str) -> Ended:
+        errors: list[TensorcopyError] = []
+        monkeypatch.setattr(stamp, "end_on", errors.extend)
+        for release in RELEASES.values():
+            measured_in_passes(results, release, {"tensor": [1.0]})
+        run = stamp._Run(stamp.begin_draft(results, tmp_path / ".asv", "run-1"))
+        for name, release in RELEASES.items():
+            measured = measured_in_passes(tmp_path / "measured", release, {"tensor": [1.0, 1.1]})
+            document = json.loads(measured.read_text())
+            path = run.draft.folder / measured.relative_to(tmp_path / "measured")
+            before = path.read_bytes()
+            record = {**document.pop("passes")[-1], "id": f"of {name}", "ledger": {**document.pop("ledger"), **provenance}}
+            for row in document["results"].values():
+                row[3] = 5  # started_at
+            path.write_text(json.dumps(document))  # as asv writes it: without the keys that are tensorcopy's
+            del record["suites"]
+            run.pending[release.sha, "py3.11-cuda"] = stamp._Pending(
+                {"ledger": record["ledger"]}, record, tmp_path / "journal", 0, {path: before}
+            )
+        return Ended(run, errors)
+
+    return end
+
+
+def test_a_finished_run_stores_its_passes_and_leaves_no_draft(ended):
+    run = ended()
+    run.store()
+    assert (run.errors, writers.pass_ids(run.results)) == ([], BOTH)
+    assert list(run.run.draft.folder.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOENT, errno.EMFILE, errno.ENOSPC])
+def test_passes_that_the_system_does_not_write_are_kept(ended, monkeypatch, number):
+    """Whatever the system's error is; the message has the command that merges them."""
+    run = ended()
+    write = writing.replace
+
+    def fail(path: Path, content: str | bytes) -> None:
+        if run.results in path.parents:
+            raise OSError(number, os.strerror(number), str(path))
+        write(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "replace", fail)
+        run.store()
+    assert [str(error).endswith(f", then tensorcopy merge {run.unstored}") for error in run.errors] == [True, True]
+    assert [isinstance(error, DiskError) for error in run.errors] == [number == errno.ENOSPC] * 2
+    assert writers.pass_ids(run.results) == ["pass-0", "pass-0"]
+    assert run.merge_unstored() == BOTH
+
+
+def test_a_pass_that_its_file_refuses_is_kept_and_named(ended, tmp_path):
+    """One with another numpy than the passes before: it can be merged into another folder."""
+    run = ended(numpy="2.0.0")
+    run.store()
+    assert f"next: measure under another name with --machine; the pass is kept in {run.unstored}" in str(run.errors[0])
+    assert "numpy of passes[1] is" in run.errors[0].got
+    assert writers.pass_ids(run.results) == ["pass-0", "pass-0"]
+    assert run.merge_unstored(tmp_path / "other") == ["of new", "of old"]
+
+
+@pytest.mark.parametrize("name", ["results", "results, then repeat"])
+def test_a_damaged_file_takes_no_other_pass_with_it(ended, tmp_path, name):
+    """The later release is stored; the command restores that file, whatever its folder is called, and then merges what was kept."""
+    run = ended(tmp_path / name)
+    target = next(run.results.glob(f"box/{OLD.sha[:8]}*"))
+    valid = target.read_text()
+    target.write_text("{")
+    run.store()
+    assert [error.what for error in run.errors] == [f"the result file {name}/box/{target.name} cannot be read"]
+    assert [error.next for error in run.errors] == [f"git checkout {name}/box/{target.name}, then tensorcopy merge {run.unstored}"]
+    target.write_text(valid)
+    assert run.merge_unstored() == BOTH
+
+
+def test_a_pass_that_cannot_be_read_keeps_none_from_being_merged(ended):
+    """asv's file stays as it is, under another name, although benchmarks.json is damaged too."""
+    run = ended()
+    document = json.loads((run.results / "benchmarks.json").read_text())
+    del document[SUITE]["params"]
+    (run.results / "benchmarks.json").write_text(json.dumps(document))
+    unread = next(run.run.draft.folder.glob(f"box/{OLD.sha[:8]}*"))
+    unread.write_text("{")
+    run.store()
+    assert {error.next.rpartition(str(run.unstored))[2] for error in run.errors} == {"", " as asv wrote it, without its provenance"}
+    assert (run.unstored / "box" / f"{unread.name}.asv").read_text() == "{"
+    shutil.copy(run.unstored / "benchmarks.json", run.results)
+    assert run.merge_unstored() == ["of new", "pass-0", "pass-0"]
+
+
+def test_a_draft_is_removed_once_its_process_has_ended(tmp_path):
+    """The lock tells, not the name of the process: in another container, that is another process or none."""
+    measured_in_passes(tmp_path / "results", NEW, {"tensor": [1.0]})
+    living, dead = (stamp.begin_draft(tmp_path / "results", tmp_path / ".asv", name) for name in ("living-999999999", "dead"))
+    dead.live.release()  # as the operating system does
+    stamp.begin_draft(tmp_path / "results", tmp_path / ".asv", "new")
+    assert sorted(path.name for path in living.folder.parent.iterdir()) == ["living-999999999", "new"]
+
+
+def add_one(path: Path, results: Path) -> None:
+    merge.add_pass(path, merge.last_pass(files.read(path), {}), results / "box" / path.name, "asv run", summary)
+
+
+def merge_one(path: Path, results: Path) -> None:
+    merge.merge([path.parents[1]], results, summary)
+
+
+@pytest.mark.parametrize("write", [add_one, merge_one])
+def test_a_description_of_the_machine_is_not_replaced_by_a_poorer_one(tmp_path, write):
+    """`asv machine --yes --machine box` describes nothing but the name; one of another machine stores nothing."""
+    results = tmp_path / "results"
+    good = {"arch": "x86_64", "cpu": "Box 9000", "machine": "box", "num_cpu": "2", "os": "Linux", "ram": "8", "version": 1}
+    measured_in_passes(results, NEW, {"tensor": [1.0]})
+    (results / "box" / "machine.json").write_text(json.dumps(good))
+    source = measured_in_passes(tmp_path / "source", OLD, {"tensor": [1.0]})
+    source.with_name("machine.json").write_text(json.dumps({**good, "cpu": "Box 9000", "ram": "", "os": "Linux"}))
+    write(source, results)
+    assert json.loads((results / "box" / "machine.json").read_text()) == good
+    source.with_name("machine.json").write_text('{"machine": "another", "version": 1}')
+    with pytest.raises(TensorcopyError, match="machine 'another'"):
+        write(source, tmp_path / "elsewhere")
+    assert list(tmp_path.glob("elsewhere/*/*.json")) == []
+
+
+# --- a disk that is full, read-only or not the user's
+
+
+@pytest.mark.parametrize("number", DISK_ERRORS, ids=errno.errorcode.get)
+def test_an_error_of_the_disk_says_what_to_do(number):
+    """Also one that another program has printed, or that came from another process; other errors keep their traceback."""
+    error = of_os_error(OSError(number, os.strerror(number), "results/x.json"))
+    assert (error.got, error.repair) == (os.strerror(number), REMEDIES[number][1])
+    assert error.next.startswith(f"{error.repair}, then repeat")
+    assert LINE.fullmatch(f"tensorcopy: {error}\n")
+    assert isinstance(TensorcopyError.of_document(json.loads(json.dumps(error.document()))), DiskError)
+    quoted = [of_text(text) for text in (f"OSError: [Errno {number}] no", f"error: failed (os error {number})")]
+    assert [each and each.got for each in quoted] == [os.strerror(number)] * 2
+    assert of_os_error(OSError(errno.ECONNRESET, "reset")) is None
+    assert of_text("[Errno 2] No such file; (os error 99999)") is None
+
+
+@pytest.mark.parametrize("number", DISK_ERRORS, ids=errno.errorcode.get)
+def test_a_failing_disk_changes_nothing(tmp_path, monkeypatch, capsys, number):
+    """Whether a folder is merged, in one line with exit code 2, or a pass is added: each file is the old one, and none is left over."""
+    results = tmp_path / "results"
+    writers.write_pass(results, 0)
+    other = writers.write_pass(tmp_path / "other", 2)
+    before = contents(results)
+
+    def fail(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    assert main(["merge", str(other.parents[1]), "--into", str(results)]) == 2
+    assert LINE.fullmatch(capsys.readouterr().err)
+    with pytest.raises(OSError, match=re.escape(os.strerror(number))):
+        add_one(other, results)
+    assert contents(results) == before
+
+
+def test_a_full_disk_stops_a_run_of_passes(monkeypatch, tmp_path):
+    """The next pass could not be stored either; an installation that found no room frees what it took."""
+    taken = []
+
+    def measure_pass(*arguments: object) -> None:
+        taken.append(arguments)
+        raise of_os_error(OSError(errno.ENOSPC, "full"))
+
+    monkeypatch.setattr(run_passes, "measure_pass", measure_pass)
+    paths = run_passes.Paths(tmp_path / "results", tmp_path, tmp_path / "env", ("3.11",))
+    with pytest.raises(DiskError, match="No space left on device"):
+        list(run_passes._measure_group([plan.Measurement(NEW, "3.11")] * 3, run_passes.Job(paths, "box", "x"), lambda _: None, 1e12))
+    assert len(taken) == 1
+
+    def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
+        (path / "lib").mkdir(parents=True)
+        raise uv.UvFailed("error: failed to write to file: No space left on device (os error 28)")
+
+    monkeypatch.setattr(uv, "find_python", Path)
+    monkeypatch.setattr(uv, "make_environment", make_environment)
+    with pytest.raises(DiskError, match=r"torch 2.0.0 was not installed: got No space left on device; .*free 5 GB for each environment"):
+        environments.build(tmp_path / "new", NEW, "3.11", "cuda")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+@as_root
+@pytest.mark.parametrize("free", [0, 20_000])
+def test_merging_onto_a_real_disk_without_room_keeps_every_file_whole(tmp_path, free):
+    """The disk fills up between the files; the same merge succeeds later."""
+    disk, source = tmp_path / "disk", tmp_path / "source"
+    disk.mkdir()
+    if subprocess.run(["mount", "-o", "size=2m", "-t", "tmpfs", "tmpfs", str(disk)], capture_output=True, check=False).returncode:
+        pytest.skip("this container may not mount")
+    try:
+        for number in range(2):
+            writers.write_pass(source, number)
+        filler = disk / "filler"
+        with filler.open("wb") as file, suppress(OSError):
+            while os.write(file.fileno(), b"\0" * 4096):
+                pass
+        os.truncate(filler, filler.stat().st_size - free)
+        assert main(["merge", str(source), "--into", str(disk / "results")]) == 2
+        assert [path for path in disk.rglob("*.json") if not json.loads(path.read_text())] == []
+        assert list(disk.rglob("*.new")) == []
+        filler.unlink()
+        assert main(["merge", str(source), "--into", str(disk / "results")]) == 0
+        assert writers.pass_ids(disk / "results") == writers.pass_ids(source)
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
