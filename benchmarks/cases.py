@@ -19,9 +19,9 @@ import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices, own
+from tensorcopy.worker.declarations import operations
 from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.methods import NAMES, code_on, exists, make_tensor
-from tensorcopy.worker.operations import declared
 
 from .control import Watch
 
@@ -138,7 +138,7 @@ def case_of_inputs(method, n):
     Raises TensorcopyError where its values differ from those of its reference.
     """
     skip_if_absent()
-    operation = next(operation for operation in declared() if operation.name == method.name)
+    operation = next(operation for operation in operations() if operation.name == method.name)
     device = own.device_of(operation)
     skip_without(device)
     if not exists(method):

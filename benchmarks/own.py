@@ -3,14 +3,14 @@
 tensorcopy.toml and packages declare them (docs/own-operation.md). Without a declaration there is no suite.
 """
 
+from tensorcopy.worker.declarations import operations
 from tensorcopy.worker.devices import ACCELERATORS
-from tensorcopy.worker.operations import declared
 from tensorcopy.worker.own import own_operations, own_with_inputs
 
 from .cases import NUMELS, ON_DEVICE, Suite, case, case_of_inputs
 
 OWN = own_operations()
-WITH_INPUTS = {operation.name: operation for operation in declared() if operation.inputs}
+WITH_INPUTS = {operation.name: operation for operation in operations() if operation.inputs}
 
 if OWN:
 

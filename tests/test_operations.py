@@ -15,7 +15,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.worker import operations, own
+from tensorcopy.worker import declarations, own
 from tests.conftest import ROOT
 
 NEWEST = release_table.load()[-1]
@@ -24,7 +24,7 @@ GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 
 def example(folder: Path) -> Path:
     """Write the guide's example into a folder."""
-    (folder / operations.FILE).write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
+    (folder / declarations.FILE).write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
     (folder / "mine.py").write_text(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0])
     return folder
 
@@ -53,7 +53,7 @@ def here(worker_here, tmp_path, monkeypatch, capsys):
     """A function that runs a command in this process, in a folder that is not a checkout, and returns its exit code and output."""
 
     def forget() -> None:
-        for cached in (operations.declared, own.own_operations, own.groups):
+        for cached in (declarations.operations, own.own_operations, own.groups):
             cached.cache_clear()
         sys.modules.pop("mine", None)
 
@@ -99,8 +99,8 @@ def test_an_installed_package_declares_operations(tmp_path):
 def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
     """`check` prints the operation's code."""
     example(tmp_path)
-    text = (tmp_path / operations.FILE).read_text()
-    (tmp_path / operations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
+    text = (tmp_path / declarations.FILE).read_text()
+    (tmp_path / declarations.FILE).write_text(text.replace('layout = "contiguous"', "shares_storage = true"))
     code, out, _ = here("check")
     assert code == 1
     assert "✗ mine.contiguous_copy(x) on cpu, a plain tensor: shares_storage: True promised, False observed" in out
@@ -129,14 +129,14 @@ def test_a_broken_promise_of_an_own_operation_is_reported(tmp_path, here):
 )
 def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
     """The message has the value and what is allowed."""
-    (tmp_path / operations.FILE).write_text(row if row.startswith("operation") else f"[[operation]]\n{row}\n")
+    (tmp_path / declarations.FILE).write_text(row if row.startswith("operation") else f"[[operation]]\n{row}\n")
     monkeypatch.chdir(tmp_path)
-    operations.declared.cache_clear()
+    declarations.operations.cache_clear()
     try:
         with pytest.raises(TensorcopyError) as caught:
-            operations.declared()
+            declarations.operations()
     finally:
-        operations.declared.cache_clear()
+        declarations.operations.cache_clear()
     assert text in str(caught.value)
 
 
@@ -153,7 +153,7 @@ def test_an_invalid_file_is_refused(tmp_path, monkeypatch, row, text):
     ],
 )
 def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text):
-    (tmp_path / operations.FILE).write_text(f"[[operation]]\n{row}\n")
+    (tmp_path / declarations.FILE).write_text(f"[[operation]]\n{row}\n")
     (tmp_path / "newer.py").write_text("import torch\ntorch.not_in_this_release")
     code, _, err = here("check")
     assert code == 2
@@ -163,7 +163,7 @@ def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text
 @pytest.mark.slow
 def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
     """The file is read when an own operation is first used, not at import."""
-    (tmp_path / operations.FILE).write_text('[[operation]]\nname = "A b"\n')
+    (tmp_path / declarations.FILE).write_text('[[operation]]\nname = "A b"\n')
     code = "from tensorcopy import COPIES; from tensorcopy.worker import own; print(len(COPIES)); own.own_operations()"
     completed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert completed.stdout == "5\n"
@@ -172,8 +172,8 @@ def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
 
 def test_without_declarations_nothing_is_handed_to_processes():
     """Neither by a variable nor as suites."""
-    assert operations.declared() == ()
-    assert operations.variables() == {}
+    assert declarations.operations() == ()
+    assert declarations.variables() == {}
 
 
 @pytest.mark.slow
@@ -203,7 +203,7 @@ def test_an_operation_is_measured_and_shown(workshop):
         assert "mine: own operations on cpu" in (site / f"sizes/box/py3.11-cuda/{NEWEST.version}.html").read_text()
         assert "mine.through_list(x)" in re.sub(r"<.*?>", "", (site / "semantics.html").read_text())
     finally:
-        for name in (operations.FILE, "mine.py"):
+        for name in (declarations.FILE, "mine.py"):
             (workshop.root / name).unlink()
         shutil.rmtree(workshop.root / "results" / "box", ignore_errors=True)
         path_of_suites.write_text(before)  # other tests use this checkout, too

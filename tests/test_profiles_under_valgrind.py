@@ -14,7 +14,7 @@ from tensorcopy.releases import environments
 from tensorcopy.report.why import difference_text
 from tensorcopy.results import reader
 from tensorcopy.results.profiles import profile_file
-from tensorcopy.worker import operations
+from tensorcopy.worker import declarations
 from tensorcopy.worker.probes import instruction_count
 from tensorcopy.worker.probes.functions import valgrind
 from tests.conftest import require
@@ -33,7 +33,7 @@ PLANTED = [  # an operation, and one with a planted extra call
 def counted(checkout) -> Path:
     """The result file of a pass that counts instructions, and takes a profile."""
     require(not valgrind.missing(), valgrind.missing())
-    variables = {operations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
+    variables = {declarations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
     options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
     done = checkout.run("tensorcopy", "measure", *options, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -53,12 +53,12 @@ def profile(counted) -> profile_file.Profiles:
 def second_profile(tmp_path_factory) -> profile_file.Profiles:
     """Another profile of the installed torch, taken alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(operations.VARIABLE, json.dumps(PLANTED))
-        operations.declared.cache_clear()
+        patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
+        declarations.operations.cache_clear()
         environment = environments.inspected(Path(sys.executable), environments.bytecode_in(tmp_path_factory.mktemp("bytecode")))
         path = tmp_path_factory.mktemp("profiles") / f"second{profile_file.ENDING}"
         profile_file.write(path, take.profiled(environment, CASES))
-    operations.declared.cache_clear()
+    declarations.operations.cache_clear()
     return profile_file.read(path)
 
 

@@ -24,8 +24,8 @@ from tensorcopy.report.case_history import group_name
 from tensorcopy.results import passes, related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
-from tensorcopy.worker import operations, project
-from tensorcopy.worker.project import Project
+from tensorcopy.worker import declarations
+from tensorcopy.worker.declarations import Project
 from tests.conftest import ROOT
 from tests.test_operations import package
 from tests.test_workflows import program
@@ -40,11 +40,11 @@ COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGN
 def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     """An empty folder, the current one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(operations.VARIABLE, raising=False)
-    for cached in (operations.declared, project.declared_in):
+    monkeypatch.delenv(declarations.VARIABLE, raising=False)
+    for cached in (declarations.operations, declarations.project_in):
         cached.cache_clear()
     yield tmp_path
-    for cached in (operations.declared, project.declared_in):
+    for cached in (declarations.operations, declarations.project_in):
         cached.cache_clear()
 
 
@@ -60,9 +60,9 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
     """Into an empty folder; every path in the configuration is relative."""
     assert main(["init", "--name", "lab", "--title", 'A "quoted" title']) == 0
     assert 'A "quoted" title: wrote tensorcopy.toml, operations.py, asv.conf.json' in capsys.readouterr().out
-    declared = project.declared()
+    declared = declarations.project()
     assert (declared.name, declared.title, declared.suites) == ("lab", 'A "quoted" title', None)
-    assert [operation.name for operation in operations.declared()] == ["rms_norm"]
+    assert [operation.name for operation in declarations.operations()] == ["rms_norm"]
     assert {path.name for path in folder.iterdir()} == {
         ".github",
         ".gitignore",
@@ -108,8 +108,8 @@ def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_fact
     monkeypatch.syspath_prepend(package(tmp_path_factory.mktemp("site-packages")))
     _, written = new_project.new_project(folder, "lab")
     assert "operations.py" not in written
-    assert project.declared().requires == ("someones-copies==1.0",)
-    assert [operation.group for operation in operations.declared()] == ["someones_copies"]
+    assert declarations.project().requires == ("someones-copies==1.0",)
+    assert [operation.group for operation in declarations.operations()] == ["someones_copies"]
 
 
 def test_the_example_is_what_init_writes(folder):
@@ -147,9 +147,9 @@ def test_the_workflows_of_a_project_are_safe_and_valid():
     ],
 )
 def test_an_invalid_project_is_refused(folder, text, expected):
-    (folder / operations.FILE).write_text(text)
+    (folder / declarations.FILE).write_text(text)
     with pytest.raises(TensorcopyError) as caught:
-        project.declared()
+        declarations.project()
     assert expected in str(caught.value)
 
 
@@ -166,43 +166,43 @@ def test_an_invalid_project_is_refused(folder, text, expected):
     ],
 )
 def test_an_invalid_input_is_refused(folder, row, expected):
-    (folder / operations.FILE).write_text(f'[[operation]]\nname = "a"\ncode = "q"\n{row}\n')
+    (folder / declarations.FILE).write_text(f'[[operation]]\nname = "a"\ncode = "q"\n{row}\n')
     with pytest.raises(TensorcopyError) as caught:
-        operations.declared()
+        declarations.operations()
     assert expected in str(caught.value)
 
 
 def test_a_suite_alone_is_read_where_it_is(folder):
     theirs = suite(folder / "benchmarks", "theirs")
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert project_suites.folder(project.declared(), folder / ".asv") == theirs
-    assert project.declared().variables() == {"OMP_NUM_THREADS": "1"}
+    (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n')
+    assert project_suites.folder(declarations.project(), folder / ".asv") == theirs
+    assert declarations.project().variables() == {"OMP_NUM_THREADS": "1"}
 
 
 def test_operations_beside_a_suite_make_a_package_of_both(folder):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written."""
     suite(folder / "benchmarks", "theirs")
-    (folder / operations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = project_suites.folder(project.declared(), folder / ".asv")
+    (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
+    made = project_suites.folder(declarations.project(), folder / ".asv")
     assert made == folder / ".asv/suites/benchmarks"
     code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
     assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        project_suites.folder(project.declared(), folder / ".asv")
+        project_suites.folder(declarations.project(), folder / ".asv")
 
 
 def test_a_project_s_packages_are_for_every_release(folder):
     """A folder is installed in place, whatever folder asv runs in."""
-    (folder / operations.FILE).write_text('[project]\nrequires = ["einops==0.8", "./library"]\n')
-    assert project.declared().requirements() == ["einops==0.8", "--editable", str(folder / "library")]
+    (folder / declarations.FILE).write_text('[project]\nrequires = ["einops==0.8", "./library"]\n')
+    assert declarations.project().requirements() == ["einops==0.8", "--editable", str(folder / "library")]
 
 
 def test_an_empty_project_is_refused(folder):
-    (folder / operations.FILE).write_text("[project]\n")
+    (folder / declarations.FILE).write_text("[project]\n")
     with pytest.raises(TensorcopyError, match="this project has nothing to measure"):
-        project_suites.folder(project.declared(), folder / ".asv")
+        project_suites.folder(declarations.project(), folder / ".asv")
 
 
 def test_benchmarks_of_one_class_have_pages_of_their_own():
@@ -234,10 +234,10 @@ def test_inputs_have_the_strides_and_values_that_are_declared(folder):
     from tensorcopy.worker import own
 
     text = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[1]
-    (folder / operations.FILE).write_text(text)
+    (folder / declarations.FILE).write_text(text)
     own.own_with_inputs.cache_clear()
     try:
-        (operation,), method = operations.declared(), own.own_with_inputs()["attention"]
+        (operation,), method = declarations.operations(), own.own_with_inputs()["attention"]
         values = own.make_values(operation, method, 16)
         assert {name: getattr(value, "shape", value) for name, value in values.items()} == {"q": (16, 64), "k": (16, 64), "scale": 0.125}
         assert values["q"].requires_grad
@@ -245,10 +245,10 @@ def test_inputs_have_the_strides_and_values_that_are_declared(folder):
         assert values["q"].equal(own.make_values(operation, method, 16)["q"])
         assert own.numel(operation, 16) == 2 * 16 * 64
         own.check_reference(operation, method, 16)
-        wrong = operations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
+        wrong = declarations.Operation(**{**vars(operation), "reference": "q @ k.t()"})
         with pytest.raises(TensorcopyError, match="the operation attention differs from its reference: got a difference of"):
             own.check_reference(wrong, method, 16)
-        wrong = operations.Operation(**{**vars(operation), "reference": "q"})
+        wrong = declarations.Operation(**{**vars(operation), "reference": "q"})
         with pytest.raises(TensorcopyError, match=r"got the shape \(16, 16\) instead of \(16, 64\)"):
             own.check_reference(wrong, method, 16)
     finally:

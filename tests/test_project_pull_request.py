@@ -21,7 +21,7 @@ from tensorcopy.cli import main, parser
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
-from tensorcopy.worker import operations, project
+from tensorcopy.worker import declarations
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
@@ -62,16 +62,16 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     """The project of `init` in a repository, the current folder, with one commit."""
     for variable in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(variable)
-    monkeypatch.delenv(operations.VARIABLE, raising=False)
+    monkeypatch.delenv(declarations.VARIABLE, raising=False)
     (tmp_path / "lab").mkdir()
     monkeypatch.chdir(tmp_path / "lab")
-    for cached in (operations.declared, project.declared_in):
+    for cached in (declarations.operations, declarations.project_in):
         cached.cache_clear()
     git(Path(), "init", "-q", "-b", "main")
     assert main(["init", "--title", "RMS norm"]) == 0
     commit_all(Path(), "base")
     yield tmp_path / "lab"
-    for cached in (operations.declared, project.declared_in):
+    for cached in (declarations.operations, declarations.project_in):
         cached.cache_clear()
 
 
@@ -152,7 +152,7 @@ def test_a_project_below_the_top_takes_the_whole_repository(folder):
     os.chdir(below)
     base, head = places(folder)
     assert base == folder / ".asv" / "pull-request" / "two" / "base" / "over-torch"
-    declared = project.declared_in(head)
+    declared = declarations.project_in(head)
     assert declared.suites == head.parent / "benchmarks"
     assert declared.requirements() == ["--editable", str(head.parent)]
     assert (head.parent / "benchmarks" / "steps.py").exists()

@@ -36,7 +36,7 @@ from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results import writing
-from tensorcopy.worker import operations
+from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import DEVICES
 
 SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
@@ -204,7 +204,7 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
         interpreters.started_process(
-            probe.command(), stderr=errors, env={**environment.variables(), **operations.variables()}, cwd=CHECKOUT
+            probe.command(), stderr=errors, env={**environment.variables(), **declarations.variables()}, cwd=CHECKOUT
         ) as process,
     ):
         assert process.stdout is not None

@@ -16,7 +16,7 @@ from asv.repo import get_repo
 from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import project
+from tensorcopy.worker import declarations
 
 MIN_RELEASES = 3  # releases between which `asv find` measures; of fewer it names the last one unmeasured
 KINDS = ("release", "interpreter", "existing")
@@ -127,7 +127,7 @@ def check_environments() -> None:
 
 def _require_packages(existing: Any) -> None:
     """Raise TensorcopyError where a Python lacks a package that asv or the suites import."""
-    python, packages = existing.python, ["torch", "numpy", "asv_runner", *(["tensorcopy"] if project.declared() is None else [])]
+    python, packages = existing.python, ["torch", "numpy", "asv_runner", *(["tensorcopy"] if declarations.project() is None else [])]
     missing = json.loads(existing.run(["-c", MISSING, *packages]))
     if missing:
         install = f"{python} -m pip install torch numpy, then " if {"torch", "numpy"} & {*missing} else ""

@@ -27,7 +27,7 @@ from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.results import files
-from tensorcopy.worker import operations, project
+from tensorcopy.worker import declarations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
 DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
@@ -108,7 +108,7 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         """
         variables = {
             **environments.steady(),
-            **operations.variables(),
+            **declarations.variables(),
             **(from_asv or os.environ),
             **self._global_env_vars,
             **self._own,
@@ -254,7 +254,7 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 def _read_suites_of_project(conf: Any) -> None:
     """Let asv read the suites that the current folder's project declares; without a project, those of asv.conf.json."""
     with exit_on_error():
-        declared = project.declared()
+        declared = declarations.project()
         if declared:
             conf.benchmark_dir = str(project_suites.folder(declared, Path(conf.env_dir).absolute().parent))
 

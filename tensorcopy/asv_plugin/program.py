@@ -21,7 +21,7 @@ from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import interpreters
 from tensorcopy.results.writing import WAITING
-from tensorcopy.worker import operations
+from tensorcopy.worker import declarations
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")
@@ -127,7 +127,7 @@ def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str,
     with tempfile.TemporaryDirectory() as folder:
         error_file = Path(folder) / "error.json"
         variables = {
-            operations.FOLDER: str(operations.folder()),
+            declarations.FOLDER: str(declarations.folder()),
             **variables,
             ERROR_FILE: str(error_file),
             "PYTHONUNBUFFERED": "1",

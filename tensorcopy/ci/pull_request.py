@@ -38,7 +38,7 @@ from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
 from tensorcopy.results import files, reader
 from tensorcopy.results.reader import Result
-from tensorcopy.worker import operations, project
+from tensorcopy.worker import declarations
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
@@ -215,7 +215,7 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             next="--base main --head HEAD",
         )
     release_pairs = []
-    if project.declared():
+    if declarations.project():
         _refuse_without_project(request)
         if request.interpreter:
             _refuse_other_packages(places(request, paths, "measured"))
@@ -277,7 +277,7 @@ def places(request: PullRequest, paths: Paths, stage: str) -> tuple[RevisionPlac
     """Return where base and head are measured for a stage of the measurement, with their files there."""
     selection = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
     root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}"
-    if project.declared():
+    if declarations.project():
         return project_places(request.base, request.head, root, stage, paths.environments)
     return (
         exported(request.base, root / stage / "base", paths.environments),
@@ -328,10 +328,10 @@ def _refuse_without_project(request: PullRequest) -> None:
     """Raise TensorcopyError if a commit lacks the tensorcopy.toml of the current folder."""
     _, below = git.place()
     for side, sha in zip(SIDES, (request.base, request.head)):
-        if not git.has(sha, f"{below}{operations.FILE}"):
+        if not git.has(sha, f"{below}{declarations.FILE}"):
             raise TensorcopyError(
                 f"{side} has no project",
-                got=f"no {below}{operations.FILE} in {sha[:8]}",
+                got=f"no {below}{declarations.FILE} in {sha[:8]}",
                 allowed="two commits of a project",
                 next=f"name a commit that has it: --{side} COMMIT",
             )
@@ -352,8 +352,10 @@ def _refuse_other_packages(measured: Sequence[RevisionPlace]) -> None:
 def _packages(folder: Path) -> list[str] | None:
     """Return what a project's environments need beside torch; None for an invalid project, whose measurement names the error."""
     try:
-        declared = project.declared_in(folder)
-        of_operations = [package for operation in operations.of_file(folder / operations.FILE) for package in operation.requires]
+        declared = declarations.project_in(folder)
+        of_operations = [
+            package for operation in declarations.operations_of_file(folder / declarations.FILE) for package in operation.requires
+        ]
     except (TensorcopyError, OSError):
         return None
     return [*of_operations, *(declared.requirements() if declared else ())]

@@ -204,13 +204,13 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report.sentences import not_included
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
-    from tensorcopy.worker import project
+    from tensorcopy.worker import declarations
 
     results = reader.load_results(RESULTS)
     if not results.results and results.problems:
         raise results.problems[0]
     result = select.newest(results.results, options.release, options.machine, options.python)
-    by_size, wanted = not options.bench and project.declared() is None, re.compile(options.bench or "")
+    by_size, wanted = not options.bench and declarations.project() is None, re.compile(options.bench or "")
     cases = [case for case in result.timings if (case.spec.rank == 0 if by_size else wanted.search(case.suite))]
     if not cases:
         suites = sorted({case.suite for case in result.timings})

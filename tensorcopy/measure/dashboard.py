@@ -19,7 +19,7 @@ from tensorcopy.releases import environments, release_table
 from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import OWN
-from tensorcopy.worker import project
+from tensorcopy.worker import declarations
 
 FEW_SAMPLES = {"rounds": 1, "repeat": 3}
 SAMPLES = 10  # in a full measurement: the suites' rounds times their repeat
@@ -89,7 +89,7 @@ def run(
     stages = [stage for measurement in measurements for stage in _stages(measurement, paths, quick)]
     reporter = Reporter([*stages, Stage("publishing the site", PUBLISH)], report_progress)
     quick_suites = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
-    suites = rf"^({quick_suites})\." if quick and not project.declared() else timed_suites()
+    suites = rf"^({quick_suites})\." if quick and not declarations.project() else timed_suites()
     job = Job(paths, machine, suites, FEW_SAMPLES if quick else {})
     problems: list[TensorcopyError] = []
     for number, measurement in enumerate(measurements):
@@ -122,7 +122,7 @@ def _stages(measurement: Measurement, paths: Paths, quick: bool) -> list[Stage]:
 
 
 def _complete(result: Result, quick: bool) -> bool:
-    if project.declared():
+    if declarations.project():
         return bool(result.timings)
     specs = [spec for spec in suite_specs.table().values() if spec.timed and spec.methods != OWN and "device" not in spec.parameters]
     if not {case.suite for case in result.timings}.issuperset(spec.name for spec in specs if spec.quick or not quick):

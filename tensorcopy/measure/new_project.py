@@ -8,9 +8,8 @@ from pathlib import Path
 from tensorcopy import __version__
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import writing
-from tensorcopy.worker import operations, project
-from tensorcopy.worker.operations import FILE
-from tensorcopy.worker.project import Project
+from tensorcopy.worker import declarations
+from tensorcopy.worker.declarations import FILE, Project
 
 FILES = Path(__file__).parent / "project_files"
 CONFIGURATION = "asv.conf.json"
@@ -43,14 +42,14 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
         )
     texts = {}
     if not (folder / FILE).exists():
-        texts = _declaration(name or project.default_name(folder), title, suites)
+        texts = _declaration(name or declarations.default_name(folder), title, suites)
     elif name or title or suites:
         raise TensorcopyError(
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"
         )
     written = _write(folder, texts)
     try:
-        made = project.declared_in(folder)
+        made = declarations.project_in(folder)
     except TensorcopyError:
         for place in written:
             (folder / place).unlink()
@@ -69,8 +68,8 @@ def is_below_repository(folder: Path) -> bool:
 
 def _declaration(name: str, title: str, suites: str) -> dict[str, str]:
     """Return the text of tensorcopy.toml, and of the example's module unless there is a suite or a package to measure."""
-    head = _filled("project.toml", NAME=name, TITLE=(title or project.default_title(name)).replace("\\", "\\\\").replace('"', '\\"'))
-    packages = operations.packages()
+    head = _filled("project.toml", NAME=name, TITLE=(title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"'))
+    packages = declarations.declaring_packages()
     if packages:
         head += f"requires = {json.dumps(packages)}  # it declares operations\n"
     if suites:

@@ -24,7 +24,7 @@ from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.suite_specs import OWN
-from tensorcopy.worker import nvidia, project
+from tensorcopy.worker import declarations, nvidia
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
@@ -197,7 +197,7 @@ def _new_releases(measured: Collection[str]) -> list[Release]:
 def timed_suites() -> str:
     """Return a regular expression on asv's names for all timed suites; in a project, for all suites."""
     counted = dict.fromkeys(spec.module for spec in suite_specs.table().values() if not spec.timed)
-    return ALL if project.declared() else f"^(?!{'|'.join(counted)})"  # counts are equal in every pass
+    return ALL if declarations.project() else f"^(?!{'|'.join(counted)})"  # counts are equal in every pass
 
 
 def on_device(suites: str, device: str) -> str:
@@ -274,7 +274,7 @@ def missing_passes(path: Path, suites: str, passes: int, shard: Shard | None = N
     benchmarks.json does not have is new, and has no pass. Raises TensorcopyError for a damaged file.
     """
     by_suite = passes_by_suite(path, suites, device)
-    if path.exists() and not project.declared():
+    if path.exists() and not declarations.project():
         known, cases = files.suites(path.parents[1]), suites + without_absent(files.records(path), device)
         for spec in suite_specs.table().values():
             devices = ACCELERATORS if "device" in spec.parameters else ("",)

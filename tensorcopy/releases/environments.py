@@ -20,7 +20,7 @@ from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
-from tensorcopy.worker import operations, project
+from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import has_kernels
 from tensorcopy.worker.nvidia import Gpu
 
@@ -65,7 +65,7 @@ class Environment:
 
 def steady() -> dict[str, str]:
     """Return the environment variables of measuring processes, unless the caller sets them."""
-    declared = project.declared()
+    declared = declarations.project()
     return {**STEADY, **(declared.variables() if declared else {})}
 
 
@@ -152,8 +152,10 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
-    declared = project.declared()
-    own = [package for operation in operations.declared() for package in operation.requires] + (declared.requirements() if declared else [])
+    declared = declarations.project()
+    own = [package for operation in declarations.operations() for package in operation.requires] + (
+        declared.requirements() if declared else []
+    )
     requirements = [*release.requirements(python), f"asv_runner=={runner()}", *own]
     text = "\n".join([*requirements, *([f"# {BACKEND}={backend()}"] if backend() else [])])  # builds of one name may have several wheels
     is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
@@ -243,7 +245,7 @@ def inspected(
     Raises TensorcopyError where it has no torch.
     """
     environment = Environment(python, {}, own or {})
-    options = ["--observe-own" if project.declared() else "--observe"] if observes else []
+    options = ["--observe-own" if declarations.project() else "--observe"] if observes else []
     run = run_probe or interpreters.run_probe
     report = run(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
     return replace(environment, report=report)
@@ -263,7 +265,9 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
-            remedies |= dict.fromkeys(("torch", "torch_sha"), f"tensorcopy list releases --add {release.version} rewrites the row from the wheel")
+            remedies |= dict.fromkeys(
+                ("torch", "torch_sha"), f"tensorcopy list releases --add {release.version} rewrites the row from the wheel"
+            )
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
                 got=f"{installed} in {provenance['torch']}",

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
-from tensorcopy.worker import operations, processes
+from tensorcopy.worker import declarations, processes
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-CHECKOUT = operations.CHECKOUT
+CHECKOUT = declarations.CHECKOUT
 
 
 def executable(python: str) -> Path:
@@ -59,7 +59,7 @@ def run_probe(
         started_process(
             command,
             stderr=errors,
-            env={**inherited, **operations.variables(), "PYTHONPATH": search_path([folder], python)},
+            env={**inherited, **declarations.variables(), "PYTHONPATH": search_path([folder], python)},
             cwd=folder,
         ) as process,
     ):

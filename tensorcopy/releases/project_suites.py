@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.worker import operations, project
-from tensorcopy.worker.project import Project
+from tensorcopy.worker import declarations
+from tensorcopy.worker.declarations import Project
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
@@ -45,7 +45,7 @@ def package_folder(environments: Path) -> Path:
 
     environments : the folder of all environments, in which links are made
     """
-    if is_checkout() and project.declared() is None:
+    if is_checkout() and declarations.project() is None:
         return CHECKOUT
     folder = environments.absolute() / "tensorcopy"
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,15 +62,15 @@ def folder(project: Project, workplace: Path) -> Path:
 
     Raises TensorcopyError for a project with nothing to measure, and for a suite with the name of tensorcopy's.
     """
-    theirs, operated = project.suites, bool(operations.declared())
+    theirs, operated = project.suites, bool(declarations.operations())
     if theirs and not operated:
         return theirs
     if not operated:
         raise TensorcopyError(
             "this project has nothing to measure",
-            got=f"{operations.FILE} without an operation or a suite",
+            got=f"{declarations.FILE} without an operation or a suite",
             allowed='[[operation]], or [suites] with path = "benchmarks"',
-            next=operations.GUIDE,
+            next=declarations.GUIDE,
         )
     if theirs and ((theirs / f"{OWN}.py").exists() or (theirs / OWN).exists()):
         raise TensorcopyError(

@@ -20,7 +20,7 @@ from threading import Timer
 from typing import Any
 
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import operations, processes
+from tensorcopy.worker import declarations, processes
 
 IN_A_JOB = ("ASV", "TENSORCOPY_")  # beginnings of variables that a job reads; others, such as OMP_NUM_THREADS, libraries read earlier
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
@@ -96,7 +96,7 @@ class TorchProcess:
         """Run a probe as `interpreters.run_probe` does."""
         program = ["-m", processes.__name__]
         own = {name: value for name, value in self._variables.items() if name in SEARCH_PATHS}
-        all_variables = {**without_search_paths(variables), **operations.variables(), **own}
+        all_variables = {**without_search_paths(variables), **declarations.variables(), **own}
         finished = self.run(program, [module, *arguments], all_variables, interpreters.CHECKOUT)
         document = interpreters.last_document(finished.output.splitlines())
         return interpreters.result_of(document, finished.status, finished.errors.strip(), [str(python), *program, module])

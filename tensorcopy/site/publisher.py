@@ -11,7 +11,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations
 from tensorcopy.site import web_addresses
 from tensorcopy.site.pages import accuracy_report
-from tensorcopy.worker import project
+from tensorcopy.worker import declarations
 
 
 def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
@@ -34,7 +34,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
         confirmations.latest(stored.confirmations),
         web,
         problems=problems,
-        project=project.declared(),
+        project=declarations.project(),
     )
     publisher.warn(loaded.warnings)
     return problems

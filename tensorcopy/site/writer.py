@@ -21,7 +21,7 @@ from tensorcopy.site.output import assets
 from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
-from tensorcopy.worker.project import Project
+from tensorcopy.worker.declarations import Project
 
 LONGEST = ("history", "functions", "comparisons", "sizes")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory

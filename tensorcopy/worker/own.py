@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import operations
+from tensorcopy.worker import declarations
+from tensorcopy.worker.declarations import SIZE, Input, Operation
 from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Promise, code_on, make_method, make_table
-from tensorcopy.worker.operations import SIZE, Input, Operation
 from tensorcopy.worker.semantics import Outcome, Semantics
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
@@ -30,7 +30,7 @@ def own_operations() -> Mapping[str, Method]:
 
     They are declared in tensorcopy.toml and by installed packages. Raises TensorcopyError.
     """
-    return make_table(*(_method(operation) for operation in operations.declared() if not operation.inputs))
+    return make_table(*(_method(operation) for operation in declarations.operations() if not operation.inputs))
 
 
 @cache
@@ -39,13 +39,13 @@ def own_with_inputs() -> Mapping[str, Method]:
 
     They are measured, and not called with a tensor x. Raises TensorcopyError.
     """
-    return make_table(*(_method(operation) for operation in operations.declared() if operation.inputs))
+    return make_table(*(_method(operation) for operation in declarations.operations() if operation.inputs))
 
 
 def own_groups() -> Mapping[str, Mapping[str, Method]]:
     """Return own operations by group. Raises TensorcopyError."""
     own: dict[str, list[Method]] = {}
-    for operation in operations.declared():
+    for operation in declarations.operations():
         if operation.inputs:
             continue
         own.setdefault(operation.group, []).append(own_operations()[operation.name])
@@ -69,10 +69,10 @@ def find_method(name: str) -> Method:
     return METHODS[name] if name in METHODS else own_operations()[name]
 
 
-def _method(operation: operations.Operation) -> Method:
+def _method(operation: declarations.Operation) -> Method:
     if operation.name in METHODS or operation.name in RESERVED:
         raise TensorcopyError(
-            "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=operations.GUIDE
+            "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=declarations.GUIDE
         )
     names = dict(NAMES)
     for module in operation.imports:
@@ -96,11 +96,11 @@ def _method(operation: operations.Operation) -> Method:
             f"the operation {operation.name} is refused",
             got=f"{type(error).__name__}: {error}",
             allowed="an expression of x",
-            next=operations.GUIDE,
+            next=declarations.GUIDE,
         ) from error
 
 
-def _import(module: str, operation: operations.Operation) -> Any:
+def _import(module: str, operation: declarations.Operation) -> Any:
     """Return the module's topmost package, as the `import` statement binds it."""
     if operation.folder and operation.folder not in sys.path:
         sys.path.append(operation.folder)

@@ -18,7 +18,7 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import devices, hardware, nvidia, operations, semantics
+from tensorcopy.worker import declarations, devices, hardware, nvidia, semantics
 from tensorcopy.worker.hardware import kernel_text
 from tensorcopy.worker.methods import Method, exists, promised
 from tensorcopy.worker.own import groups, own_groups
@@ -135,7 +135,7 @@ def _with_inputs() -> dict[str, Any]:
             "since": operation.since,
             "observed": {},
         }
-        for operation in operations.declared()
+        for operation in declarations.operations()
         if operation.inputs
     }
 

@@ -22,7 +22,7 @@ from tensorcopy.site import addresses
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
 from tensorcopy.site.model.series import Pair, Series, compared_pairs
 from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
-from tensorcopy.worker.project import Project
+from tensorcopy.worker.declarations import Project
 
 
 class ComparisonTable(Mapping[str, Comparison]):

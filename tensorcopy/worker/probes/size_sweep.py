@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import control, devices, operations
+from tensorcopy.worker import control, declarations, devices
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
 from tensorcopy.worker.own import BASELINE, own_operations
 from tensorcopy.worker.probes import timers
@@ -97,7 +97,7 @@ def measure(
     devices.require(device)
     timers.check_numel(most, "--max 2**14")
     numels = [2**power for power in range(most.bit_length())]
-    own = [own_operations()[operation.name] for operation in operations.declared() if operation.beside == what and not operation.inputs]
+    own = [own_operations()[operation.name] for operation in declarations.operations() if operation.beside == what and not operation.inputs]
     methods = [method for method in (*SWEEPS[what].values(), *own) if exists(method)]  # own operations last
     names = [*(method.name for method in methods), BASELINE]
     if relative_to and relative_to not in names:

@@ -1,12 +1,21 @@
-"""Declarations of the reader's own operations, in tensorcopy.toml or a package.
+"""What tensorcopy.toml declares: the reader's own operations, and a project with a dashboard of its own operations or asv suites.
 
     [[operation]]
     name = "through_numpy"
     code = "mine.through_numpy(x)"
     imports = ["mine"]
 
+    [project]
+    name = "kernels"
+    title = "Our kernels over torch releases"
+
+    [suites]
+    path = "benchmarks"
+    threads = 1
+
 A package declares an operation with an entry point in the group "tensorcopy.operations": `through_numpy = "mine:through_numpy"`. A process
-in a release's environment receives the declarations in the environment variable `VARIABLE`, because an old Python has no TOML reader.
+in a release's environment receives the operations in the environment variable `VARIABLE`, because an old Python has no TOML reader.
+A project measures what its file declares, and none of the registry's methods.
 """
 
 from __future__ import annotations
@@ -37,6 +46,31 @@ SIZES = (2**4, 2**7, 2**10)  # of an operation with inputs, which may have sever
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}")
 GUIDE = "docs/own-operation.md has an example"
+SIZE = "n"  # stands for the size of a case
+INPUT_DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
+INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
+MAX_SIZE = 2**24  # of a size, and of a dimension
+OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
+FIELDS = {"project": ("name", "title", "requires"), "suites": ("path", "threads")}  # of the tables
+PROJECT_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
+PACKAGE = re.compile(r"[A-Za-z0-9.]")  # begins a requirement, and no option of pip
+MOST_THREADS = 1024
+LONGEST_TITLE = 80  # characters: a heading of two lines on a phone
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor that an operation takes.
+
+    shape : of numbers, and "n" for the size of the case
+    layout : "transposed" are the last two dimensions, "strided" is every second element of the last one
+    """
+
+    shape: tuple[int | str, ...] = (SIZE,)
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    device: str = "cpu"
+    requires_grad: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +110,7 @@ class Operation:
 
 
 @cache
-def declared() -> tuple[Operation, ...]:
+def operations() -> tuple[Operation, ...]:
     """Return the operations of tensorcopy.toml, then those of installed packages.
 
     tensorcopy.toml is read from the current folder, or else from the checkout. Raises TensorcopyError for an invalid declaration.
@@ -84,12 +118,12 @@ def declared() -> tuple[Operation, ...]:
     if VARIABLE in os.environ:
         return tuple(Operation(**_values(row)) for row in json.loads(os.environ[VARIABLE]))
     paths = [path for path in (folder() / FILE, CHECKOUT / FILE) if path.is_file()]
-    operations = [*(of_file(paths[0]) if paths else ()), *_of_packages()]
-    names = [operation.name for operation in operations]
+    declared = [*(operations_of_file(paths[0]) if paths else ()), *_of_packages()]
+    names = [operation.name for operation in declared]
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
         raise TensorcopyError("two operations have the same name", got=duplicates[0], allowed="distinct names", next=GUIDE)
-    return tuple(operations)
+    return tuple(declared)
 
 
 def folder() -> Path:
@@ -102,54 +136,54 @@ def variables() -> dict[str, str]:
 
     Empty where no operation is declared.
     """
-    return {VARIABLE: json.dumps([asdict(operation) for operation in declared()])} if declared() else {}
+    return {VARIABLE: json.dumps([asdict(operation) for operation in operations()])} if operations() else {}
 
 
-def of_file(path: Path) -> Iterator[Operation]:
+def operations_of_file(path: Path) -> Iterator[Operation]:
     """Yield the operations of a tensorcopy.toml. Raises TensorcopyError for an invalid one."""
     try:
         document = toml.load(path)
     except ValueError as error:
-        raise _refused(path, str(error), "TOML") from error
+        raise _refused(str(error), "TOML") from error
     rows = document.get("operation", [])
     if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
-        raise _refused(path, ", ".join(document), "[[operation]] tables, [project] and [suites]")
+        raise _refused(", ".join(document), "[[operation]] tables, [project] and [suites]")
     for row in rows:
         if not isinstance(row, dict):
-            raise _refused(path, f"operation = {row!r}", "[[operation]] tables")
-        yield _checked(row, path)
+            raise _refused(f"operation = {row!r}", "[[operation]] tables")
+        yield _checked_operation(row, path)
 
 
-def _checked(row: Mapping[str, Any], path: Path) -> Operation:
+def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
     allowed = [field.name for field in fields(Operation) if field.name != "folder"]
     for name, value in row.items():
         is_list = name in ("imports", "requires", "sizes")
         expected = dict if name in ("promise", "inputs") else list if is_list else str
         if name not in allowed:
-            raise _refused(path, name, ", ".join(allowed))
+            raise _refused(name, ", ".join(allowed))
         if not isinstance(value, expected) or (name in ("imports", "requires") and not all(isinstance(item, str) for item in value)):
-            raise _refused(path, f"{name} = {value!r}", {dict: "a table", list: "an array of strings", str: "a string"}[expected])
+            raise _refused(f"{name} = {value!r}", {dict: "a table", list: "an array of strings", str: "a string"}[expected])
     for name in ("name", "code"):
         if not row.get(name):
-            raise _refused(path, f"an operation without {name}", "a name and code")
+            raise _refused(f"an operation without {name}", "a name and code")
     for name in ("name", "group"):
         if name in row and not NAME.fullmatch(row[name]):
-            raise _refused(path, f"{name} = {row[name]!r}", "lowercase letters, digits and _, at most 40")
+            raise _refused(f"{name} = {row[name]!r}", "lowercase letters, digits and _, at most 40")
     if not VERSION.fullmatch(row.get("since", "1.9.0")):
-        raise _refused(path, f"since = {row['since']!r}", "a release of torch, such as 2.1.0")
+        raise _refused(f"since = {row['since']!r}", "a release of torch, such as 2.1.0")
     for module in row.get("imports", ()):
         if not all(map(str.isidentifier, module.split("."))):
-            raise _refused(path, f"imports {module!r}", "names of modules")
+            raise _refused(f"imports {module!r}", "names of modules")
     if set(row.get("promise", {})) - {"plain", "with_grad"}:
-        raise _refused(path, f"promise with {', '.join(row['promise'])}", "plain and with_grad")
+        raise _refused(f"promise with {', '.join(row['promise'])}", "plain and with_grad")
     if row.get("group") in TAKEN:
-        raise _refused(path, f"group = {row['group']!r}", "a group that is not one of the registry's")
+        raise _refused(f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
-        raise _refused(path, f"beside = {row['beside']!r}", " or ".join(BESIDE))
+        raise _refused(f"beside = {row['beside']!r}", " or ".join(BESIDE))
     if not all(map(is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
-        raise _refused(path, f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
+        raise _refused(f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
     for got, allowed_inputs in input_faults(row.get("inputs", {})):
-        raise _refused(path, got, allowed_inputs)
+        raise _refused(got, allowed_inputs)
     inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
     return Operation(**_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
 
@@ -160,7 +194,7 @@ def _values(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, "inputs": inputs_of_table(row.get("inputs", {}))}
 
 
-def packages() -> list[str]:
+def declaring_packages() -> list[str]:
     """Return the installed packages that declare operations, with their versions: "someones-copies==1.0"."""
     return sorted({f"{point.dist.name}=={point.dist.version}" for point in _entry_points() if getattr(point, "dist", None)})
 
@@ -184,32 +218,6 @@ def _of_packages() -> Iterator[Operation]:
                 next=GUIDE,
             )
         yield Operation(point.name, f"{module}.{function}(x)", (module,), group=group)
-
-
-def _refused(path: Path, got: str, allowed: str) -> TensorcopyError:
-    return TensorcopyError(f"{path.name} is refused", got=got, allowed=allowed, next=GUIDE)
-
-
-SIZE = "n"  # stands for the size of a case
-INPUT_DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int64", "int32", "uint8", "bool")
-INPUT_LAYOUTS = {"contiguous": 0, "transposed": 2, "strided": 1, "channels_last": 4}  # with the fewest dimensions that each needs
-MAX_SIZE = 2**24  # of a size, and of a dimension
-OF_THE_LOOP = ("calls", "perf_counter", "repeat", "start", "wait")  # names that the timed loop uses itself
-
-
-@dataclass(frozen=True)
-class Input:
-    """A tensor that an operation takes.
-
-    shape : of numbers, and "n" for the size of the case
-    layout : "transposed" are the last two dimensions, "strided" is every second element of the last one
-    """
-
-    shape: tuple[int | str, ...] = (SIZE,)
-    dtype: str = "float32"
-    layout: str = "contiguous"
-    device: str = "cpu"
-    requires_grad: bool = False
 
 
 def input_faults(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -249,3 +257,103 @@ def is_size(value: object) -> bool:
 def inputs_of_table(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
     """Return the inputs of a valid table."""
     return {name: Input(**{**row, "shape": tuple(row.get("shape", (SIZE,)))}) for name, row in inputs.items()}
+
+
+@dataclass(frozen=True)
+class Project:
+    """The project that the current folder declares.
+
+    name : of asv's project, in the head of every page
+    title : the heading of its landing page
+    requires : packages for the environment of every release; one that begins with "." is the folder of a package
+    suites : the folder of an asv suite of its own; None without one
+    threads : of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
+    folder : the folder of tensorcopy.toml
+    """
+
+    name: str
+    title: str
+    requires: tuple[str, ...]
+    suites: Path | None
+    threads: int
+    folder: Path
+
+    def requirements(self) -> list[str]:
+        """Return the arguments of `pip install` for its packages; a folder is installed so that its changes are seen."""
+        arguments = []
+        for package in self.requires:
+            arguments += ["--editable", str((self.folder / package).resolve())] if package.startswith(".") else [package]
+        return arguments
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of a process that measures it, unless the caller sets them."""
+        return {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
+
+
+def project() -> Project | None:
+    """Return the project of the current folder's tensorcopy.toml; None without [project] and [suites].
+
+    Raises TensorcopyError for an invalid declaration.
+    """
+    return project_in(folder())
+
+
+@cache
+def project_in(folder: Path) -> Project | None:
+    """Return the project that a folder declares, as `project`."""
+    path = folder / FILE
+    try:
+        document = toml.load(path) if path.is_file() else {}
+    except ValueError as error:
+        raise _refused(str(error), "TOML") from error
+    tables = {table: document[table] for table in FIELDS if table in document}
+    return _checked_project(tables, folder) if tables else None
+
+
+def _checked_project(tables: Mapping[str, Any], folder: Path) -> Project:
+    for table, values in tables.items():
+        allowed = ", ".join(FIELDS[table])
+        if not isinstance(values, dict):
+            raise _refused(f"{table} = {values!r}", f"a table [{table}] with {allowed}")
+        for name, value in values.items():
+            if name not in FIELDS[table]:
+                raise _refused(f"{name} in [{table}]", allowed)
+            if name == "requires":
+                if not isinstance(value, list) or not all(isinstance(package, str) and PACKAGE.match(package) for package in value):
+                    raise _refused(f"requires = {value!r}", 'an array of packages, such as "einops==0.8" or ".."')
+            elif name == "threads":
+                if type(value) is not int or not 0 <= value <= MOST_THREADS:
+                    raise _refused(f"threads = {value!r}", f"a number from 0, torch's own, to {MOST_THREADS}")
+            elif not isinstance(value, str) or not value.isprintable():
+                raise _refused(f"{name} = {value!r} in [{table}]", "a text of one line")
+    values, path = tables.get("project", {}), tables.get("suites", {}).get("path")
+    name = values.get("name") or default_name(folder)
+    title = values.get("title") or default_title(name)
+    if not PROJECT_NAME.fullmatch(name):
+        raise _refused(f"name = {name!r} in [project]", "letters, digits and . _ -, at most 40")
+    if len(title) > LONGEST_TITLE:
+        raise _refused(f"a title of {len(title)} characters", f"at most {LONGEST_TITLE}")
+    if "suites" in tables and not path:
+        raise _refused("[suites] without path", 'path = "benchmarks", the folder of an asv suite')
+    threads = tables.get("suites", {}).get("threads", 1)
+    requires = tuple(values.get("requires", ()))
+    suites = (folder / path).resolve() if path else None
+    if suites and not suites.is_dir():
+        raise _refused(f"the path {suites.name} in [suites], which is no folder", "the folder of an asv suite, relative to tensorcopy.toml")
+    if suites and not (suites / "__init__.py").is_file():
+        raise _refused(f"the folder {suites.name} without __init__.py", "the folder of an asv suite, a package")
+    return Project(name, title, requires, suites, threads, folder)
+
+
+def default_name(folder: Path) -> str:
+    """Return the name of a project from that of its folder."""
+    return re.sub(r"[^\w.-]+|^[^A-Za-z0-9]+", "", folder.name, flags=re.ASCII)[:40] or "project"
+
+
+def default_title(name: str) -> str:
+    """Return the title of a project that declares none."""
+    return f"{name} over torch releases"
+
+
+def _refused(got: str, allowed: str) -> TensorcopyError:
+    return TensorcopyError(f"{FILE} is refused", got=got, allowed=allowed, next=GUIDE)
