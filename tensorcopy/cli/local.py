@@ -114,13 +114,14 @@ def _short_caveats(choices: Iterable[MatchingMethod]) -> list[str]:
 
 def _warn_if_busy(quiet: float | None) -> None:
     """Print a warning where the machine was too busy for its times to be compared."""
+    from tensorcopy.report.numbers import percent
     from tensorcopy.worker.control import TOO_BUSY
 
     if quiet is not None and quiet < TOO_BUSY:
         busy = TensorcopyError(
             "this machine was too busy to compare times",
-            got=f"{quiet:.0%} of the samples were quiet",
-            allowed=f"{TOO_BUSY:.0%} or more",
+            got=f"{percent(quiet, 0)} of the samples were quiet",
+            allowed=f"{percent(TOO_BUSY)} or more",
             next="repeat it when nothing else runs",
         )
         print_warnings([busy])

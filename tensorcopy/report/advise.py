@@ -19,7 +19,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.numbers import count, duration, percent, signed_percent
 from tensorcopy.report.words import translate
 from tensorcopy.results import files, related
 from tensorcopy.results.passes import Case, PassSamples, timing
@@ -100,7 +100,7 @@ def cost(choice: MatchingMethod) -> str:
 def against_fastest(choice: MatchingMethod) -> str:
     """Return the verdict on a method's time against the fastest, with its size."""
     verdict = choice.verdict if choice.verdict in ("", FASTEST, "slower") else "tied"  # unchanged or inconclusive
-    return f"{verdict} {100 * (choice.ratio - 1):+.0f} %" if choice.ratio else verdict
+    return f"{verdict} {signed_percent(choice.ratio, 0)}" if choice.ratio else verdict
 
 
 def origin(advice: Advice) -> str:
@@ -115,7 +115,7 @@ def origin(advice: Advice) -> str:
 
 def quiet_text(quiet: float | None) -> str:
     """Return the share of quiet samples, after a comma; "" where it is not known."""
-    return "" if quiet is None else f", {quiet:.0%} of the samples quiet"
+    return "" if quiet is None else f", {percent(quiet, 0)} of the samples quiet"
 
 
 def advise(

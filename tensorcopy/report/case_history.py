@@ -21,7 +21,7 @@ from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.analysis.groups import CaseGroup, ReleaseChange, changes_by_release
 from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import count, quantity, signed_percent
+from tensorcopy.report.numbers import change_size, count, percent, quantity, signed_percent
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results.passes import Case
 from tensorcopy.results.suite_specs import SECONDS
@@ -48,7 +48,7 @@ def case_table(case_series: CaseSeries) -> RenderableType:
         else:
             bar = "█" * max(1, round(BAR * value / greatest))
             change = f"{'▲' if steps[index].ratio > 1 else '▼'} {signed_percent(steps[index].ratio)}" if index in steps else ""
-            rows.append((name, quantity(measured, case_series.unit), f"{100 * spread:.1f} %", bar, change))
+            rows.append((name, quantity(measured, case_series.unit), percent(spread, 1), bar, change))
     table = terminal_table(("torch", "time" if case_series.unit == SECONDS else case_series.unit, "±", "", ""), rows, "lrrll")
     return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text(_summary(case_series)))
 
@@ -66,10 +66,10 @@ def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> 
     A change that a later release takes back has an end: "slower by 24.2 %, until 1.13.1". A change of a count is "5.2 % more instructions".
     """
     if unit != SECONDS:
-        return f"{100 * abs(step.ratio - 1):.1f} % {'more' if step.ratio > 1 else 'fewer'} {unit}"
+        return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}"
     direction = "slower" if step.ratio > 1 else "faster"
     until = f", until {releases[step.until]}" if step.until is not None and releases else ""
-    return f"{direction} by {100 * abs(step.ratio - 1):.1f} %{until}{', based on a single release' if step.alone else ''}"
+    return f"{direction} by {change_size(step.ratio)}{until}{', based on a single release' if step.alone else ''}"
 
 
 def _beside(step: Step, unit: str) -> str:

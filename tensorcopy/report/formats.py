@@ -14,7 +14,8 @@ from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, amount, headline, not_included, ordered, percent, sentence, times
+from tensorcopy.report.numbers import multiple, percent, quantity
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
 from tensorcopy.report.tables import csv_text, markdown_table
 from tensorcopy.results.passes import Case
 
@@ -172,15 +173,15 @@ def _summary(rows: Sequence[Row]) -> str:
         ratios = sorted(change.ratio for _, change in rows if change.verdict is verdict and change.ratio)
         count = sum(change.verdict is verdict for _, change in rows)
         spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if len(ratios) > 1 else ""
-        cells.append((f"{SYMBOLS[verdict]} {verdict.value}", str(count), times(median(ratios) if ratios else None), spread))
+        cells.append((f"{SYMBOLS[verdict]} {verdict.value}", str(count), multiple(median(ratios) if ratios else None), spread))
     return markdown_table(("", "cases", "median ratio", "range"), cells, "lrrr")
 
 
 def _table(rows: Sequence[Row]) -> str:
     cells = []
     for name, change in rows:
-        before, after = (amount(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
-        cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, times(change.ratio), escaped(sentence(change))))
+        before, after = (quantity(value, change.unit).replace(" ", "&nbsp;") for value in (change.before, change.after))
+        cells.append((f"{SYMBOLS[change.verdict]} {code(name)}", before, after, multiple(change.ratio), escaped(sentence(change))))
     return markdown_table(("case", "before", "after", "ratio", ""), cells, "lrrrl")
 
 

@@ -1,42 +1,33 @@
-"""Durations, counts and sizes as text.
+"""Numbers as text: durations, bytes, counts, powers of two, ratios, percentages and p-values.
 
-Everywhere else they are seconds, numbers of elements and bytes.
+Everywhere else they are seconds, bytes, numbers of elements, and ratios with 1 for no change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+MINUS = "−"
+THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
+DOUBLED = 2.0  # from which a short change is written as a multiple
 
 
 def duration(seconds: float) -> str:
     """Return a duration with three figures: "1.39 µs", "29.1 ms"."""
     for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
         if seconds * factor < 999.5:
-            return f"{_three_figures(seconds * factor)} {unit}"
-    return f"{_three_figures(seconds)} s"
+            break
+    else:
+        factor, unit = 1.0, "s"
+    amount = seconds * factor
+    return f"{amount:.{2 if amount < 9.995 else 1 if amount < 99.95 else 0}f} {unit}"
 
 
 def rounded(seconds: float) -> str:
     """Return a duration without trailing zeros: "2 µs", "1.5 ms"."""
     amount, unit = duration(seconds).split(" ")
     return f"{float(amount):g} {unit}"
-
-
-def count(numel: int) -> str:
-    """Return a count as a power of two, "2¹⁰", or else with spaced thousands."""
-    exponent = numel.bit_length() - 1
-    if numel > 0 and numel == 2**exponent:
-        return f"2{str(exponent).translate(SUPERSCRIPTS)}"
-    return f"{numel:,}".replace(",", "\u2009")
-
-
-def signed_percent(ratio: float) -> str:
-    """Return a ratio as a change with its sign: "+12.3 %", "−4.0 %", "+931.4 %".
-
-    Never as a multiple, so that all changes of a column have one unit.
-    """
-    percent = f"{100 * (ratio - 1):+.1f}".replace("-", "−")
-    return f"{'0.0' if percent in ('+0.0', '−0.0') else percent} %"
 
 
 def size(nbytes: int) -> str:
@@ -49,17 +40,77 @@ def size(nbytes: int) -> str:
     return f"{amount:.4g} GiB"
 
 
-def quantity(value: float, unit: str) -> str:
-    """Return a value in its unit: seconds, bytes, or a count of anything else."""
-    if unit == "seconds":
-        return duration(value)
-    return size(round(value)) if unit == "bytes" else f"{value:,.0f}".replace(",", "\u2009")
+def quantity(value: float | None, unit: str) -> str:
+    """Return a value in its unit: seconds, bytes, or a count of anything else; "" for None."""
+    if value is None:
+        return ""
+    return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else whole(value)
 
 
-def _three_figures(amount: float) -> str:
-    return f"{amount:.2f}" if amount < 9.995 else f"{amount:.1f}" if amount < 99.95 else f"{amount:.0f}"
+def count(numel: int) -> str:
+    """Return a count as a power of two, "2¹⁰", or else with spaced thousands."""
+    exponent = numel.bit_length() - 1
+    return f"2{str(exponent).translate(SUPERSCRIPTS)}" if numel > 0 and numel == 2**exponent else whole(numel)
+
+
+def whole(value: float) -> str:
+    """Return a number without decimals and with spaced thousands: "1 642"."""
+    return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number of things: "1 case", "2 cases"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """Return a share: "3 %" for 0.03, "3.0 %" with one digit after the point."""
+    return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
+
+
+def change_size(ratio: float, digits: int = 1) -> str:
+    """Return the size of a change without its direction: "3.0 %" for 1.03 and for 0.97."""
+    return percent(abs(ratio - 1), digits)
+
+
+def signed_percent(ratio: float, digits: int = 1) -> str:
+    """Return a ratio as a change with its sign: "+12.3 %", "−4.0 %", "0.0 %", "+931.4 %".
+
+    Never as a multiple, so that all changes of a column have one unit.
+    """
+    return f"{_signed(ratio, digits)} %"
+
+
+def signed_interval(ratios: Iterable[float], joint: str = " to ") -> str:
+    """Return an interval of changes with their signs: "+15.9 to +20.8 %"."""
+    return f"{joint.join(_signed(ratio, 1) for ratio in ratios)} %"
+
+
+def _signed(ratio: float, digits: int) -> str:
+    text = f"{100 * (ratio - 1):+.{digits}f}"
+    return text.replace("-", MINUS) if float(text) else text[1:]
+
+
+def short_change(ratio: float) -> str:
+    """Return a change in few columns: "+57 %", "−12 %", "×2.1" from a doubling on."""
+    return f"×{ratio:.1f}" if ratio >= DOUBLED else signed_percent(ratio, 0)
+
+
+def multiple(ratio: float | None) -> str:
+    """Return a ratio: "1.25×"; "" for None."""
+    return "" if ratio is None else f"{ratio:.2f}×"
+
+
+def three_digits(number: float) -> str:
+    """Return a number with three significant digits: "11.0", "128", "1380"."""
+    return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
+
+
+def p_value(p: float, *, is_bound: bool = False) -> str:
+    """Return a p-value: "p = 0.0012"; "p ≤ 0.0001" where the draws of a test resolve no smaller one."""
+    return f"p {'≤' if is_bound else '='} {p:.2g}"
+
+
+def unbroken(text: str) -> str:
+    """Return a text whose percentages stay in one line of a page."""
+    return text.replace(" %", f"{NARROW_SPACE}%")

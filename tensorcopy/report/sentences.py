@@ -12,7 +12,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import DISPATCHER
 from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import count, quantity
+from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_interval
 from tensorcopy.results.passes import Case
 from tensorcopy.results.suite_specs import SECONDS
 
@@ -26,7 +26,6 @@ WIDE = 0.25  # a half width of an interval above which the headline gives the me
 FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
 
 MOST_METHODS = 6  # of one direction and kind on a line
-MULTIPLE = 2.0  # from which a ratio is written as a multiple
 
 T = TypeVar("T")
 
@@ -34,7 +33,7 @@ T = TypeVar("T")
 def sentence(change: Change) -> str:
     """Return the verdict and its reason: "slower by 18.4 % (15.9 to 20.8 %)"."""
     if change.count and change.unit != SECONDS:
-        return f"{count_text(change.count)} ({amount(change.before, change.unit)} → {amount(change.after, change.unit)})"
+        return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
     beside = f"; {count_text(change.count)}" if change.count and change.reason not in BY_COUNT else ""
     return f"{change.verdict.value}{link}{_reason(change)}{beside}"
@@ -49,8 +48,8 @@ def count_text(count: CountPair) -> str:
         return f"same {count.unit}"
     if not count.before:
         return f"more {count.unit}"
-    size = 100 * abs(count.ratio - 1)
-    return f"{size:.{1 if size >= 0.1 else 2}f} % {'more' if count.ratio > 1 else 'fewer'} {count.unit}"
+    size = change_size(count.ratio, 1 if abs(count.ratio - 1) >= 0.001 else 2)
+    return f"{size} {'more' if count.ratio > 1 else 'fewer'} {count.unit}"
 
 
 def summary(change: Change) -> str:
@@ -84,13 +83,13 @@ def _reason(change: Change) -> str:
 
 def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
     """Return the reason of a case that was tested."""
-    by = f"by {_percent(ratio)} ({_range(low, high)})"
+    by = f"by {change_size(ratio)} ({_range(low, high)})"
     if change.reason is Reason.CHANGED:
         return by
     if change.reason is Reason.NOT_CONFIRMED:
         return f"{'slower' if ratio > 1 else 'faster'} {by} at first, not when measured again"
     if change.reason is Reason.WITHIN_MARGIN:
-        return f"within ±{_percent(max(high, 1 / low))}"
+        return f"within ±{change_size(max(high, 1 / low))}"
     needed = f"about {change.more_passes}" if change.more_passes else f"over {MOST_PASSES}"
     direction = " slower" if low > 1 else " faster" if high < 1 else ""
     return f"{_range(low, high)}{direction}; {needed} more pass{'' if change.more_passes == 1 else 'es'} needed"
@@ -103,7 +102,7 @@ def _time_beside(change: Change) -> str:
     low, high = change.interval
     if low > 1 or high < 1:
         return f"time {_range(low, high)} {'slower' if low > 1 else 'faster'}"
-    return f"time within ±{_percent(max(high, 1 / low))}"
+    return f"time within ±{change_size(max(high, 1 / low))}"
 
 
 def _range(low: float, high: float) -> str:
@@ -112,20 +111,14 @@ def _range(low: float, high: float) -> str:
     Around no change it is "between 1.2 % faster and 4.5 % slower".
     """
     if low > 1 or high < 1:
-        near, far = sorted(100 * abs(ratio - 1) for ratio in (low, high))
-        return f"{near:.1f} to {far:.1f} %"
-    return f"between {100 * (1 - low):.1f} % faster and {100 * (high - 1):.1f} % slower"
+        near, far = sorted(abs(ratio - 1) for ratio in (low, high))
+        return f"{percent(near, 1).removesuffix(' %')} to {percent(far, 1)}"
+    return f"between {percent(1 - low, 1)} faster and {percent(high - 1, 1)} slower"
 
 
 def interval_text(change: Change) -> str:
     """Return the interval of a change of time with its sign: "+15.9 to +20.8 %"."""
-    low, high = change.interval or (1.0, 1.0)
-    return f"{100 * (low - 1):+.1f} to {100 * (high - 1):+.1f} %".replace("-", "−")
-
-
-def _percent(ratio: float) -> str:
-    """Return the size of a change in percent: "3.0 %" for 1.03 and for 0.97."""
-    return f"{100 * abs(ratio - 1):.1f} %"
+    return signed_interval(change.interval or (1.0, 1.0))
 
 
 def headline(rows: Sequence[tuple[str, Change]]) -> str:
@@ -138,7 +131,7 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     number = Counter(change.verdict for _, change in rows)
     if number[Verdict.SLOWER] or number[Verdict.FASTER]:
         first = Verdict.SLOWER if number[Verdict.SLOWER] else Verdict.FASTER
-        counts = [f"{number[first]} of {cases(len(rows))} {first.value}"]
+        counts = [f"{number[first]} of {counted(len(rows), 'case')} {first.value}"]
         counts += [f"{number[verdict]} {verdict.value}" for verdict in Verdict if number[verdict] and verdict is not first]
         start = "" if number[Verdict.SLOWER] else "No significant slowdowns: "
         name, change = ordered(rows)[0]
@@ -146,22 +139,22 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
         return f"{start}{', '.join(counts)}; largest {kind}: {name}, {_reason(change)}"
     intervals = [change.interval for _, change in rows if change.interval]
     if not intervals:
-        return f"Nothing could be compared ({cases(len(rows))})"
+        return f"Nothing could be compared ({counted(len(rows), 'case')})"
     ends = [max(high - 1, 1 - low) for low, high in intervals]  # the largest change that each interval allows
     rest = f"; {len(rows) - len(intervals)} could not be compared" if len(intervals) < len(rows) else ""
-    within = f"half of them within ±{100 * median(ends):.1f} %" if max(ends) > WIDE else f"within ±{100 * max(ends):.1f} %"
-    return f"No significant change in {cases(len(intervals))}: {within}{rest}"
+    within = f"half of them within ±{percent(median(ends), 1)}" if max(ends) > WIDE else f"within ±{percent(max(ends), 1)}"
+    return f"No significant change in {counted(len(intervals), 'case')}: {within}{rest}"
 
 
 def _headline_of_counts(rows: Sequence[tuple[str, Change]], unit: str) -> str:
     """Return the comparison of exact counts in one sentence."""
     number = Counter(change.verdict for _, change in rows)
-    counts = f"more {unit} in {number[Verdict.SLOWER]} of {cases(len(rows))}, fewer in {number[Verdict.FASTER]}"
+    counts = f"more {unit} in {number[Verdict.SLOWER]} of {counted(len(rows), 'case')}, fewer in {number[Verdict.FASTER]}"
     name, change = ordered(rows)[0]
     return (
         f"{counts}; largest change: {name}, {sentence(change)}"
         if change.verdict in CHANGED
-        else f"No change of {unit} in {cases(len(rows))}"
+        else f"No change of {unit} in {counted(len(rows), 'case')}"
     )
 
 
@@ -177,26 +170,6 @@ def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
         return order.index(row[1].verdict), -max(ratio, 1 / ratio if ratio else inf)
 
     return sorted(rows, key=rank)
-
-
-def cases(count: int) -> str:
-    """Return a number of cases: "1 case", "2 cases"."""
-    return f"{count} case{'' if count == 1 else 's'}"
-
-
-def percent(share: float) -> str:
-    """Return a share: "3 %" for 0.03."""
-    return f"{100 * share:g} %"
-
-
-def amount(value: float | None, unit: str = SECONDS) -> str:
-    """Return a time or a count with its unit; "" for None."""
-    return quantity(value, unit) if value is not None else ""
-
-
-def times(ratio: float | None) -> str:
-    """Return a ratio: "1.25×"; "" for None."""
-    return f"{ratio:.2f}×" if ratio is not None else ""
 
 
 def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
@@ -236,7 +209,7 @@ def _method_lines(comparison: Comparison) -> Iterator[str]:
             if by_method:
                 largest = {method: _largest(sizes, verdict) for method, sizes in by_method.items()}
                 by_size = sorted(largest, key=lambda method: largest[method], reverse=verdict is Verdict.SLOWER)
-                shown = ", ".join(f"{method} {signed(largest[method])}" for method in by_size[:MOST_METHODS])
+                shown = ", ".join(f"{method} {short_change(largest[method])}" for method in by_size[:MOST_METHODS])
                 more = f" and {len(by_size) - MOST_METHODS} more" if len(by_size) > MOST_METHODS else ""
                 yield f"{verdict.value}: {module}: {shown}{more}"
 
@@ -259,17 +232,10 @@ def left_out(comparison: Comparison) -> list[str]:
     return lines
 
 
-def signed(ratio: float) -> str:
-    """Return a ratio as a change: "+57 %", "−12 %", "×2.1" from a doubling on."""
-    if ratio >= MULTIPLE:
-        return f"×{ratio:.1f}"
-    return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
-
-
 def _extent(sizes: Sequence[float], verdict: Verdict) -> str:
     """Return the smallest and the largest change of sorted ratios."""
     near, far = (sizes[0], sizes[-1]) if verdict is Verdict.SLOWER else (sizes[-1], sizes[0])
-    return signed(near) if signed(near) == signed(far) else f"{signed(near)} to {signed(far)}"
+    return short_change(near) if short_change(near) == short_change(far) else f"{short_change(near)} to {short_change(far)}"
 
 
 def _largest(sizes: Sequence[float], verdict: Verdict) -> float:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.numbers import count, duration, multiple
 from tensorcopy.report.tables import terminal_table
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -92,7 +92,7 @@ def table(document: Document, relative_to: str = "") -> RenderableType:
     for curve, row in zip(curves, values):
         is_baseline = curve is curves[-1]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
-        texts = {index: f"{row[index]:.2f}×" if relative_to else duration(row[index]) for index in shown}
+        texts = {index: multiple(row[index]) if relative_to else duration(row[index]) for index in shown}
         styles = {index: "bold" if row[index] == fastest[index] and not is_baseline else "" for index in shown}
         name = Text(f"memcpy baseline: {curve['code']}", "dim") if is_baseline else Text(curve["code"])
         rows.append([name, bars, *(Text(text, styles[index]) for index, text in texts.items())])

@@ -13,13 +13,11 @@ from rich.text import Text
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
 from tensorcopy.report.formats import rows
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_percent
 from tensorcopy.report.sentences import (
     BY_COUNT,
     CHANGED,
     SIGNS,
-    amount,
-    cases,
     causes,
     count_text,
     headline,
@@ -27,10 +25,8 @@ from tensorcopy.report.sentences import (
     left_out,
     not_included,
     ordered,
-    percent,
     sentence,
     summary,
-    times,
 )
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results.passes import Case, PassSamples
@@ -69,7 +65,7 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
 
 
 def _wide(shown: Sequence[Row]) -> RenderableType:
-    cells = [(*_start(case, change, f"{_suite(case)} {_name(case)}"), times(change.ratio), sentence(change)) for case, change in shown]
+    cells = [(*_start(case, change, f"{_suite(case)} {_name(case)}"), multiple(change.ratio), sentence(change)) for case, change in shown]
     return terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
 
 
@@ -86,16 +82,16 @@ def _narrow(shown: Sequence[Row]) -> RenderableType:
 
 
 def _start(case: Case, change: Change, name: str) -> tuple[str, str, str, str]:
-    return SIGNS[change.verdict], name, amount(change.before, change.unit), amount(change.after, change.unit)
+    return SIGNS[change.verdict], name, quantity(change.before, change.unit), quantity(change.after, change.unit)
 
 
 def _evidence(change: Change) -> str:
     """Return what speaks for the verdict, in few words."""
     if change.unit != SECONDS:
-        return f"{100 * (change.size - 1):+.1f} %".replace("-", "−")
+        return signed_percent(change.size)
     if change.reason in BY_COUNT and change.count:
         return count_text(change.count)
-    return interval_text(change) if change.reason is Reason.CHANGED else times(change.ratio)
+    return interval_text(change) if change.reason is Reason.CHANGED else multiple(change.ratio)
 
 
 def _suite(case: Case) -> str:
@@ -175,12 +171,12 @@ def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]
         lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{corrected})")
     if change.interval and change.p is not None:
         low, high = change.interval
-        lines.append(f"interval   {low:.3f} to {high:.3f} ({100 * (1 - ALPHA):g} %), bootstrapped over passes")
-        p = f"p {'≤' if change.p_is_bound else '='} {change.p:.2g}"  # at the resolution of the draws it is only a bound
-        lines.append(f"test       {p}, adjusted for {cases(comparison.compared)} (Holm); significant if p ≤ {ALPHA:g}")
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - ALPHA)}), bootstrapped over passes")
+        p = p_value(change.p, is_bound=change.p_is_bound)
+        lines.append(f"test       {p}, adjusted for {counted(comparison.compared, 'case')} (Holm); significant if p ≤ {ALPHA:g}")
         lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
     if change.count:
-        before, after = (amount(value, change.count.unit) for value in (change.count.before, change.count.after))
+        before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
         lines.append(f"count      {count_text(change.count)} ({before} → {after}); {repeats}")
     return lines
@@ -209,7 +205,7 @@ def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
     if pass_samples.pairs:
         parts.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
     if pass_drift is not None and pass_samples.quiet:
-        parts.append(f"machine drift {round(100 * (exp(pass_drift) - 1), 1) + 0:+.1f} %")  # + 0 turns -0.0 into 0.0
+        parts.append(f"machine drift {signed_percent(exp(pass_drift))}")
     return ", ".join(parts)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tensorcopy.analysis.profiles.difference import Difference, FunctionChange, GroupChange
 from tensorcopy.analysis.profiles.kernels import Kernel
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.report.numbers import duration, signed_percent
+from tensorcopy.report.numbers import duration, percent, signed_percent
 from tensorcopy.results.profiles.profile_file import Function
 
 GROUPS_IN_A_SENTENCE = 4
@@ -119,7 +119,7 @@ def named_text(difference: Difference) -> str:
     left_out = "in the cheapest ones, together 1 % of a call, which a profile leaves out"
     where = f"in {others} further function{'s' if others > 1 else ''} and {left_out}" if others else left_out
     return (
-        f"{named} {100 * difference.share_named:.0f} % of the difference; the other {signed(difference.unnamed)} instructions are {where}."
+        f"{named} {percent(difference.share_named, 0)} of the difference; the other {signed(difference.unnamed)} instructions are {where}."
     )
 
 

@@ -15,7 +15,7 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import CountPair, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.numbers import duration, signed_percent
+from tensorcopy.report.numbers import duration, percent, signed_percent
 from tensorcopy.report.sentences import BY_COUNT
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.report.why import reproduction
@@ -135,7 +135,7 @@ def title(report: Slowdown) -> str:
 
 
 def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):.{0 if ratio >= 1.1 else 1}f} %"
+    return percent(ratio - 1, 0 if ratio >= 1.1 else 1)
 
 
 def _what_changed(report: Slowdown) -> str:
