@@ -175,4 +175,4 @@ def test_a_busy_machine_is_a_warning(capsys, quiet, warned):
     """Times taken while other programs ran are no reason to prefer a method."""
     local._warn_if_busy(quiet)
     line = capsys.readouterr().err
-    assert ("too busy to compare times: got 30% of the samples were quiet" in line) is warned
+    assert ("too busy to compare times: got 30 % of the samples were quiet" in line) is warned

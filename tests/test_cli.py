@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 
-from tensorcopy.cli import main
+from tensorcopy.cli import main, output
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -123,6 +125,34 @@ def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
 def test_a_result_that_does_not_exist_is_an_error_that_lists_the_others(small_checkout, capsys, arguments, message):
     assert main(["list", "times", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout, monkeypatch):
+    """As under LC_ALL=C: each minus sign and each exponent of the output is there."""
+    shown = {}
+    for name in ("ascii", "utf-8"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=name, write_through=True)
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert main(["compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version, "--machine", "xeon-2core"]) == 0
+        shown[name] = stream.buffer.getvalue().decode(name)
+    assert "−" in shown["utf-8"]
+    assert "2^14" in shown["ascii"]
+    expected = re.sub("[⁰¹²³⁴-⁹]+", lambda power: f"^{unicodedata.normalize('NFKD', power[0])}", shown["utf-8"].replace("−", "-"))
+    numbers = re.compile(r"[-+]?\d[\d.]*(?:\^\d+)?")
+    assert numbers.findall(shown["ascii"]) == numbers.findall(expected.replace("±", "+/-"))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "shown"),
+    [
+        ("−1.5 % to +2 %, 2¹⁴ ≤ 2²⁰", "ascii", "-1.5 % to +2 %, 2^14 <= 2^20"),
+        ("2¹⁴, 2³, 1.5 µs, ×2", "cp1252", "2^14, 2³, 1.5 µs, ×2"),
+        ("−1\u2009642 ▲ 2¹⁴", "utf-8", "−1\u2009642 ▲ 2¹⁴"),
+    ],
+)
+def test_only_what_an_encoding_lacks_is_written_in_ascii(text, encoding, shown):
+    """An exponent stays in one piece: cp1252 has ¹ and lacks ⁴."""
+    assert output.encodable(text, encoding) == shown
 
 
 def modules_after(*arguments: str) -> set[str]:

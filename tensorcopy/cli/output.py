@@ -1,6 +1,6 @@
 """Streams and consoles that show text of any result, on any terminal.
 
-Control characters are escaped, characters that the stream's encoding lacks are replaced, and markup in data stays text.
+Control characters are escaped, characters that the stream's encoding lacks are written in ASCII, and markup in data stays text.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
+POWER, DIGITS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+# what the output has that an encoding may lack, as under LC_ALL=C; other characters become "?"
+IN_ASCII = {
+    **dict(zip("▁▂▃▄▅▆▇█", "1234567#")),
+    **{"−": "-", "–": "-", "±": "+/-", "×": "x", "≤": "<=", "µ": "u", "\u2009": " ", "\u202f": " "},
+    **{"→": "->", "…": "...", "▲": "^", "▼": "v", "✓": "+", "✗": "x", "·": ".", "●": "o"},
+}
 PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
 
 
@@ -32,7 +40,7 @@ class CleanStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        return self.stream.write(visible(text))
+        return self.stream.write(encodable(visible(text), self.stream.encoding))
 
     def writelines(self, lines: Any) -> None:
         for line in lines:
@@ -47,6 +55,22 @@ def visible(text: str) -> str:
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(json.dumps(character)[1:-1] if _is_control(character) else character for character in text)
+
+
+def encodable(text: str, encoding: str | None) -> str:
+    """Return text with what an encoding lacks in ASCII: "-1 %" for "−1 %", "2^14" for "2¹⁴"."""
+
+    def lacks(part: str) -> bool:
+        try:
+            part.encode(encoding or "utf-8")
+        except UnicodeEncodeError:
+            return True
+        return False
+
+    if text.isascii() or not lacks(text):
+        return text
+    text = POWER.sub(lambda power: f"^{power[0].translate(DIGITS)}" if lacks(power[0]) else power[0], text)
+    return "".join(IN_ASCII.get(character, character) if lacks(character) else character for character in text)
 
 
 def one_line(text: str) -> str:
@@ -71,7 +95,7 @@ def console(*, stderr: bool = False) -> Console:
 
         def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
             for segment in console.render(self.renderable, options):
-                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+                yield segment if segment.control else Segment(encodable(visible(segment.text), console.encoding), segment.style)
 
     class CleanConsole(Console):
         def on_broken_pipe(self) -> None:

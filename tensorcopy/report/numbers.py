@@ -15,11 +15,8 @@ DOUBLED = 2.0  # from which a short change is written as a multiple
 
 def duration(seconds: float) -> str:
     """Return a duration with three figures: "1.39 µs", "29.1 ms"."""
-    for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
-        if seconds * factor < 999.5:
-            break
-    else:
-        factor, unit = 1.0, "s"
+    smaller = ((factor, unit) for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")) if seconds * factor < 999.5)
+    factor, unit = next(smaller, (1.0, "s"))
     amount = seconds * factor
     return f"{amount:.{2 if amount < 9.995 else 1 if amount < 99.95 else 0}f} {unit}"
 

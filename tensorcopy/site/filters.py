@@ -7,17 +7,16 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change
-from tensorcopy.report.numbers import count, quantity, signed_percent
+from tensorcopy.report.numbers import count, percent, quantity, signed_interval, signed_percent, unbroken
 from tensorcopy.results.passes import Case, Timing
 
 NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
 SHORT_NAME = 5  # characters: "x", "np", "torch"
-NARROW_SPACE = "\u202f"  # does not break
 
 
-def percent(ratio: float) -> str:
+def change(ratio: float) -> str:
     """Format a ratio as a change: "+12.3 %", "−4.0 %"."""
-    return signed_percent(ratio).replace(" %", f"{NARROW_SPACE}%")
+    return unbroken(signed_percent(ratio))
 
 
 def code_markup(code: str) -> Markup:
@@ -48,15 +47,9 @@ def values_of(named: Iterable[tuple[str, str]]) -> str:
     return ", ".join(count(int(value)) if name == "numel" else value for name, value in named) or "change"
 
 
-def three_digits(number: float) -> str:
-    """Format a number with three significant digits: "11.0", "128", "1380"."""
-    return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
-
-
 def interval(ends: tuple[float, float]) -> str:
     """Format an interval of ratios: "−3.1 … +5.5 %"."""
-    texts = (f"{100 * (ratio - 1):+.1f}" for ratio in ends)
-    return " … ".join("0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−") for text in texts) + f"{NARROW_SPACE}%"
+    return unbroken(signed_interval(ends, " … "))
 
 
 def span(timing: Timing, unit: str) -> str:
@@ -68,11 +61,8 @@ def span(timing: Timing, unit: str) -> str:
 
 def plus_minus(change: Change) -> str:
     """Format a change with half the width of its interval: "+1.2 ± 4.3 %"."""
-    ratio, ends = change.ratio or 1.0, change.interval
-    if not ends:
-        return percent(ratio)
-    half = f" ± {50 * (ends[1] - ends[0]):.1f}{NARROW_SPACE}%"
-    return percent(ratio).replace(f"{NARROW_SPACE}%", half)
+    middle, ends = signed_percent(change.ratio or 1.0), change.interval
+    return unbroken(f"{middle.removesuffix(' %')} ± {percent((ends[1] - ends[0]) / 2, 1)}" if ends else middle)
 
 
 def axis_limit(changes: list[Change]) -> float:

@@ -10,11 +10,10 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.numbers import count, duration, quantity
+from tensorcopy.report.numbers import count, duration, quantity, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
-from tensorcopy.site.filters import NARROW_SPACE
 from tensorcopy.site.model.changes import CaseChange
 from tensorcopy.site.model.costs import CostTable
 from tensorcopy.site.model.machine import Machine
@@ -208,7 +207,7 @@ def sparkline(series: CaseSeries, releases: Sequence[str]) -> Sparkline:
 
 def whole_percent(ratio: float) -> str:
     """Format a ratio as a change in whole per cent: "−20 %", "+860 %"."""
-    return f"{100 * (ratio - 1):+.0f}{NARROW_SPACE}%".replace("-", "−")
+    return unbroken(signed_percent(ratio, 0))
 
 
 def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:

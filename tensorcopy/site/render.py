@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
 from tensorcopy.releases import release_table
-from tensorcopy.report.numbers import count, duration, quantity, size
+from tensorcopy.report.numbers import count, duration, quantity, size, three_digits
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
@@ -126,14 +126,14 @@ def templates_of(content: Content) -> Environment:
         quantity=quantity,
         count=count,
         size=size,
-        percent=filters.percent,
+        percent=filters.change,
         breakable=filters.breakable,
         circumstances=filters.circumstances,
         parameters=filters.parameters,
         values_of=filters.values_of,
         interval=filters.interval,
         span=filters.span,
-        three_digits=filters.three_digits,
+        three_digits=three_digits,
         plus_minus=filters.plus_minus,
         slug=addresses.slug,
         section_anchor=addresses.of_section,

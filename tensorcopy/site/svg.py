@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.report.numbers import count, quantity, rounded, size
+from tensorcopy.report.numbers import count, quantity, rounded, signed_percent, size
 
 STYLESHEET = Path(__file__).parent / "static" / "tensorcopy.css"
 WIDTH, HEIGHT = 480, 250
@@ -175,7 +175,7 @@ class RatioAxis:
         step = _round_step(self.limit / 3)
         shares = [n * step for n in range(floor(self.limit / step) + 1)]
         ratios = [1 + share for share in shares] + [1 / (1 + share) for share in shares[1:]]
-        return [(ratio, f"{100 * (ratio - 1):+.0f} %".replace("-", "−") if ratio != 1 else "0") for ratio in ratios]
+        return [(ratio, signed_percent(ratio, 0) if ratio != 1 else "0") for ratio in ratios]
 
 
 def _round_step(about: float) -> float:

@@ -15,12 +15,11 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.numbers import duration
+from tensorcopy.report.numbers import duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
-from tensorcopy.site.filters import percent
 from tensorcopy.site.model.machine import Machine
 from tensorcopy.site.model.series import History, Series, release_versions
 
@@ -200,7 +199,7 @@ def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[li
         [
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
-            percent(change.step.ratio),
+            unbroken(signed_percent(change.step.ratio)),
             ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
             STATUSES[change.status],
             pythons[change.environment],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tensorcopy.report.numbers import percent
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import File, Page
@@ -35,7 +36,7 @@ def tables(report: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """Return the report as titled tables of text.
 
     The first row of each is its header."""
-    noise = f"with noise of {100 * report['sigma']:.2g} %"
+    noise = f"with noise of {percent(report['sigma'])}"
     on = f"torch {report['torch']}, {report['cpu']}, {report['day']}"
     result = [
         (
@@ -59,7 +60,7 @@ def _compared(report: Mapping[str, Any]) -> list[list[str]]:
     rows = [list(COMPARISONS)]
     for row in report["two_sides"]:
         counts = [row[name] for name in ("slower", "faster", "unchanged", "inconclusive", "asv slower", "asv faster")]
-        title = f"{100 * row['change']:g} %" if row["change"] else "none"
+        title = percent(row["change"]) if row["change"] else "none"
         rows.append([title, *(_fraction(count, row["comparisons"]) for count in counts)])
     return rows
 

@@ -13,11 +13,11 @@ from markupsafe import Markup, escape
 from packaging.version import Version
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.numbers import size
+from tensorcopy.report.numbers import NARROW_SPACE, size
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.filters import NARROW_SPACE, code_markup
+from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, costs, methods_of
 from tensorcopy.site.model.machine import Machine

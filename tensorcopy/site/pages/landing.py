@@ -16,7 +16,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, releases_of
 from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
-from tensorcopy.report.numbers import count, duration
+from tensorcopy.report.numbers import count, duration, percent
 from tensorcopy.report.words import texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
@@ -357,7 +357,7 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
         if not row["change"]:
             tiles.append((translate("false_alarms"), translate("part_of", part=row["slower"] + row["faster"], total=total)))
         elif row["change"] == SLOWDOWN:
-            tiles.append((translate("detected", size=f"{100 * SLOWDOWN:g}"), translate("part_of", part=row["slower"], total=total)))
+            tiles.append((translate("detected", size=percent(SLOWDOWN)), translate("part_of", part=row["slower"], total=total)))
     article = machine.result.article.get("cpu")
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
