@@ -444,14 +444,15 @@ def on_cuda(release, times, **provenance):
     for case, timing in timings.items():
         suite = case.suite.replace("copies.BySize", "copies.Throughput").replace("conversions.BySize", "conversions.Latency")
         result.timings[Case(suite, (*case.parameters, ("device", "cuda")))] = timing
-    for row in result.methods.values():
-        row["observed"] = {"cuda": row["observed"]["cpu"]}
+    for name, row in result.methods.items():
+        gives = "ndarray" if name.endswith("_numpy") else "tensor"
+        row["observed"] = {"cuda": {kind: {**seen, "gives": gives} for kind, seen in row["observed"]["cpu"].items()}}
     result.provenance["accelerators"] = {"cuda": "Card 9000"}
     return result
 
 
 def test_an_accelerator_has_its_own_answer(monkeypatch):
-    """It has its name, code and history; a time without grad is not shown for a tensor with grad."""
+    """It has its name, code and history; a time without grad stands for one with grad, and the page says so."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
     site = dict(render.files(render.content([on_cuda(OLD, times), on_cuda(NEW, times)])))
@@ -462,7 +463,7 @@ def test_an_accelerator_has_its_own_answer(monkeypatch):
     assert "code of a there on torch 2.0.0" in site["badge.svg"]
     history = site["history/box/copies.Throughput/a-1024-cuda.html"]
     assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
-    assert "not measured yet" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
+    assert "timed for a tensor that requires no grad" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
     follow_all_links(html(site), {*site, *render.ASSETS})
 
