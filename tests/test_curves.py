@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import asdict
 from statistics import median
 from xml.etree import ElementTree
 
@@ -34,7 +33,7 @@ def sweep_document():
     """A real sweep of five sizes, in few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(size_sweep, "ROUNDS", 3)
-        return asdict(size_sweep.measure("copies", most=16))
+        return size_sweep.measure("copies", most=16)
 
 
 def known(what="copies", **times):
@@ -80,8 +79,8 @@ def test_a_method_that_does_not_copy_is_an_error(monkeypatch):
 
 def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
     conversions = size_sweep.measure("conversions", most=1, requires_grad=True)
-    assert [curve.name for curve in conversions.curves] == list(CONVERSIONS)
-    assert conversions.requires_grad
+    assert [curve["name"] for curve in conversions["curves"]] == list(CONVERSIONS)
+    assert conversions["requires_grad"]
 
 
 def test_times_can_be_multiples_of_a_method_s_times():
@@ -199,12 +198,12 @@ def agrees() -> bool:
     ratios = []
     for numel in (1, 2**6, 2**10):
         x = torch.ones(numel)
-        for curve in measured_sweep.curves:
-            timer = Timer(curve.code, globals={"x": x, "torch": torch}, num_threads=1)
-            (point,) = [point for point in curve.points if point.numel == numel]
+        for curve in measured_sweep["curves"]:
+            timer = Timer(curve["code"], globals={"x": x, "torch": torch}, num_threads=1)
+            (point,) = [point for point in curve["points"] if point["numel"] == numel]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # here they are errors
-                ratios.append(point.median / timer.blocked_autorange(min_run_time=0.2).median)
+                ratios.append(point["median"] / timer.blocked_autorange(min_run_time=0.2).median)
     return abs(median(ratios) - 1) < 0.05
 
 

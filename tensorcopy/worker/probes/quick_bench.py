@@ -8,10 +8,8 @@ waits for the device. Rounds are interleaved: each times all methods in random o
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from random import SystemRandom
 from typing import Any
 
@@ -50,10 +48,7 @@ def benchmark(
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         rounds, readings = _rounds(names, to, device, numel, requires_grad, report_progress)
     return {
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "on": devices.model(device),
-        "day": datetime.now(timezone.utc).date().isoformat(),
+        **timers.measured_on(device),
         "methods": methods,
         "baseline": rounds.pop(BASELINE),
         "rounds": rounds,

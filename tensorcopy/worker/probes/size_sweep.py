@@ -8,11 +8,8 @@ in random order, so that other load on the machine affects all methods alike.
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from random import SystemRandom
 from statistics import quantiles
 from typing import Any
@@ -36,45 +33,6 @@ SAMPLE = 0.008  # seconds that a sample takes at least
 Key = tuple[str, int]  # a method's name and the number of elements
 
 
-@dataclass(frozen=True)
-class Point:
-    """Seconds per call at one size: the median and the quartiles of the rounds."""
-
-    numel: int
-    median: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The times of one method, or of the memcpy baseline."""
-
-    name: str
-    code: str
-    points: tuple[Point, ...]
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """The curves of a sweep, and what they were measured on.
-
-    baseline : a copy of the same bytes into existing memory, by numpy on the CPU and by the device itself elsewhere
-    quiet : the share of samples beside which the machine was quiet
-    """
-
-    what: str
-    device: str
-    requires_grad: bool
-    torch: str
-    python: str
-    on: str
-    day: str
-    curves: tuple[Curve, ...]
-    baseline: Curve
-    quiet: float
-
-
 def measure(
     what: str,
     *,
@@ -83,11 +41,15 @@ def measure(
     requires_grad: bool = False,
     relative_to: str = "",
     report_progress: ReportProgress = ignore_progress,
-) -> Sweep:
+) -> dict[str, Any]:
     """Time copies or conversions at numel = 1, 2, 4, … `most`.
 
     what : "copies" or "conversions"; own operations declared to be drawn beside them are included
     relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
+
+    Returns plain values: these arguments, what `timers.measured_on` returns, "curves" with each method's "name", "code" and "points" (seconds
+    per call by "numel": "median", "low" and "high" quartiles), "baseline", the curve of a copy of the same bytes into existing memory, by
+    numpy on the CPU and by the device itself elsewhere, and "quiet", the share of samples beside which the machine was quiet.
 
     Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
     method whose result is not a copy, and an unknown `relative_to`.
@@ -106,18 +68,15 @@ def measure(
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
         timer_by_key = _timers(methods, numels, what, device, requires_grad)
         times, readings = _times(timer_by_key, report_progress)
-    return Sweep(
-        what=what,
-        device=device,
-        requires_grad=requires_grad,
-        torch=torch.__version__,
-        python=platform.python_version(),
-        on=devices.model(device),
-        day=datetime.now(timezone.utc).date().isoformat(),
-        curves=tuple(Curve(method.name, code_on(method, device), _points(times, method.name, numels)) for method in methods),
-        baseline=Curve(BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, _points(times, BASELINE, numels)),
-        quiet=control.quiet_share(readings),
-    )
+    return {
+        "what": what,
+        "device": device,
+        "requires_grad": requires_grad,
+        **timers.measured_on(device),
+        "curves": [_curve(times, method.name, code_on(method, device), numels) for method in methods],
+        "baseline": _curve(times, BASELINE, timer_by_key[BASELINE, 1]._task_spec.stmt, numels),
+        "quiet": control.quiet_share(readings),
+    }
 
 
 def _timers(methods: Sequence[Method], numels: Sequence[int], what: str, device: str, requires_grad: bool) -> dict[Key, Timer]:
@@ -155,12 +114,13 @@ def _times(timer_by_key: Mapping[Key, Timer], report_progress: ReportProgress) -
     return times, readings
 
 
-def _points(times: Mapping[Key, Sequence[float]], name: str, numels: Sequence[int]) -> tuple[Point, ...]:
+def _curve(times: Mapping[Key, Sequence[float]], name: str, code: str, numels: Sequence[int]) -> dict[str, Any]:
+    """Return the times of one method, or of the baseline: at each size the median and the quartiles of the rounds."""
     points = []
     for numel in numels:
         low, middle, high = quantiles(times[name, numel], n=4, method="inclusive")
-        points.append(Point(numel, middle, low, high))
-    return tuple(points)
+        points.append({"numel": numel, "median": middle, "low": low, "high": high})
+    return {"name": name, "code": code, "points": points}
 
 
 def _baseline_timer(x: torch.Tensor, what: str, device: str) -> Timer:
@@ -193,4 +153,4 @@ def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Run `measure` with the JSON object in the first argument."""
     request: dict[str, Any] = json.loads(arguments[0])
-    return asdict(measure(**request, report_progress=report_progress))
+    return measure(**request, report_progress=report_progress)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from timeit import default_timer
 from types import ModuleType
 from typing import Any
+
+import torch
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import devices
@@ -20,7 +24,7 @@ except ModuleNotFoundError as missing:
     sys.modules["torch.utils.cpp_extension"] = ModuleType("torch.utils.cpp_extension")
     from torch.utils.benchmark import Timer
 
-__all__ = ["MAX_NUMEL", "Timer", "calls_in", "check_numel", "make_timer"]
+__all__ = ["MAX_NUMEL", "Timer", "calls_in", "check_numel", "make_timer", "measured_on"]
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
 
@@ -55,3 +59,13 @@ def check_numel(numel: int, next: str) -> None:
         raise TensorcopyError(
             "the number of elements is out of range", got=str(numel), allowed=f"1 to 2**{MAX_NUMEL.bit_length() - 1}", next=next
         )
+
+
+def measured_on(device: str) -> dict[str, str]:
+    """Return the release of torch, the Python, the name of the device and the day."""
+    return {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "on": devices.model(device),
+        "day": datetime.now(timezone.utc).date().isoformat(),
+    }
