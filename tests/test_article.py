@@ -9,9 +9,9 @@ import pytest
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results.passes import Case
 from tensorcopy.site import render
+from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article
 from tensorcopy.site.pages.methods import result_by_release
-from tensorcopy.site.translate import translator
 from tensorcopy.worker import devices
 from tensorcopy.worker.probes import article_claims
 from tests.conftest import NEW, OLD, SEEN, measured

@@ -16,10 +16,10 @@ from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import readiness
 from tensorcopy.results import select
-from tensorcopy.site import addresses, publisher, render, web_addresses
+from tensorcopy.site import addresses, publisher, render
+from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.pages import docs
-from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 from tests.conftest import ROOT
 from tests.test_readiness import IDLE, QUIET, RELEASES
 from tests.test_site import resolved
@@ -63,7 +63,7 @@ def test_the_readme_leads_to_what_the_configuration_names(shipped_results):
     machine = readme.shown_machine(shipped_results.results)
 
     def links(source, site):
-        text = readme.badges(machine, web_addresses.of_configuration(source, site))
+        text = readme.badges(machine, addresses.WebAddresses.of_configuration(source, site))
         return re.findall(r"[(<]([^()<>\s]+)[)>]", text.replace("()", ""))
 
     ci = "https://github.com/a/b/actions/workflows/ci.yml"

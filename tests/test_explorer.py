@@ -14,12 +14,11 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses, render
+from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.output import assets
 from tensorcopy.site.pages import explorer as explorer_page
 from tests.conftest import measured
 
@@ -177,17 +176,17 @@ def test_without_scripts_the_page_links_to_every_case(content, machine):
 
 def test_the_library_of_the_chart_keeps_its_licence(tmp_path):
     """And every script and stylesheet that pages load is written."""
-    assets.write(tmp_path)
-    assert {*assets.NAMES} - {path.name for path in tmp_path.iterdir()} == {assets.MENUS}
-    assert "(MIT Licensed)" in (tmp_path / assets.UPLOT).read_text(encoding="utf-8")[:300]
-    licence = (tmp_path / assets.LICENSES).read_text(encoding="utf-8")
-    assert licence.startswith("uPlot 1.")
+    writer.write_assets(tmp_path)
+    assert {*writer.ASSETS} - {path.name for path in tmp_path.iterdir()} == {writer.MENUS}
+    assert "(MIT Licensed)" in (tmp_path / writer.UPLOT).read_text(encoding="utf-8")[:300]
+    licence = (tmp_path / writer.LICENSES).read_text(encoding="utf-8")
+    assert licence.startswith("uPlot, https:")
     assert "Copyright (c) 2021, Leon Sorokin" in licence
     assert licence.rstrip().endswith("SOFTWARE.")
 
 
 def test_the_chart_has_the_same_words_in_both_languages():
-    source = (assets.STATIC / "history-controls.js").read_text(encoding="utf-8")
+    source = (writer.STATIC / "history-controls.js").read_text(encoding="utf-8")
     english, japanese = (source.split(f"const {name} = {{")[1].split("\n  };")[0] for name in ("ENGLISH", "JAPANESE"))
     assert words_of(english) == words_of(japanese)
 

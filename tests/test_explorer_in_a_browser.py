@@ -14,10 +14,9 @@ from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import duration
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.output import assets
 from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow
@@ -46,11 +45,11 @@ def content(shipped_results) -> Content:
 def published(tmp_path_factory, content) -> Path:
     """Write the explorers with their data, and the stylesheets and scripts."""
     directory = tmp_path_factory.mktemp("site")
-    assets.write(directory)
+    writer.write_assets(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["explorer"])
         write_files(directory, render.files(content))
-    render.write_menus(render.templates_of(content), directory)
+    writer.write_menus(render.templates_of(content), directory)
     return directory
 
 

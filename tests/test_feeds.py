@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.results import confirmations
 from tensorcopy.results.confirmations import Confirmation, Outcome
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses, render, web_addresses
+from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tests.conftest import NEW, measured
 
@@ -52,7 +52,7 @@ def parsed(content):
 
 
 def on_the_web(content, source="", site=""):
-    return replace(content, web=web_addresses.of_configuration(source, site))
+    return replace(content, web=addresses.WebAddresses.of_configuration(source, site))
 
 
 def test_the_feeds_are_atom_and_one_has_the_slowdowns(content):

@@ -10,9 +10,8 @@ from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import confirmations
-from tensorcopy.site import render
+from tensorcopy.site import render, writer
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.output import assets
 from tests.conftest import ROOT, write_files
 
 pytestmark = pytest.mark.slow
@@ -42,7 +41,7 @@ def published(tmp_path_factory, shipped_results) -> Path:
 
 def write(directory: Path, content: Content) -> None:
     directory.mkdir(exist_ok=True)
-    assets.write(directory)
+    writer.write_assets(directory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["explorer", "landing"])
         write_files(directory, render.files(content))

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.site import addresses, navigation, publisher, render, social_image, web_addresses, writer
-from tensorcopy.site.output import assets
-from tensorcopy.site.web_addresses import WebAddresses
+from tensorcopy.site import addresses, navigation, publisher, render, social_image, writer
+from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
 from tests.test_site import Tags, resolved
 
@@ -57,14 +56,14 @@ def test_pages_alike_lead_to_a_page_with_the_menu_and_have_its_script(site):
         assert '<details class="menu">' in site[resolved(address, link)]
         assert resolved(address, link).startswith("ja/") == address.startswith("ja/")
         scripts = [resolved(address, attributes["src"]) for tag, attributes in Tags(site[address]).tags if tag == "script"]
-        assert scripts[:2] == [assets.MENUS, "tensorcopy.js"]
+        assert scripts[:2] == [writer.MENUS, "tensorcopy.js"]
 
 
 def test_the_script_has_the_menus_of_both_languages(site, tmp_path, monkeypatch):
     """With the addresses of the landing page's menu."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
     writer.write((), None, {}, tmp_path, processes=1)
-    menus = json.loads((tmp_path / assets.MENUS).read_text().removeprefix("const MENUS = ").removesuffix(";\n"))
+    menus = json.loads((tmp_path / writer.MENUS).read_text().removeprefix("const MENUS = ").removesuffix(";\n"))
     assert list(menus) == ["en", "ja"]
     for language, address in (("en", "index.html"), ("ja", "ja/index.html")):
         links = [attributes["href"] for tag, attributes in Tags(menus[language]).tags if tag == "a"]
@@ -142,7 +141,7 @@ def test_a_page_describes_itself_to_other_sites(site):
         assert properties["og:image"] == WEB.site + social_image.name()
         assert [attributes["href"] for _, attributes in tags if attributes.get("rel") == "canonical"] == [properties["og:url"]]
         (icon,) = [attributes["href"] for _, attributes in tags if attributes.get("rel") == "icon"]
-        assert resolved(address, icon) in render.ASSETS
+        assert resolved(address, icon) in writer.ASSETS
     descriptions = {
         re.search(r'<meta name="description" content="(.*?)"', site[name])[1] for name in ("index.html", "article.html", "docs/guide.html")
     }
@@ -195,7 +194,7 @@ def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
 )
 def test_a_remote_is_shown_as_a_browser_opens_it(remote, address):
     """Without credentials; a folder has no address."""
-    assert web_addresses.web_address(remote) == address
+    assert addresses.web_address(remote) == address
 
 
 def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_path):
@@ -203,8 +202,8 @@ def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_pa
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@example.org:me/fork.git"], check=True)
     workflow = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "you/fork"}
-    assert web_addresses.of_checkout("https://example.org/x", "https://example.org/p", workflow, tmp_path) == WebAddresses(
+    assert addresses.WebAddresses.of_checkout("https://example.org/x", "https://example.org/p", workflow, tmp_path) == WebAddresses(
         "https://example.org/x", "https://example.org/p/"
     )
-    assert web_addresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
-    assert web_addresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")
+    assert addresses.WebAddresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
+    assert addresses.WebAddresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")

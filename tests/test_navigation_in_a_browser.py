@@ -9,7 +9,7 @@ import pytest
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.site import publisher as pages_publisher
 from tensorcopy.site import writer
-from tensorcopy.site.web_addresses import WebAddresses
+from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from uv import find_uv_bin
 from tensorcopy import cli
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.releases import release_table, uv
-from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
+from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.worker import toml
 from tests.conftest import ROOT, require
 

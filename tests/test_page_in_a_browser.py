@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tensorcopy.site import addresses
-from tensorcopy.site.output import assets
+from tensorcopy.site import addresses, writer
 from tests.conftest import require
 from tests.test_site import follow_all_links, html
 
@@ -94,7 +93,7 @@ def violations(axe, page, rules: list[str] | None) -> list[str]:
 
 def visited(published_site: Path) -> list[str]:
     """Return every page, and of the many pages of one template (a case, a comparison, an answer, a release) one in twenty-four."""
-    addressed = sorted(path for path in published_site.rglob("*.html") if path.name != assets.MISSING)  # which looks at several depths
+    addressed = sorted(path for path in published_site.rglob("*.html") if path.name != writer.MISSING)  # which looks at several depths
     pages = [str(path.relative_to(published_site)) for path in addressed]
     many = [address for address in pages if re.match(r"(?:ja/)?choose/|sizes/|why/|(?:history|compare)/.*/.*/", address)]
     skipped = {address for number, address in enumerate(many) if number % 24}
@@ -212,7 +211,7 @@ def test_pages_can_be_used_by_keyboard(watched, published_site):
 def test_no_link_of_the_shipped_history_is_dead(published_site):
     """All pages are checked."""
     files = {str(path.relative_to(published_site)): path for path in published_site.rglob("*") if path.is_file()}
-    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != assets.MISSING}
+    site = {name: path.read_text() for name, path in files.items() if name.endswith(".html") and name != writer.MISSING}
     follow_all_links(html(site), set(files))
 
 
@@ -233,7 +232,7 @@ def test_the_site_is_small(published_site, shipped_results):
             sizes[published_site / asset] for asset in ("tensorcopy.css", "tensorcopy.js", "landing.js")
         )
         assert own - len(data) <= 100_000
-        chart = (assets.UPLOT, assets.UPLOT_CSS, *assets.CHART_SCRIPTS)
+        chart = (writer.UPLOT, writer.UPLOT_CSS, *writer.CHART_SCRIPTS)
         assert own + sum(sizes[published_site / asset] for asset in chart) <= 320_000
     assert max(size for path, size in sizes.items() if path.suffix == ".html") <= 400_000
     files = max(26, len(shipped_results.results))

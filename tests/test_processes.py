@@ -14,7 +14,6 @@ import pytest
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.site import render, writer
-from tensorcopy.site.output import processes
 from tensorcopy.worker.methods import UnknownMethod
 from tests.conftest import ROOT, measured
 
@@ -23,7 +22,6 @@ import sys
 from pathlib import Path
 from tensorcopy.releases.release_table import load as releases
 from tensorcopy.site import render, writer
-from tensorcopy.site.output import processes
 from tests.conftest import measured
 
 TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "tensor")) for numel in (16, 1024)}
@@ -31,7 +29,7 @@ TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("cl
 if __name__ == "__main__":
     start, count, directory = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     directory.mkdir()
-    processes.START = start
+    writer.START = start
     pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
     series = [(machine, python) for machine in pythons for python in pythons[machine]]
     results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-4:]]
@@ -71,24 +69,24 @@ def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
 
 FAIL = """
 import os, sys, traceback
+from pathlib import Path
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import render, writer
-from tensorcopy.site.output import processes
 
 class Unpicklable(Exception):
     def __init__(self, one, two):
         super().__init__("not to be pickled")
 
-def fail(shared, how):
+def fail(site, how):
     if how == "exit":
         os._exit(1)
     raise {"usual": ValueError("on purpose"), "own": TensorcopyError("w", got="g", allowed="a", next="n"), "odd": Unpicklable(1, 2)}[how]
 
 if __name__ == "__main__":
-    shared = processes.Shared(render.content(()))
+    site = writer.Site(render.content(()), Path())
     for how in sys.argv[1:]:
         try:
-            processes.run(shared, [(fail, (how,)), (fail, (how,))], 2)
+            writer.run(site, [(fail, (how,)), (fail, (how,))], 2)
         except Exception:
             traceback.print_exc()
         print("end of", how, file=sys.stderr)
@@ -134,16 +132,16 @@ def test_an_error_of_tensorcopy_is_the_same_in_another_process():
 @pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "257"])
 def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
     """With what is allowed."""
-    monkeypatch.setenv(processes.VARIABLE, text)
+    monkeypatch.setenv(writer.VARIABLE, text)
     with pytest.raises(TensorcopyError, match="allowed: 1 to 256"):
-        processes.available()
-    monkeypatch.setenv(processes.VARIABLE, "3")
-    assert processes.available() == 3
+        writer.available()
+    monkeypatch.setenv(writer.VARIABLE, "3")
+    assert writer.available() == 3
 
 
 def test_the_files_written_are_those_of_the_content(tmp_path):
     """Tests that look at pages look at what is published."""
     results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
     writer.write(results, None, {}, tmp_path, processes=1)
-    written = {address: text.decode() for address, text in files(tmp_path).items() if address not in render.ASSETS}
+    written = {address: text.decode() for address, text in files(tmp_path).items() if address not in writer.ASSETS}
     assert written == dict(render.files(render.content(results)))

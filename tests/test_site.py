@@ -21,9 +21,8 @@ from tensorcopy.releases import release_table
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.passes import Case
-from tensorcopy.site import addresses, navigation, publisher, render
+from tensorcopy.site import addresses, navigation, publisher, render, writer
 from tensorcopy.site.model.changes import counted_changes
-from tensorcopy.site.output import assets
 from tensorcopy.site.pages import accuracy_report, comparisons, history, methods
 from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
@@ -48,7 +47,7 @@ def is_shown(case: Case) -> bool:
     return case.spec.label in ALL_SIZES or parameters.get("numel", SIZES[0]) in SIZES
 
 
-SCRIPTS = {*assets.SCRIPTS, assets.MENUS, assets.UPLOT, "times.js"}
+SCRIPTS = {*writer.SCRIPTS, writer.MENUS, writer.UPLOT, "times.js"}
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +153,7 @@ def test_every_page_loads_from_its_own_site_only(parsed):
 
 def test_no_link_is_dead(shipped, parsed):
     """Links lead to a page, a file or an anchor of the site; links to other hosts are PyTorch's release notes or come from docs/."""
-    follow_all_links(parsed, {*shipped, *render.ASSETS})
+    follow_all_links(parsed, {*shipped, *writer.ASSETS})
 
 
 def follow_all_links(parsed: dict[str, Tags], files: set[str]) -> None:
@@ -255,14 +254,14 @@ def test_shares_on_the_landing_page_are_exact(shipped):
 
 def test_the_landing_page_is_small(shipped, tmp_path):
     """It has at most 100 kB before the chart's script and data, and 320 kB with them."""
-    assets.write(tmp_path)
+    writer.write_assets(tmp_path)
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     for language in ("", "ja/"):
         page = shipped[f"{language}index.html"].encode()
         data = re.search(rb'<script type="application/json" id="history">(.*?)</script>', page)[1]
         own = len(page) + sum(sizes[name] for name in ("tensorcopy.css", "tensorcopy.js", "landing.js"))
         assert own - len(data) <= 100_000
-        assert own + sum(sizes[name] for name in (assets.UPLOT, assets.UPLOT_CSS, *assets.CHART_SCRIPTS)) <= 320_000
+        assert own + sum(sizes[name] for name in (writer.UPLOT, writer.UPLOT_CSS, *writer.CHART_SCRIPTS)) <= 320_000
     assert max(len(text.encode()) for address, text in shipped.items() if address.endswith(".html")) <= 400_000
 
 
@@ -465,7 +464,7 @@ def test_an_accelerator_has_its_own_answer(monkeypatch):
     assert "<title>code of a there, 2¹⁰ elements, cuda · tensorcopy</title>" in history
     assert "timed for a tensor that requires no grad" in site["choose/cuda-tensor-own-cut-grad-1024.html"]
     assert "1.00 µs" in site["choose/cuda-tensor-own-plain-1024.html"]
-    follow_all_links(html(site), {*site, *render.ASSETS})
+    follow_all_links(html(site), {*site, *writer.ASSETS})
 
 
 def test_a_partly_measured_release_removes_no_page(monkeypatch):
@@ -476,7 +475,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
         result.timings[Case("threads.ByThreads.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
     site = dict(render.files(render.content([whole, part])))
     assert {"history/box/copies.BySize/b-16.html", "methods/b.html", "history/box/threads.ByThreads/16.html"} <= set(site)
-    follow_all_links(html(site), {*site, *render.ASSETS})
+    follow_all_links(html(site), {*site, *writer.ASSETS})
     part.timings.clear()
     part.methods.clear()
     part.timings[Case("threads.ByThreads.time_copy", (("method", "a"), ("numel", "16"), ("threads", "2")))] = next(
@@ -484,7 +483,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
     )
     site = dict(render.files(render.content([part])))
     assert "Nothing is measured yet" in site["choose/index.html"]
-    follow_all_links(html(site), {*site, *render.ASSETS})
+    follow_all_links(html(site), {*site, *writer.ASSETS})
 
 
 def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):

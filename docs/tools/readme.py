@@ -31,11 +31,11 @@ from tensorcopy.report.words import translate
 from tensorcopy.results import reader, select, writing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
-from tensorcopy.site import addresses, data_files, plots, web_addresses
+from tensorcopy.site import addresses, data_files, plots
+from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
 from tensorcopy.site.svg import standalone
-from tensorcopy.site.web_addresses import WebAddresses
 from tensorcopy.worker.semantics import describe
 
 BEGIN, END = "<!-- produced by docs/tools/readme.py: {} -->", "<!-- end -->"
@@ -93,7 +93,7 @@ def badges(machine: Machine, web: WebAddresses | None = None) -> str:
 
     web : the addresses that asv.conf.json names, by default
     """
-    web = web or web_addresses.of_configuration(*configuration.web_addresses())
+    web = web or addresses.WebAddresses.of_configuration(*configuration.web_addresses())
     text = escaped(f"{data_files.BADGE_LABEL}: {data_files.badge_message(machine)}")
     lines = [f"[![{text}]({web.absolute(addresses.BADGE) or BADGE})]({web.site or 'docs/guide.md'})"]
     if web.source:

@@ -71,9 +71,9 @@ def _slowdown(cause: Cause) -> Slowdown:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.report.why import upstream
     from tensorcopy.results import confirmations, reader
-    from tensorcopy.site import addresses, web_addresses
+    from tensorcopy.site import addresses
 
-    web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
+    web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     history = web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else ""
     by_key = confirmations.latest(confirmations.load(RESULTS).confirmations)
     return upstream.slowdown(cause, reader.load_results(RESULTS).results, by_key, history)

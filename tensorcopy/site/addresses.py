@@ -1,4 +1,4 @@
-"""The address of every page. Addresses are stable: other sites link to them. Pure.
+"""The address of every page, and where the site and its repository are on the web. Addresses are stable: other sites link to them.
 
 An address is relative to the site's root, with "/" between its parts. Text from results (machines, environments, parameters) is reduced
 to letters, digits, ".", "_" and "-"; where that drops a character, a digest of the full text keeps addresses distinct.
@@ -7,14 +7,19 @@ to letters, digits, ".", "_" and "-"; where that drops a character, a digest of 
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 
+UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # in docs/, and on pages of a checkout without an origin
 LANDING = "index.html"
 CHOOSER = "choose/index.html"
 HISTORIES = "history/index.html"
@@ -150,3 +155,56 @@ def slug(text: str) -> str:
     """Return a text as one safe part of an address."""
     safe = re.sub(r"[^A-Za-z0-9._-]+|\.(?=(html|json|csv)$)", "-", text).lstrip(".")[:MAX_SLUG]
     return safe if safe and safe == text else f"{safe.rstrip('-')}-{sha256(text.encode()).hexdigest()[:8]}".lstrip(".-")
+
+
+@dataclass(frozen=True)
+class WebAddresses:
+    """The addresses of the repository and of the site's root; "" for an unknown one.
+
+    source : as a browser opens it, and as `git clone` takes it
+    site : ends with "/"
+    """
+
+    source: str = ""
+    site: str = ""
+
+    @classmethod
+    def of_configuration(cls, source: str, site: str) -> WebAddresses:
+        """Return the addresses that the configuration names."""
+        return cls(source, f"{site.rstrip('/')}/" if site else "")
+
+    @classmethod
+    def of_checkout(cls, source: str, site: str, environment: Mapping[str, str], folder: Path = Path()) -> WebAddresses:
+        """Return the addresses that the configuration names.
+
+        Without a `source`, it is the repository of the running GitHub workflow, or else git's origin. A fork thus links to itself.
+        """
+        workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
+        return cls.of_configuration(source or workflow or web_address(_origin(folder)), site)
+
+    def absolute(self, address: str) -> str:
+        """Return the full address of a page; "" when the site's own is unknown."""
+        return f"{self.site}{address.removesuffix('index.html')}" if self.site else ""
+
+
+NOWHERE = WebAddresses()
+
+
+def web_address(remote: str) -> str:
+    """Return the web address of a git remote without its credentials; "" for a folder."""
+    match = re.fullmatch(r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/](?!/)(\S+?)(?:\.git)?/?", remote)
+    return f"https://{match[1]}/{match[2]}" if match and "." in match[1].strip(".") else ""
+
+
+def _origin(folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "config", "--get", "remote.origin.url"],  # noqa: S607 - git is wherever the user has it
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:  # no git here
+        return ""
+    return done.stdout.strip()

@@ -1,10 +1,16 @@
-"""Pages and data files, before they are rendered and written."""
+"""Pages and data files before they are rendered, and the texts of a page in its language. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from markupsafe import Markup
+
+from tensorcopy.report.words import texts
+
+Translate = Callable[..., Markup]
 
 
 @dataclass(frozen=True)
@@ -32,3 +38,15 @@ class File:
 
     address: str
     text: str
+
+
+def translator(language: str) -> Translate:
+    """Return a function from a text's name and its placeholders to the text.
+
+    The values of placeholders are escaped.
+    """
+
+    def translate(name: str, /, **values: object) -> Markup:
+        return Markup(texts()[name][language]).format(**values)  # noqa: S704 - words.toml is ours; values are escaped
+
+    return translate

@@ -9,7 +9,7 @@ from pathlib import Path
 from tensorcopy.asv_plugin import configuration, publisher
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations
-from tensorcopy.site import web_addresses
+from tensorcopy.site import addresses
 from tensorcopy.site.pages import accuracy_report
 from tensorcopy.worker import declarations
 
@@ -24,7 +24,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     loaded = publisher.read(results_dir)
     card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
     stored = confirmations.load(results_dir)
-    web = web_addresses.of_checkout(*configuration.web_addresses(), os.environ)
+    web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *stored.problems)
     writer.write(
         loaded.results,

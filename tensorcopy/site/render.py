@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -18,18 +16,16 @@ from tensorcopy import __version__
 from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import count, duration, quantity, size, three_digits
 from tensorcopy.report.sentences import SIGNS, not_included
+from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, filters, navigation, pages, social_image
+from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS
-from tensorcopy.site.output import assets
-from tensorcopy.site.page import File, Page
+from tensorcopy.site.page import File, Page, translator
 from tensorcopy.site.svg import ENDS, SHAPES
-from tensorcopy.site.translate import LANGUAGES, translator
-from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
-ASSETS = assets.NAMES
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
 OF_PROJECTS = ("comparisons", "data", "explorer", "functions", "history", "project")
@@ -99,17 +95,6 @@ def page_text(templates: Environment, page: Page) -> str:
         languages={language: link(address) for language, address in page.languages.items()},
         landings={language: link(addresses.translated(addresses.LANDING, language)) for language in LANGUAGES},
     )
-
-
-def write_menus(templates: Environment, directory: Path) -> None:
-    """Write the script that has the menu of the header in each language, with addresses from the site's root."""
-    by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
-    link = partial(addresses.relative, addresses.LANDING)
-    menus = {
-        language: templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address="")
-        for language, links in by_language.items()
-    }
-    (directory / assets.MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")
 
 
 def templates_of(content: Content) -> Environment:

@@ -1,34 +1,84 @@
-"""Write the site: the pages of one machine after another, by several processes, and what all machines share."""
+"""Write the site: stylesheets and scripts, then the pages of one machine after another, by several processes.
+
+On Linux a process is forked, and reads the content where it is; elsewhere it is started afresh and gets a copy. It ends with its work, so
+that the memory which it has touched is free again. What is written does not depend on the number of processes. uPlot, which draws the
+interactive charts, comes from the distribution uplot-python, whose Python half is not imported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+import json
+import os
+import pickle
+import shutil
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from importlib.metadata import distribution
+from multiprocessing import get_context
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 from jinja2 import Environment
 
-from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import render, social_image
+from tensorcopy.site import addresses, navigation, render, social_image
+from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
-from tensorcopy.site.output import assets
-from tensorcopy.site.output.processes import Shared, Task, available, rare_collection, run
-from tensorcopy.site.page import File, Page
-from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
+from tensorcopy.site.page import File, Page, translator
 from tensorcopy.worker.declarations import Project
+
+STATIC = Path(__file__).with_name("static")
+STYLESHEETS = ("tensorcopy.css",)
+ICON, MISSING = "icon.svg", "404.html"
+CHART_SCRIPTS = ("history-data.js", "history-chart.js")
+SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "not-found.js")
+CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
+PAGE = ("theme", "search", "tables", "plots", "pairs", "menu", "start")
+PARTS = {  # the files that become one script
+    "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
+    "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
+}
+MENUS = "menu.js"  # has texts of the pages, and is written with them
+UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
+ASSETS = (*STYLESHEETS, ICON, MISSING, MENUS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "sizes")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
 PIECES = 4  # of the comparisons of a machine, for each process: they take different times
+VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
+MOST_PROCESSES, MAX_PROCESSES = 8, 256  # by default, as each takes some 100 MB; that the variable may ask for
+GARBAGE = 200_000  # new values between two searches for garbage, of which there is little: most values stay until the site is written
+START = "fork" if sys.platform == "linux" else "spawn"
+
+Task = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and its arguments after the site
 
 
-@rare_collection()
+class Site:
+    """The content of a site, and the folder that its pages are written into: what every task works on."""
+
+    def __init__(self, content: Content, directory: Path) -> None:
+        self.content, self.directory = content, directory
+
+    @cached_property
+    def templates(self) -> Environment:
+        """The templates, compiled."""
+        return render.templates_of(self.content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
+
+
 def write(
     results: Sequence[Result],
     card: Mapping[str, Any] | None,
@@ -50,56 +100,68 @@ def write(
     problems : of files that could not be read, which every page names
     project : whose pages they are; None for those of the registry
     """
-    assets.write(directory)
-    content = render.content(results, card, docs, confirmations)
-    site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
-    if web.site and site.content.machine and not project:
-        (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
-    render.write_menus(site.templates, directory)  # compiles the templates before the processes start
-    count = processes or available()
-    machines, tasks = site.content.machines, []
-    are_few = len(machines) <= FEW_MACHINES
-    for number, machine in enumerate(machines):
-        _judge(site, machine, count)
-        tasks += _tasks(site, number)
-        if not are_few:
-            run(site, tasks, count)
-            tasks = []
-    run(site, [*tasks, *_tasks(site, None)], count if are_few else 1)
+    usual = gc.get_threshold()
+    gc.set_threshold(GARBAGE, *usual[1:])  # also in forked processes: searching takes a tenth of the time
+    try:
+        write_assets(directory)
+        content = render.content(results, card, docs, confirmations)
+        site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
+        if web.site and site.content.machine and not project:
+            (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
+        write_menus(site.templates, directory)  # compiles the templates before the processes start
+        count = processes or available()
+        machines, tasks = site.content.machines, []
+        are_few = len(machines) <= FEW_MACHINES
+        for number, machine in enumerate(machines):
+            _judge(site, machine, count)
+            tasks += _tasks(site, number)
+            if not are_few:
+                run(site, tasks, count)
+                tasks = []
+        run(site, [*tasks, *_tasks(site, None)], count if are_few else 1)
+    finally:
+        gc.set_threshold(*usual)
 
 
-class Site(Shared):
-    """The content, and the folder that its pages are written into."""
+def write_assets(directory: Path) -> None:
+    """Write every stylesheet and script, the icon, the page of missing addresses, and the licences of others' code."""
+    for name in (*STYLESHEETS, ICON, MISSING, LICENSES):
+        shutil.copyfile(STATIC / name, directory / name)
+    for name in SCRIPTS:
+        text = "\n".join((STATIC / part).read_text(encoding="utf-8") for part in PARTS.get(name, (name,)))
+        (directory / name).write_text(text, encoding="utf-8")
+    for name, source in ((UPLOT, "uPlot.iife.js"), (UPLOT_CSS, "uPlot.min.css")):
+        shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
 
-    def __init__(self, content: Content, directory: Path) -> None:
-        super().__init__(content)
-        self.directory = directory
 
-    @cached_property
-    def templates(self) -> Environment:
-        """The templates, compiled."""
-        return render.templates_of(self.content)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "templates"}  # its filters cannot be pickled
+def write_menus(templates: Environment, directory: Path) -> None:
+    """Write the script that has the menu of the header in each language, with addresses from the site's root."""
+    by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
+    link = partial(addresses.relative, addresses.LANDING)
+    menus = {
+        language: templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address="")
+        for language, links in by_language.items()
+    }
+    (directory / MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")
 
 
 def _judge(site: Site, machine: Machine, processes: int) -> None:
     """Judge the comparisons of a machine, in neighbouring groups: a series is fitted once in each process."""
+
+    def fit() -> None:
+        """Compute what several modules of pages need, so that their processes share it."""
+        _ = machine.history, machine.case_changes, machine.changes_by_release, machine.causes
+
     listed = site.content.comparisons.of_machine(machine.name)
     size = max(1, -(-len(listed) // (PIECES * processes)))
     tasks: list[Task] = [(_judged, (listed[start : start + size],)) for start in range(0, len(listed), size)]
-    for judged in run(site, tasks, processes, meanwhile=lambda: _fit(machine)):
+    for judged in run(site, tasks, processes, meanwhile=fit):
         site.content.comparisons.keep(judged)
 
 
-def _fit(machine: Machine) -> None:
-    """Compute what several modules of pages need, so that their processes share it."""
-    _ = machine.history, machine.case_changes, machine.changes_by_release, machine.causes
-
-
-def _judged(site: Site, listed: Sequence[str]) -> dict[str, Comparison]:
-    return {address: site.content.comparisons[address] for address in listed}
+def _judged(site: Site, listed: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what `ComparisonTable.keep` takes: comparisons without their results, which every process has."""
+    return {address: {**vars(site.content.comparisons[address]), "before": None, "after": None} for address in listed}
 
 
 def _tasks(site: Site, number: int | None) -> list[Task]:
@@ -110,11 +172,76 @@ def _tasks(site: Site, number: int | None) -> list[Task]:
 
 def _write_pages(site: Site, name: str, number: int | None) -> None:
     """Write the pages of one module: those of a machine, or those of the site."""
-    machine = None if number is None else site.content.machines[number]
-    module = render.page_module(name)
-    pages: Sequence[Page | File] = module.pages(site.content) if machine is None else module.machine_pages(site.content, machine)
-    texts = {page.address: render.text_of(site.templates, page) for page in pages}
-    for folder in {(site.directory / address).parent for address in texts}:
-        folder.mkdir(parents=True, exist_ok=True)
-    for address, text in texts.items():
-        (site.directory / address).write_text(text, encoding="utf-8")
+    module, content = render.page_module(name), site.content
+    pages: Iterable[Page | File] = module.pages(content) if number is None else module.machine_pages(content, content.machines[number])
+    for page in pages:
+        path = site.directory / page.address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render.text_of(site.templates, page), encoding="utf-8")
+
+
+def available() -> int:
+    """Return how many processes can run at a time, at most `MOST_PROCESSES`; or as many as the environment says.
+
+    Raises TensorcopyError for a number of processes that is none.
+    """
+    wanted = os.environ.get(VARIABLE)
+    if wanted is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, MOST_PROCESSES)
+    if not (wanted.isascii() and wanted.isdecimal() and 0 < int(wanted) <= MAX_PROCESSES):
+        raise TensorcopyError(
+            f"{VARIABLE} is no number of processes", got=repr(wanted), allowed=f"1 to {MAX_PROCESSES}", next=f"{VARIABLE}=1 asv publish"
+        )
+    return int(wanted)
+
+
+def run(site: Site, tasks: Sequence[Task], processes: int, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
+    """Return what each task's function returns for `site` and its arguments, in order.
+
+    meanwhile : what this process does while it waits
+    An error of a task is raised here, with its traceback.
+    """
+    if min(processes, len(tasks)) < 2 or (START == "fork" and threading.active_count() > 1):  # a fork would copy locks that threads hold
+        meanwhile()
+        return [function(site, *arguments) for function, arguments in tasks]
+    gc.freeze()  # the collector of a process would else write to all memory that it shares, and so copy it
+    executor = ProcessPoolExecutor(min(processes, len(tasks)), get_context(START), _start, (site,))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of numpy's threads, which a fork does not harm
+            answers = [executor.submit(_answer, task) for task in tasks]
+        meanwhile()
+        return [answer.result() for answer in answers]
+    except BrokenProcessPool as error:
+        raise TensorcopyError(
+            "a process that wrote pages was ended from outside",
+            got="no answer from it",
+            allowed=f"memory for {processes} processes",
+            next=f"{VARIABLE}=1 asv publish, which needs less memory",
+        ) from error
+    finally:
+        executor.shutdown(cancel_futures=True)
+        gc.unfreeze()
+
+
+_site: Site | None = None  # in a process that runs tasks
+
+
+def _start(site: Site) -> None:
+    global _site
+    _site = site
+
+
+def _answer(task: Task) -> Any:
+    """Run a task and return what it returns."""
+    function, arguments = task
+    assert _site is not None
+    try:
+        return function(_site, *arguments)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        except Exception:
+            raise RuntimeError("".join(format_exception(error))) from None
+        raise

@@ -19,9 +19,9 @@ from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
+from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
 from tensorcopy.site.model.series import Pair, Series, compared_pairs
-from tensorcopy.site.web_addresses import NOWHERE, WebAddresses
 from tensorcopy.worker.declarations import Project
 
 
@@ -58,9 +58,13 @@ class ComparisonTable(Mapping[str, Comparison]):
         """Return the addresses of the comparisons of two machines."""
         return [address for address, (_, before, after) in self._pairs.items() if before.machine != after.machine]
 
-    def keep(self, judged: Mapping[str, Comparison]) -> None:
-        """Take over comparisons that were judged elsewhere."""
-        self._judged.update(judged)
+    def keep(self, judged: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take over comparisons that were judged elsewhere: their fields, without the results."""
+        for address, fields in judged.items():
+            _, before, after = self._pairs[address]
+            known = {case: case for result in (before, after) for case in result.timings}  # hundreds, in each of many comparisons
+            changes = {known.get(case, case): change for case, change in fields["changes"].items()}
+            self._judged[address] = Comparison(**{**fields, "before": before, "after": after, "changes": changes})
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import NARROW_SPACE, size
+from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.drawings import draw_methods
@@ -21,10 +22,9 @@ from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.costs import CostTable, costs, methods_of
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, Translate, translator
 from tensorcopy.site.pages.memory import device_peaks, host_peak
 from tensorcopy.site.pages.methods import observed, result_by_release
-from tensorcopy.site.translate import LANGUAGES, Translate, translator
 from tensorcopy.worker import toml
 
 TABLE = Path(__file__).with_name("article.toml")

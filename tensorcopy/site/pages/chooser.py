@@ -11,11 +11,11 @@ from markupsafe import Markup
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.report.numbers import count
+from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.page import Page
-from tensorcopy.site.translate import LANGUAGES, translator
+from tensorcopy.site.page import Page, translator
 
 FIRST = recommend.common_request("tensor", "cpu")
 

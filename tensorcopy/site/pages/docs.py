@@ -25,10 +25,10 @@ from pygments.util import ClassNotFound
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses, filters
+from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.page import Page
-from tensorcopy.site.web_addresses import UNKNOWN_SOURCE
 
 REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 

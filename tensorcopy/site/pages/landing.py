@@ -17,7 +17,7 @@ from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, releases_of
 from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
 from tensorcopy.report.numbers import count, duration, percent
-from tensorcopy.report.words import texts
+from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -27,9 +27,8 @@ from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content, MachineChange, time_changes
 from tensorcopy.site.model.costs import GROUPS, CostTable, case_of
 from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, Translate, translator
 from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
-from tensorcopy.site.translate import LANGUAGES, Translate, translator
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short

@@ -1,1 +1,0 @@
-"""Write pages: stylesheets and scripts, smaller markup, and several processes."""
