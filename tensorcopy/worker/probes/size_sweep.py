@@ -47,9 +47,10 @@ def measure(
     what : "copies" or "conversions"; own operations declared to be drawn beside them are included
     relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
 
-    Returns plain values: these arguments, what `timers.measured_on` returns, "curves" with each method's "name", "code" and "points" (seconds
-    per call by "numel": "median", "low" and "high" quartiles), "baseline", the curve of a copy of the same bytes into existing memory, by
-    numpy on the CPU and by the device itself elsewhere, and "quiet", the share of samples beside which the machine was quiet.
+    Returns plain values: these arguments, what `timers.measured_on` returns, "curves" with each method's "name", "code" and "points", which
+    are seconds per call by "numel" ("median", and the quartiles "low" and "high"), "baseline", the curve of a copy of the same bytes into
+    existing memory, by numpy on the CPU and by the device itself elsewhere, and "quiet", the share of samples beside which the machine was
+    quiet.
 
     Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
     method whose result is not a copy, and an unknown `relative_to`.
