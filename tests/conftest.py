@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -176,12 +176,6 @@ def require(condition: object, what: str) -> None:
     """
     if not condition:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
-
-
-@pytest.fixture
-def tried(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
-    """Count tries of a row of docs/reliability.md, for docs/count_tries.py."""
-    return lambda row, tries=1: record_property(f"tried: {row}", tries)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
 HOST = b"Host: 127.0.0.1:%d\r\n"
-ROW = "a request to the local server that is broken, names another host or leads out of the site"
 RESET = struct.pack("ii", 1, 0)  # linger for 0 s: closing sends a reset
 
 
@@ -82,9 +81,8 @@ MISSING += [b"/%0d%0aSet-Cookie:a=b", b"/\\secret", b"/%5c", b"/index.html/", b"
 
 
 @pytest.mark.parametrize("path", MISSING, ids=lambda path: repr(path[:30]))
-def test_an_address_without_a_page_is_answered_with_the_sites_page(site, tried, capfd, path):
+def test_an_address_without_a_page_is_answered_with_the_sites_page(site, capfd, path):
     """A NUL, a name that no file system takes, a way out of the site; without a line in the terminal."""
-    tried(ROW)
     text = get(site, path)
     assert status(text) == 404
     assert b"secret" not in text.partition(b"\r\n\r\n")[2]
@@ -107,9 +105,8 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("host", FOREIGN, ids=repr)
-def test_a_page_of_another_host_is_refused(site, tried, capfd, host):
+def test_a_page_of_another_host_is_refused(site, capfd, host):
     """Its name may point to this machine, and its scripts could then read the site."""
-    tried(ROW)
     text = get(site, b"/", b"Host: " + (host % site.server_port if b"%d" in host else host) + b"\r\n")
     assert status(text) == 421
     assert b"front" not in text
@@ -121,9 +118,8 @@ def test_a_browser_of_this_machine_is_answered(site, host):
     assert b"front" in get(site, b"/", b"Host: " + (host % site.server_port if b"%d" in host else host) + b"\r\n")
 
 
-def test_two_hosts_are_refused(site, tried):
+def test_two_hosts_are_refused(site):
     """One of them is another user's."""
-    tried(ROW)
     assert status(get(site, b"/", HOST % site.server_port + b"Host: evil.example\r\n")) == 421
 
 
@@ -146,8 +142,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("request_text", BROKEN.values(), ids=BROKEN)
-def test_a_broken_request_prints_nothing_and_the_next_is_answered(site, tried, capfd, request_text):
-    tried(ROW)
+def test_a_broken_request_prints_nothing_and_the_next_is_answered(site, capfd, request_text):
     answer(site, request_text)
     assert b"front" in get(site, b"/")
     assert capfd.readouterr() == ("", "")
@@ -156,9 +151,8 @@ def test_a_broken_request_prints_nothing_and_the_next_is_answered(site, tried, c
 @pytest.mark.parametrize(
     "request_text", [b"", b"GET", LINE, LINE + b"Host: localhost\r\n\r\n", b"GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"]
 )
-def test_a_client_that_resets_prints_nothing(site, tried, capfd, request_text):
+def test_a_client_that_resets_prints_nothing(site, capfd, request_text):
     """Before, within and after its request, and amid the answer."""
-    tried(ROW)
     threads = set(threading.enumerate())
     for _ in range(3):
         client = socket.create_connection(("127.0.0.1", site.server_port), timeout=5)
