@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
-from itertools import permutations, product
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -17,9 +16,9 @@ from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, merge, merge_results, reader, schemas
 from tensorcopy.results.merge import Merged
-from tensorcopy.results.merge_results import divided, identities
+from tensorcopy.results.merge_results import identities
 from tensorcopy.results.profiles import profile_file
-from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, SHIPPED, measured_in_passes
+from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, measured_in_passes
 
 
 def merged(first, second):
@@ -142,73 +141,11 @@ def test_a_merged_file_has_all_passes_and_samples(first, second, methods, more):
         assert of_suite.get("interruptions", {}) == expected
 
 
-def test_counts_of_a_pass_follow_the_merged_parameters():
-    """A method that was added later has no place in earlier counts."""
-    earlier, later = document({1}, "1", 1, {}), document({3}, "1", 1, {})
-    earlier["results"][COUNTED][:2] = [[4097.0], [METHODS[2:]]]
-    earlier["passes"][0]["counts"][COUNTED]["values"] = [4097.0]
-    both = merged(earlier, later)
-    assert [record["counts"][COUNTED] for record in both["passes"]] == [
-        {"version": "1", "values": [None, None, 4097.0]},
-        {"version": "1", "values": [counts_of(3, method) for method in METHODS]},
-    ]
-    later["results"][COUNTED][2] = later["passes"][0]["counts"][COUNTED]["version"] = "2"
-    assert [COUNTED in record.get("counts", {}) for record in merged(earlier, later)["passes"]] == [False, True]
-
-
-def test_counts_are_divided_by_the_pass_that_recorded_them():
-    """A count that no pass recorded belongs to an unknown machine."""
-    both = document({1, 3}, "1", 1, {0: 4096.0, 2: 4096.0})
-    both["passes"][1]["ledger"] |= {"identity": FIRST_HOST, "hardware": HARDWARE}
-    parts = divided(both)
-    assert {identity: part["results"][COUNTED][0] for identity, part in parts.items()} == {
-        "": [counts_of(1, METHODS[0]), None, counts_of(1, METHODS[2])],
-        FIRST_HOST: [counts_of(3, METHODS[0]), None, counts_of(3, METHODS[2])],
-    }
-    for record in both["passes"]:
-        del record["counts"]
-    parts = divided(both)
-    assert {identity: part["results"][COUNTED][0] for identity, part in parts.items()} == {
-        "": [4096.0, None, 4096.0],
-        FIRST_HOST: [None, None, None],
-    }
-
-
 def test_a_later_run_that_skips_a_case_does_not_remove_its_number():
     """Of two counts the smaller wins, and a count wins over none."""
     first, second = document({0}, "1", 1, {0: 8192.0, 1: 4096.0}), document({1}, "1", 1, {0: 4096.0, 1: float("nan")})
     row = merged(first, second)["results"][COUNTED]
     assert row[0] == [4096.0, 4096.0, None]
-
-
-@pytest.mark.slow
-def test_a_shipped_result_is_restored_from_its_parts():
-    """Its passes, divided over three files and merged in any order, with statistics."""
-    path = SHIPPED / f"{NEWEST_SHIPPED.sha[:8]}-py3.11-cuda.json"
-    full = json.loads(path.read_text())
-    parts = [without(full, [index for index in range(len(full["passes"])) if index % 3 != third]) for third in range(3)]
-    for order in permutations(parts):
-        restored = merged(merged(order[0], order[1]), order[2])
-        assert files.same(restored["results"], merged(full, full)["results"])
-        assert files.same(restored["passes"], full["passes"])
-
-
-def without(full: dict[str, object], dropped: list[int]) -> dict[str, object]:
-    """Return a result file without the passes whose indices are `dropped`."""
-    part = json.loads(json.dumps(full))
-    for suite, values in part["results"].items():
-        row = dict(zip(part["result_columns"], values))
-        for case, samples in enumerate(row.get("samples") or []):
-            begin, remaining = 0, []
-            for index, record in enumerate(part["passes"]):
-                counts = record["suites"].get(suite, {}).get("samples", [])
-                count = counts[case] if case < len(counts) else 0
-                remaining += [] if index in dropped else (samples or [])[begin : begin + count]
-                begin += count
-            row["samples"][case] = remaining or None
-        part["results"][suite] = [row[column] for column in part["result_columns"] if column in row]
-    part["passes"] = [record for index, record in enumerate(part["passes"]) if index not in dropped]
-    return part
 
 
 @pytest.fixture
@@ -269,16 +206,6 @@ def test_another_machine_of_the_same_name_gets_a_name_of_its_own(folders, tmp_pa
     assert contents(tmp_path / "from first") == contents(tmp_path / "from second")
 
 
-def test_unknown_machines_are_divided_by_their_machine_json(folders, tmp_path):
-    """As asv describes them; their order decides only the name."""
-    for folder, cpu in zip(folders, ("EPYC", "Xeon")):
-        (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "cpu": cpu, "version": 1}))
-    assert len(merge.merge(folders, tmp_path / "all", summary).warnings) == 1
-    machines = [json.loads(path.read_text()) for path in sorted((tmp_path / "all").glob("*/machine.json"))]
-    assert [machine["machine"] for machine in machines] == ["box", "box-unknown"]
-    assert {machine["cpu"] for machine in machines} == {"EPYC", "Xeon"}
-
-
 def test_a_file_with_passes_of_two_hosts_is_divided(folders):
     """In the folder itself. The new file and machine.json describe the other host."""
     path = next((folders[0] / "box").glob("*-*.json"))
@@ -323,17 +250,6 @@ def test_the_function_profile_of_a_result_is_merged_too(folders, tmp_path, first
             (path,) = into.glob(f"*/*{profile_file.ENDING}")
             assert path.read_bytes() == profiles[stays]
             assert profile_file.profiles_of(reader.load_results(into).results[0]) is not None
-
-
-def test_a_function_profile_moves_with_its_result(folders, tmp_path):
-    """To the folder of its machine, also within the folder that is merged into."""
-    profiles = []
-    for folder, identity, started in zip(folders, (FIRST_HOST, SECOND_HOST), (EARLIER, LATER)):
-        identified(next((folder / "box").glob("*-*.json")), identity, started)
-        profiles.append(profiled(folder, identity, 1, started))
-    merge.merge(folders[:1], folders[1], summary)
-    by_machine = {path.parent.name: path.read_bytes() for path in folders[1].glob(f"*/*{profile_file.ENDING}")}
-    assert by_machine == {"box": profiles[0], "box-ba98": profiles[1]}
 
 
 def contents(folder):
@@ -396,27 +312,6 @@ def test_contradicting_files_are_refused(folders, tmp_path):
         merge.merge(folders, tmp_path / "all", summary)
 
 
-def test_a_damaged_file_is_named_and_nothing_is_written(folders, tmp_path):
-    path = next((folders[1] / "box").glob("*-*.json"))
-    path.write_text(path.read_text()[:-100])
-    with pytest.raises(TensorcopyError, match=rf"box/{path.name} cannot be read"):
-        merge.merge(folders, tmp_path / "all", summary)
-    shutil.rmtree(folders[1] / "box")
-    (folders[1] / "benchmarks.json").unlink()
-    with pytest.raises(TensorcopyError, match=r"without benchmarks\.json"):
-        merge.merge(folders, tmp_path / "all", summary)
-    assert not (tmp_path / "all").exists()
-
-
-def test_a_folder_without_benchmarks_json_is_not_overwritten(folders, tmp_path):
-    """Its results may exist nowhere else."""
-    shutil.copytree(folders[0] / "box", tmp_path / "all" / "box")
-    before = {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")}
-    with pytest.raises(TensorcopyError, match=r"benchmarks\.json cannot be read"):
-        merge.merge(folders[1:], tmp_path / "all", summary)
-    assert {path: path.read_text() for path in (tmp_path / "all").rglob("*.json")} == before
-
-
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])
 def test_a_folder_of_folders_is_merged_as_the_folders_are(tmp_path, names):
     """GitHub downloads several artifacts into a folder each."""
@@ -424,11 +319,3 @@ def test_a_folder_of_folders_is_merged_as_the_folders_are(tmp_path, names):
         measured_in_passes(tmp_path / "measured" / name, NEW, {"tensor": [1.0]}, machine=name)
     assert merge.merge([tmp_path / "measured"], tmp_path / "together", summary).new == len(names)
     assert merge.merge([tmp_path / "measured" / name for name in names], tmp_path / "together", summary).unchanged == len(names)
-
-
-def test_a_folder_without_results_is_refused(tmp_path):
-    """Before anything is written."""
-    (tmp_path / "measured" / "a").mkdir(parents=True)
-    with pytest.raises(TensorcopyError, match=r"not a folder of results: got .*measured, without benchmarks.json"):
-        merge.merge([tmp_path / "measured"], tmp_path / "together", summary)
-    assert not (tmp_path / "together").exists()
