@@ -1,4 +1,4 @@
-"""No command ends in a traceback, whatever its input and its surroundings; tests/walk.py has the whole walk."""
+"""No command ends in a traceback, whatever its input and its surroundings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 from datetime import date
-from itertools import islice
+from itertools import product
+from random import Random
 
 import pytest
 
@@ -22,9 +23,6 @@ from tests.conftest import ROOT
 COMMANDS = list(walk.commands())
 SECONDS = ("machine",)  # takes seconds even here; only the whole walk tries all its input
 PARTS = 37  # of the lines of bad input
-INPUT_ROW = "a command with bad input, hostile names or hostile outcomes in the results"
-SURROUNDING_ROW = "a command in an odd surrounding: pipes, full or closed streams, encodings, terminals, folders"
-SIGNAL_ROW = "SIGINT or SIGTERM to a command at a random moment"
 MEASURES = (["plot", "--max", "2**20"], ["check"], ["advise", "--numel", "2**20"])  # with a process that imports torch
 
 
@@ -46,11 +44,10 @@ def test_every_command_is_walked():
 
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
-def test_bad_input_ends_in_one_line(checkout, tried, number):
+def test_bad_input_ends_in_one_line(checkout, number):
     """A part of the whole walk: the same lines among the fast tests, and others on each day among the slow ones."""
     first, parts = ((date.today().toordinal() * 2 + number) % PARTS, PARTS) if number else (0, 2 * PARTS)
     lines = [line for command in COMMANDS if command.name not in SECONDS for line in list(walk.bad_lines(command))[first::parts]]
-    tried(INPUT_ROW, len(lines))
     assert walk.walk(checkout, lines) == {}
 
 
@@ -116,7 +113,7 @@ def test_an_interruption_in_another_exception_is_none_of_the_command(monkeypatch
         except KeyboardInterrupt as error:
             raise RuntimeError("Error calling __set_name__") from error
 
-    monkeypatch.setattr(cli.info, "_releases", interrupted)
+    monkeypatch.setattr(cli.listing, "_releases", interrupted)
     with pytest.raises(RuntimeError, match="__set_name__"):
         cli.main(["list", "releases"])
 
@@ -126,7 +123,7 @@ import os, signal, sys, types
 from tensorcopy import __main__ as program, cli
 def command(options, console):
     {body}
-cli.info._releases = command
+cli.listing._releases = command
 sys.argv = ["tensorcopy", "list", "releases"]
 sys.exit(program.main())
 """
@@ -197,45 +194,30 @@ def test_the_parser_imports_no_large_package():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", walk.SURROUNDINGS)
-def test_odd_surroundings_end_in_a_line_or_none(checkout, tried, name):
+def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
     """Two commands each; the whole walk tries all of them."""
-    tried(SURROUNDING_ROW, 2)
     first = list(walk.SURROUNDINGS).index(name) * 2
     for command in (COMMANDS[(first + number) % len(COMMANDS)] for number in range(2)):
         assert walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED) == "", command.name
 
 
 @pytest.mark.slow
-def test_a_signal_at_any_moment_is_one_line(checkout, tried):
-    """SIGINT and SIGTERM, to the process alone or to its group, from the moment on at which the entry point handles them."""
-    sent = list(islice(zip(walk.signals(os.getpid()), COMMANDS), 22))
-    tried(SIGNAL_ROW, len(sent))
-    problems = {(str(each), *command.line()): each.send(command.line(), checkout) for each, command in sent}
-    assert {line: problem for line, problem in problems.items() if problem} == {}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("arguments", MEASURES, ids=lambda arguments: arguments[0])
-def test_a_signal_ends_the_processes_of_a_command_too(checkout, tried, arguments, number):
-    """Sent to the command alone, once it has started another process."""
-    tried(SIGNAL_ROW)
-    assert walk.Signal(number, 0.5, group=False, with_child=True).send(arguments, checkout) == ""
+def test_a_signal_at_any_moment_is_one_line(checkout, number):
+    """From the moment on at which the entry point handles it; once a command has started another process, that ends too."""
+    random = Random(os.getpid())
+    for command in COMMANDS:
+        assert walk.send(number, random.expovariate(4), command.line(), checkout) == "", command.name
+    for arguments in MEASURES:
+        assert walk.send(number, 0.5, arguments, checkout, with_child=True) == "", arguments
 
 
 @pytest.mark.fuzz
-def test_the_whole_walk(checkout, evil_checkout, tried):
-    """Each command with each bad input, in each surrounding, and with signals at random moments."""
-    bad = [line for command in COMMANDS for line in walk.bad_lines(command)]
-    good = [line for command in COMMANDS for line in walk.good_lines(command)]
-    around = [(name, command) for name in walk.SURROUNDINGS for command in COMMANDS]
-    sent = list(zip(walk.signals(os.getpid()), COMMANDS * 8))
-    for row, tries in ((INPUT_ROW, len(bad) + len(good)), (SURROUNDING_ROW, len(around)), (SIGNAL_ROW, len(sent))):
-        tried(row, tries)
-    problems: dict[tuple[str, ...], str] = walk.walk(checkout, bad) | walk.walk(evil_checkout, good)
-    for name, command in around:
-        line = command.line()
-        problems[(name, *line)] = walk.process(line, walk.SURROUNDINGS[name], checkout, name in walk.COLOURED)
-    for each, command in sent:
-        problems[(str(each), *command.line())] = each.send(command.line(), checkout)
-    assert {line: problem for line, problem in problems.items() if problem} == {}
+def test_the_whole_walk(checkout, evil_checkout):
+    """Each command with each bad input and in each surrounding."""
+    problems = walk.walk(checkout, [line for command in COMMANDS for line in walk.bad_lines(command)])
+    problems |= walk.walk(evil_checkout, [line for command in COMMANDS for line in walk.good_lines(command)])
+    for name, command in product(walk.SURROUNDINGS, COMMANDS):
+        problem = walk.process(command.line(), walk.SURROUNDINGS[name], checkout, name in walk.COLOURED)
+        problems |= {(name, *command.line()): problem} if problem else {}
+    assert problems == {}
