@@ -172,12 +172,8 @@ def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
 
 
 def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:
-    values, spreads = (_of_counts if _is_count(case) else _of_times)(case, results)
+    values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
     return CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, _steps(case, values, spreads, results))
-
-
-def _is_count(case: Case) -> bool:
-    return not case.spec.timed
 
 
 def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
@@ -198,9 +194,9 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
 
 def _steps(case: Case, values: Sequence[float | None], spreads: Sequence[float], results: Sequence[Result]) -> tuple[Step, ...]:
     """Return the changes of level: of times as detected, of counts exactly."""
-    if _is_count(case):
-        return tuple(exact_counts.steps(values, exact_counts.repeatability(case, results)))
-    return tuple(change_points.steps(values, spreads))
+    if case.spec.timed:
+        return tuple(change_points.steps(values, spreads))
+    return tuple(exact_counts.steps(values, exact_counts.repeatability(case, results)))
 
 
 def _deviation(timings: Iterable[Timing | None]) -> float:
