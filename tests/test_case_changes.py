@@ -175,7 +175,7 @@ def on_two_pythons(newer: list[float], older: list[float]):
         for release, time in zip(RELEASES, times):
             counted = Case("instructions.BySize.track_instructions", (("method", "a"), ("numel", "16"), ("requires_grad", "False")))
             results.append(replace(measured(release, {("a", 16): time * 1e-6}, python=python), counts={counted: 1000.0 * time}))
-    (machine,) = machines(results, RELEASES)
+    (machine,) = machines(results)
     return next(changes for case, changes in machine.case_changes.items() if case.spec.timed)
 
 

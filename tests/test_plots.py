@@ -164,7 +164,7 @@ def test_a_plot_has_no_colours_of_its_own(monkeypatch):
     """The stylesheet colours it; a standalone file includes both colour schemes."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
     results = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
-    (machine,) = machines(results, (OLD, NEW))
+    (machine,) = machines(results)
     svg = plots.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"}).svg()
     assert "x.b(), torch 2.0.0, py3.11-cuda: 2.00 µs" in svg
     assert "style" not in svg

@@ -21,7 +21,7 @@ from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import SeriesKey, by_history
 from tensorcopy.site import publisher, writer
 from tensorcopy.site.model import machine as machine_model
-from tensorcopy.site.model import result_series
+from tensorcopy.site.model.series import series_of_results
 from tensorcopy.worker import hardware
 from tests.conftest import ROOT, measured_in_passes
 
@@ -80,7 +80,7 @@ def test_no_history_has_a_step_to_an_interpreter(beside_an_interpreter):
     results = reader.load_results(beside_an_interpreter).results
     by_case = series.series_by_case(results)
     assert max(len(each.results) for each in by_case.values()) == 2
-    (machine,) = machine_model.machines(results, release_table.load())
+    (machine,) = machine_model.machines(results)
     for histories in (by_case, machine.history):
         assert {result.series_key.build for each in histories.values() for result in each.results} == {"cuda"}
     assert all(pair.after.series_key.build == "cuda" for pair in confirmation.pending(results, {}, 10))
@@ -243,7 +243,7 @@ def assert_separate(loaded, identities, passes):
     assert all(len(identities_of(result)) == 1 for result in loaded.results)
     machines = {result.machine for result in loaded.results}
     assert len(machines) == len(identities)
-    for one_series in result_series.of_results(loaded.results, release_table.load()):
+    for one_series in series_of_results(loaded.results):
         assert len({result.series_key.identity for result in one_series.results}) == 1
     for machine in machines:
         for by_case in series.series_by_case(loaded.results, machine).values():

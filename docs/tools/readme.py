@@ -21,7 +21,6 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.report import advise
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import count, duration
@@ -68,7 +67,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
 
 def shown_machine(results: Sequence[Result]) -> Machine:
     """Return the machine with the longest history. Raises TensorcopyError when nothing was measured."""
-    machine = longest_history(machines(results, release_table.load()))
+    machine = longest_history(machines(results))
     if machine is None:
         raise TensorcopyError("nothing was measured yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard")
     return machine

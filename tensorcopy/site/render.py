@@ -13,7 +13,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
-from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import count, duration, quantity, size, three_digits
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES
@@ -22,7 +21,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, filters, navigation, pages, social_image
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS
+from tensorcopy.site.model.machine import NO_CONFIRMATIONS, machines
 from tensorcopy.site.page import File, Page, translator
 from tensorcopy.site.svg import ENDS, SHAPES
 
@@ -57,7 +56,7 @@ def content(
 ) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content.of_results(results, release_table.load(), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day, confirmations)
+    return Content(tuple(machines(results, confirmations)), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:

@@ -12,15 +12,14 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases.release_table import Release
 from tensorcopy.report.case_history import change_text
-from tensorcopy.results.confirmations import Confirmation, Key, Outcome, key_of
+from tensorcopy.results.confirmations import Outcome, key_of
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine, longest_history, machines
+from tensorcopy.site.model.machine import Machine, longest_history
 from tensorcopy.site.model.series import Pair, Series, compared_pairs
 from tensorcopy.worker.declarations import Project
 
@@ -87,19 +86,6 @@ class Content:
     web: WebAddresses = NOWHERE
     problems: tuple[TensorcopyError, ...] = ()
     project: Project | None = None
-
-    @classmethod
-    def of_results(
-        cls,
-        results: Sequence[Result],
-        releases: Sequence[Release],
-        card: Mapping[str, Any] | None,
-        docs: Mapping[str, str],
-        day: str,
-        confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-    ) -> Content:
-        """Return the content of results and documentation."""
-        return cls(tuple(machines(results, releases, confirmations)), card, docs, day)
 
     @property
     def site_name(self) -> str:

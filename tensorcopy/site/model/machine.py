@@ -193,11 +193,7 @@ class Machine:
         return min(counts), max(counts)
 
 
-def machines(
-    results: Sequence[Result],
-    releases: Sequence[Release],
-    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-) -> list[Machine]:
+def machines(results: Sequence[Result], confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
@@ -205,7 +201,7 @@ def machines(
     confirmations : of all machines
     """
     by_machine: dict[str, list[Series]] = {}
-    for series in series_of_results(results, releases):
+    for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
     return [_machine(tuple(group), confirmations) for group in by_machine.values()]
 

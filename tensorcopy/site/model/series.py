@@ -93,14 +93,14 @@ def machine_differences(before: Result, after: Result) -> list[str]:
     return [f"{name}: {ours[name]} → {theirs[name]}" for name in compared if ours[name] != theirs[name]]
 
 
-def series_of_results(results: Sequence[Result], releases: Sequence[Release]) -> list[Series]:
+def series_of_results(results: Sequence[Result]) -> list[Series]:
     """Return every series, the machine that measured last first, then by newest release and Python; those of interpreters are its last.
 
     Results of an unknown SHA are omitted.
     """
-    by_sha = {release.sha: release for release in releases}
-    order = {release.sha: index for index, release in enumerate(releases)}
-    groups = by_series(result for result in results if result.timings and result.sha in by_sha)
+    by_sha = {release.sha: release for release in release_table.load()}
+    order = {sha: index for index, sha in enumerate(by_sha)}
+    groups = by_series(result for result in results if result.timings)
     all_series = [Series(tuple(group), tuple(by_sha[result.sha] for result in group)) for group in groups.values()]
     last_started: dict[str, str] = {}
     for key, group in groups.items():
