@@ -40,14 +40,6 @@ def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tm
     assert str(ERROR) in caplog.text
 
 
-def test_without_a_callers_file_the_error_is_only_logged(monkeypatch, caplog):
-    """A user has started asv."""
-    monkeypatch.delenv(exits.ERROR_FILE, raising=False)
-    with pytest.raises(SystemExit, match="2"), exits.exit_on_error():
-        raise ERROR
-    assert str(ERROR) in caplog.text
-
-
 @pytest.mark.parametrize(
     ("lines", "error", "got"),
     [

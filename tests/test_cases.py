@@ -180,13 +180,6 @@ def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, de
     assert (sum((n - 1) * s for n, s in zip(x.shape, x.stride())) == x.numel() - 1) is dense
 
 
-def test_a_case_runs_on_one_thread_by_default():
-    """The number of threads is set when the case is made, not at import."""
-    torch.set_num_threads(2)
-    cases.case(COPIES["clone_detach"], 16)
-    assert torch.get_num_threads() == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -31,21 +31,6 @@ def test_registering_a_machine_fills_every_field(machine_file):
     assert not any(character.isdigit() for character in machine["os"])  # a kernel version would split asv's graphs at every update
 
 
-def test_a_registered_machine_is_not_changed(machine_file):
-    """A user may have edited its fields."""
-    machine_file.write_text(json.dumps({"box": {"machine": "box", "ram": "lots"}, "version": 1}))
-    configuration.register_machine("box")
-    assert json.loads(machine_file.read_text())["box"]["ram"] == "lots"
-
-
-def test_an_unlisted_host_gets_an_entry_beside_the_only_machine(machine_file, monkeypatch):
-    """asv would store the results of an unlisted host under the only machine."""
-    monkeypatch.setattr("asv.machine._get_unique_machine_name", lambda: "host")
-    machine_file.write_text(json.dumps({"box": {"machine": "box"}, "version": 1}))
-    configuration.register_machine("host")
-    assert json.loads(machine_file.read_text())["host"]["machine"] == "host"
-
-
 def test_the_list_of_machines_keeps_what_another_checkout_adds(machine_file, monkeypatch):
     """It is read again under a lock."""
     listed, count = configuration._listed_machines, 0
@@ -60,13 +45,6 @@ def test_the_list_of_machines_keeps_what_another_checkout_adds(machine_file, mon
     monkeypatch.setattr(configuration, "_listed_machines", read)
     configuration.register_machine("box")
     assert sorted(json.loads(machine_file.read_text())) == ["box", "other", "version"]
-
-
-def test_an_emptied_list_of_machines_is_filled(machine_file):
-    """A killed asv leaves it so."""
-    machine_file.write_text("")
-    configuration.register_machine("box")
-    assert sorted(json.loads(machine_file.read_text())) == ["box", "version"]
 
 
 def test_asv_never_empties_its_list_of_machines(machine_file, monkeypatch):

@@ -79,13 +79,6 @@ def test_a_python_is_looked_for_once_on_each_path(monkeypatch):
         assert uv.find_python("3.99") == python
 
 
-def test_preferred_pythons_come_first(monkeypatch):
-    """The running Python follows, then others that are installed and have a wheel."""
-    monkeypatch.setattr(uv, "find_python", lambda python: None if python == "3.10" else Path("/python"))
-    monkeypatch.setattr(environments, "this_python", lambda: "3.12")
-    assert environments.pythons_for(NEW, ["3.13", "3.9"]) == ["3.9", "3.12", "3.11"]
-
-
 def test_another_kind_of_wheel_is_installed_anew(monkeypatch, tmp_path):
     """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before."""
     installed = []
@@ -128,12 +121,6 @@ def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_pat
     monkeypatch.chdir(tmp_path)
     python = interpreter(tmp_path / "python", f'exec {sys.executable} "$@"')
     assert interpreters.executable("./python") == python
-
-
-def test_what_an_interpreter_writes_need_not_be_text(tmp_path):
-    python = interpreter(tmp_path / "python", "printf '\\377 no torch' >&2; exit 1")
-    with pytest.raises(TensorcopyError, match="no torch"):
-        interpreters.run_probe(python, "probe")
 
 
 def test_an_interpreter_that_cannot_import_torch_is_refused(tmp_path):

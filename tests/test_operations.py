@@ -161,22 +161,6 @@ def test_an_unusable_operation_is_an_error_in_one_line(tmp_path, here, row, text
 
 
 @pytest.mark.slow
-def test_the_registry_is_imported_beside_an_invalid_file(tmp_path):
-    """The file is read when an own operation is first used, not at import."""
-    (tmp_path / declarations.FILE).write_text('[[operation]]\nname = "A b"\n')
-    code = "from tensorcopy import COPIES; from tensorcopy.worker import own; print(len(COPIES)); own.own_operations()"
-    completed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert completed.stdout == "5\n"
-    assert "tensorcopy.toml is refused: got an operation without code" in completed.stderr
-
-
-def test_without_declarations_nothing_is_handed_to_processes():
-    """Neither by a variable nor as suites."""
-    assert declarations.operations() == ()
-    assert declarations.variables() == {}
-
-
-@pytest.mark.slow
 def test_an_operation_is_measured_and_shown(workshop):
     """In a release's environment, in results, and on the site under its group."""
     example(workshop.root)

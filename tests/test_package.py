@@ -16,7 +16,6 @@ import pytest
 from uv import find_uv_bin
 
 from tensorcopy import cli
-from tensorcopy.asv_plugin import configuration
 from tensorcopy.releases import release_table, uv
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.worker import toml
@@ -123,18 +122,6 @@ def test_a_python_without_torch_is_an_error(tmp_path):
     )
     assert done.returncode == 2
     assert "there is no torch: got" in done.stderr
-
-
-def test_the_addresses_of_the_package_are_those_of_its_repository(monkeypatch):
-    """The one that asv.conf.json names; the files are there."""
-    monkeypatch.chdir(ROOT)
-    source = configuration.web_addresses()[0] or UNKNOWN_SOURCE
-    urls = PROJECT["project"]["urls"]
-    assert urls["Repository"] == source
-    assert all(url.startswith(source) for url in urls.values())
-    for url in urls.values():
-        _, blob, path = url.partition("/blob/main/")
-        assert not blob or (ROOT / path).is_file()
 
 
 def test_the_cli_lists_the_import_names_of_the_dashboard_extra():

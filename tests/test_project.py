@@ -86,16 +86,6 @@ def test_init_never_overwrites(folder, capsys):
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(("repository", "expected"), [(".", False), ("..", True)], ids=["at its top", "below it"])
-def test_init_names_workflows_that_github_does_not_read(folder, repository, expected, monkeypatch, capsys):
-    """Those of a project below the top of its repository."""
-    (folder / "over-torch").mkdir()
-    monkeypatch.chdir(folder / "over-torch")
-    Path(repository, ".git").mkdir()
-    assert main(["init"]) == 0
-    assert ("GitHub reads workflows at the top" in capsys.readouterr().out) is expected
-
-
 @pytest.mark.parametrize("arguments", [("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")])
 def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsys):
     assert main(["init", *arguments]) == 2
@@ -191,12 +181,6 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
         project_suites.folder(declarations.project(), folder / ".asv")
-
-
-def test_a_project_s_packages_are_for_every_release(folder):
-    """A folder is installed in place, whatever folder asv runs in."""
-    (folder / declarations.FILE).write_text('[project]\nrequires = ["einops==0.8", "./library"]\n')
-    assert declarations.project().requirements() == ["einops==0.8", "--editable", str(folder / "library")]
 
 
 def test_an_empty_project_is_refused(folder):

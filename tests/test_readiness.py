@@ -196,11 +196,6 @@ def test_the_largest_tensors_are_those_of_a_device():
     assert levels(replace(QUIET, memory=GIB), device="cpu") == {"memory": Level.REFUSED}
 
 
-def test_without_a_gpu_only_cuda_is_refused():
-    assert levels(gpus=[]) == {"GPU": Level.REFUSED}
-    assert levels(gpus=[], device="cpu") == {}
-
-
 def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
     """The busiest first, and none below a fifth of a processor."""
     monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
@@ -231,16 +226,3 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
     assert main(["machine"]) == 0
     assert capsys.readouterr().out.split() == ["warning", "cpu", "[x]", "a[/]b", "[red]"]
-
-
-def test_the_gpu_probe_returns_gpus_or_a_reason(monkeypatch, capsys):
-    """The readings of a GPU are plausible."""
-    monkeypatch.setattr(readiness, "OBSERVATION", 0.1)
-    gpus, reason = nvidia.visible_gpus()
-    if not gpus:
-        assert reason
-        assert main(["machine", "--device", "cuda"]) == 1
-        assert f"this machine is unfit for measuring, GPU: {reason}; next: " in capsys.readouterr().err
-    for gpu in gpus:
-        assert gpu.memory > 0
-        assert 0 < gpu.clock <= gpu.max_clock
