@@ -26,7 +26,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.run_passes import Progress
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, reader, writing
-from tensorcopy.results.confirmations import Outcome, ReleasePair
+from tensorcopy.results.confirmations import ReleasePair, RepeatOutcome
 from tensorcopy.results.passes import Case
 from tests.conftest import ROOT, measured_in_passes, pass_times
 
@@ -114,7 +114,7 @@ def status_now(checkout):
 
 @pytest.mark.parametrize(
     ("ratio", "outcome", "after"),
-    [(1.3, Outcome.HELD, Status.CONFIRMED), (1.05, Outcome.FELL, Status.REJECTED), (0.7, Outcome.FELL, Status.REJECTED)],
+    [(1.3, RepeatOutcome.HELD, Status.CONFIRMED), (1.05, RepeatOutcome.FELL, Status.REJECTED), (0.7, RepeatOutcome.FELL, Status.REJECTED)],
     ids=["it is there again", "less than half", "the other direction"],
 )
 def test_a_step_is_measured_again_until_it_holds_or_falls(checkout, measuring, ratio, outcome, after):
@@ -212,7 +212,7 @@ def test_the_history_in_the_terminal_is_without_a_step_that_fell(checkout, measu
     (held,) = stored(checkout)
     assert main(["history"]) == 0
     assert "slower" in capsys.readouterr().out
-    confirmations.append(checkout / "results", [replace(held, outcome=Outcome.FELL, started="2099-01-01T00:00:00+00:00")])
+    confirmations.append(checkout / "results", [replace(held, outcome=RepeatOutcome.FELL, started="2099-01-01T00:00:00+00:00")])
     assert main(["history"]) == 0
     assert "slower" not in capsys.readouterr().out
     with (checkout / "results" / "box" / "confirmations.jsonl").open("a") as lines:
@@ -274,7 +274,7 @@ def test_the_latest_line_counts_wherever_it_is(checkout, measuring):
     measuring(1.3)
     confirm(checkout)
     (held,) = stored(checkout)
-    fell = replace(held, outcome=Outcome.FELL, ratio=1.0, interval=(0.99, 1.01), started="2099-01-01T00:00:00+00:00")
+    fell = replace(held, outcome=RepeatOutcome.FELL, ratio=1.0, interval=(0.99, 1.01), started="2099-01-01T00:00:00+00:00")
     path = checkout / "results" / "box" / "confirmations.jsonl"
     path.unlink()
     confirmations.append(checkout / "results", [fell])
@@ -290,10 +290,10 @@ def test_merging_folders_merges_their_confirmations(checkout, measuring, tmp_pat
     confirm(checkout)
     shutil.copytree(checkout / "results", tmp_path / "other")
     (held,) = stored(checkout)
-    confirmations.append(tmp_path / "other", [replace(held, outcome=Outcome.FELL, started="2099-01-01T00:00:00+00:00")])
+    confirmations.append(tmp_path / "other", [replace(held, outcome=RepeatOutcome.FELL, started="2099-01-01T00:00:00+00:00")])
     for _ in range(2):
         assert main(["merge", str(tmp_path / "other")]) == 0
-        assert [each.outcome for each in stored(checkout)] == [Outcome.HELD, Outcome.FELL]
+        assert [each.outcome for each in stored(checkout)] == [RepeatOutcome.HELD, RepeatOutcome.FELL]
     first, second, damaged = '{"started":"2026-01-01"}\n', '{"started":"2026-01-02"}\n', '{"started":\n'
     assert confirmations.merged_lines([second + first, damaged + first]) == damaged + first + second
 
@@ -380,7 +380,7 @@ def test_a_confirmation_counts_for_a_step_of_about_its_size(checkout, measuring,
     assert confirmation.status_of(*elsewhere, CASE, ratio, by_key) is Status.UNCONFIRMED
 
 
-def simulated(size: float, share: float, repetitions: int = 40) -> Counter[Outcome]:
+def simulated(size: float, share: float, repetitions: int = 40) -> Counter[RepeatOutcome]:
     """Return how many steps of a relative `size` hold and fall, where `share` of it is there again and passes vary by 1.6 %."""
     random = np.random.default_rng(15)
     outcomes = []
@@ -390,7 +390,7 @@ def simulated(size: float, share: float, repetitions: int = 40) -> Counter[Outco
         for passes in confirmation.batches(16):
             sides = tuple(Samples(tuple((float(np.exp(log)),) for log in side[:passes])) for side in logs)
             outcome = confirmation.outcome(1 + size, judge({CASE: sides}, noise={CASE: noise})[CASE], looks=3)
-            if outcome is not Outcome.OPEN:
+            if outcome is not RepeatOutcome.OPEN:
                 break
         outcomes.append(outcome)
     return Counter(outcomes)
@@ -398,10 +398,10 @@ def simulated(size: float, share: float, repetitions: int = 40) -> Counter[Outco
 
 def test_real_steps_hold_and_false_ones_fall():
     """In simulations of 5 %; of steps of 3 %, false ones fall or stay open."""
-    assert simulated(0.05, 1.0)[Outcome.HELD] >= 39
-    assert simulated(0.05, 0.0)[Outcome.FELL] >= 39
-    assert simulated(0.03, 1.0)[Outcome.HELD] >= 38
-    assert simulated(0.03, 0.0)[Outcome.HELD] <= 1
+    assert simulated(0.05, 1.0)[RepeatOutcome.HELD] >= 39
+    assert simulated(0.05, 0.0)[RepeatOutcome.FELL] >= 39
+    assert simulated(0.03, 1.0)[RepeatOutcome.HELD] >= 38
+    assert simulated(0.03, 0.0)[RepeatOutcome.HELD] <= 1
 
 
 def test_the_progress_of_a_pair_is_a_part_of_all(checkout):

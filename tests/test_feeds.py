@@ -8,7 +8,7 @@ import feedparser
 import pytest
 
 from tensorcopy.results import confirmations
-from tensorcopy.results.confirmations import Confirmation, Outcome
+from tensorcopy.results.confirmations import Confirmation, RepeatOutcome
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
@@ -37,7 +37,7 @@ def content():
         before, after = results[index - 1 : index + 1]
         key = confirmations.key_of(before, after, case)
         names = (*("2.0.0", "2.0.0"), before.sha, after.sha, "3.11", "cuda", key[0])
-        numbers = (ratio, ratio, (ratio * 0.99, ratio * 1.01), 4, (), (), Outcome.HELD, f"{REPEATED}T08:00:00+00:00")
+        numbers = (ratio, ratio, (ratio * 0.99, ratio * 1.01), 4, (), (), RepeatOutcome.HELD, f"{REPEATED}T08:00:00+00:00")
         repeated[key] = Confirmation("box", case, "3", *names, *numbers)
     return render.content(results, confirmations=repeated)
 

@@ -13,7 +13,7 @@ from tensorcopy.analysis.two_sample import Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.why import cause, reproduction, upstream
 from tensorcopy.results import confirmations, select
-from tensorcopy.results.confirmations import Confirmation, Outcome
+from tensorcopy.results.confirmations import Confirmation, RepeatOutcome
 
 RESULTS = cause.RESULTS  # as the command reads them, so that they are read once
 HISTORY = "https://example.org/history/cpu-1.html"
@@ -34,7 +34,7 @@ def report(pair, explained):
     return upstream.slowdown(explained, pair.beside, {}, HISTORY)
 
 
-def confirmation(explained, outcome: Outcome) -> Confirmation:
+def confirmation(explained, outcome: RepeatOutcome) -> Confirmation:
     """Return a repeat measurement of a case's step."""
     before, after, change = explained.before, explained.after, explained.time
     return Confirmation(
@@ -117,8 +117,8 @@ def test_a_repeat_measurement_is_evidence_for_or_against(pair, explained):
     uncounted = replace(explained, time=replace(explained.time, count=same))
     with pytest.raises(TensorcopyError, match="nothing to report"):
         upstream.slowdown(replace(uncounted, time=replace(uncounted.time, ratio=1.0)), pair.beside, {})
-    held = confirmations.latest([confirmation(explained, Outcome.HELD)])
-    fell = confirmations.latest([confirmation(explained, Outcome.FELL)])
+    held = confirmations.latest([confirmation(explained, RepeatOutcome.HELD)])
+    fell = confirmations.latest([confirmation(explained, RepeatOutcome.FELL)])
     assert upstream.slowdown(explained, pair.beside, held).is_slower
     with pytest.raises(TensorcopyError, match="fell when it was measured again"):
         upstream.slowdown(explained, pair.beside, fell)

@@ -18,7 +18,7 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
 from tensorcopy.releases import release_table
-from tensorcopy.results.confirmations import Confirmation, Key, Outcome, ReleasePair, key_of
+from tensorcopy.results.confirmations import Confirmation, Key, ReleasePair, RepeatOutcome, key_of
 from tensorcopy.results.noise import AS_MEASURED
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -56,11 +56,11 @@ def status_of(
     if not case.spec.timed:
         return Status.CONFIRMED_BY_COUNT
     confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, ratio)
-    if confirmation and confirmation.outcome is Outcome.FELL:
+    if confirmation and confirmation.outcome is RepeatOutcome.FELL:
         return Status.REJECTED
     if explained_by_count(before, after, case, ratio, others):
         return Status.CONFIRMED_BY_COUNT
-    return Status.CONFIRMED if confirmation and confirmation.outcome is Outcome.HELD else Status.UNCONFIRMED
+    return Status.CONFIRMED if confirmation and confirmation.outcome is RepeatOutcome.HELD else Status.UNCONFIRMED
 
 
 def statuses(case_series: CaseSeries, by_key: Mapping[Key, Confirmation]) -> dict[int, Status]:
@@ -157,7 +157,7 @@ def batches(passes: int) -> tuple[int, ...]:
     return (*sizes, passes)
 
 
-def outcome(expected: float, change: Change, looks: int) -> Outcome:
+def outcome(expected: float, change: Change, looks: int) -> RepeatOutcome:
     """Return what a repeat measurement shows of a step.
 
     It held if the repeat is significant and at least `SHARE` of the step; it fell if the whole interval is below that.
@@ -165,12 +165,12 @@ def outcome(expected: float, change: Change, looks: int) -> Outcome:
     looks : how many batches may be judged; each is a chance to hold (Bonferroni)
     """
     if change.ratio is None or change.interval is None or change.p is None:
-        return Outcome.OPEN
+        return RepeatOutcome.OPEN
     direction, least = (1 if expected > 1 else -1), SHARE * abs(log(expected))
     if max(direction * log(end) for end in change.interval) < least:
-        return Outcome.FELL
+        return RepeatOutcome.FELL
     significant = change.p * looks <= ALPHA
-    return Outcome.HELD if significant and direction * log(change.ratio) >= least else Outcome.OPEN
+    return RepeatOutcome.HELD if significant and direction * log(change.ratio) >= least else RepeatOutcome.OPEN
 
 
 def confirm(
@@ -198,7 +198,7 @@ def confirm(
                 passes_after=_medians(samples[case][1]),
                 outcome=outcome(pair.expected[case], change, len(sizes)),
             )
-        open_cases = [case for case in open_cases if confirmations[case].outcome is Outcome.OPEN]
+        open_cases = [case for case in open_cases if confirmations[case].outcome is RepeatOutcome.OPEN]
         if not open_cases:
             break
     return tuple(confirmations.values())
@@ -230,6 +230,6 @@ def _not_measured(pair: ReleasePair, case: Case, version: str, started: str) -> 
         passes=0,
         passes_before=(),
         passes_after=(),
-        outcome=Outcome.OPEN,
+        outcome=RepeatOutcome.OPEN,
         started=started,
     )

@@ -327,14 +327,14 @@ def _steps(pairs: Sequence[ReleasePair]) -> str:
 
 def _outcome_table(confirmed: Confirmed) -> Table:
     from tensorcopy.report.tables import terminal_table
-    from tensorcopy.results.confirmations import Outcome
+    from tensorcopy.results.confirmations import RepeatOutcome
 
     rows = []
     for pair, outcomes in confirmed.by_pair:
         counts = Counter(each.outcome for each in outcomes)
         before, after = pair.releases
-        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in Outcome)])
-    return terminal_table(["release", "previous", "Python", "cases", *(outcome.value for outcome in Outcome)], rows, "lllrrrr")
+        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in RepeatOutcome)])
+    return terminal_table(["release", "previous", "Python", "cases", *(outcome.value for outcome in RepeatOutcome)], rows, "lllrrrr")
 
 
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:

@@ -28,7 +28,7 @@ LONGEST = 200  # characters of a validator's message
 Key = tuple[str, str, str, str, str, Case]  # identity of the machine, Python, build, SHA before, SHA after, case
 
 
-class Outcome(str, Enum):
+class RepeatOutcome(str, Enum):
     HELD = "held"  # measured again, the step has at least half of its size
     FELL = "fell"  # it has less
     OPEN = "open"  # the interval is too wide to tell
@@ -65,7 +65,7 @@ class Confirmation:
     passes: int
     passes_before: tuple[float, ...]
     passes_after: tuple[float, ...]
-    outcome: Outcome
+    outcome: RepeatOutcome
     started: str
 
     @property
@@ -194,7 +194,7 @@ def _parsed(line: bytes, machine: str) -> Confirmation:
     interval = document["interval"] and (document["interval"][0], document["interval"][1])
     sides = {side: tuple(document[side]) for side in ("passes_before", "passes_after")}
     return Confirmation(
-        **{**document, **sides, "machine": machine, "case": case, "interval": interval, "outcome": Outcome(document["outcome"])}
+        **{**document, **sides, "machine": machine, "case": case, "interval": interval, "outcome": RepeatOutcome(document["outcome"])}
     )
 
 
@@ -215,7 +215,7 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON has it, numbers rounded to `DIGITS`."""
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, Outcome):
+    if isinstance(value, RepeatOutcome):
         return value.value
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 

@@ -13,7 +13,7 @@ from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.case_history import change_text
-from tensorcopy.results.confirmations import Outcome, key_of
+from tensorcopy.results.confirmations import RepeatOutcome, key_of
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
@@ -220,7 +220,7 @@ def _found(machine: Machine, change: ReleaseChange, before: Result, after: Resul
     times = [str(record["started"]) for result in (before, after) for record in (result.provenance, *result.passes)]
     for case, step in change.steps.items():
         repeated = machine.confirmations.get(key_of(*machine.history[case].sides(step), case))
-        if repeated and repeated.outcome is Outcome.HELD:
+        if repeated and repeated.outcome is RepeatOutcome.HELD:
             times.append(repeated.started)
     return max(times)[:10]
 
