@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from itertools import product
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -16,9 +14,8 @@ from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, merge, merge_results, reader, schemas
 from tensorcopy.results.merge import Merged
-from tensorcopy.results.merge_results import identities
 from tensorcopy.results.profiles import profile_file
-from tests.conftest import NEW, NEWEST_SHIPPED, PROVENANCE, measured_in_passes
+from tests.conftest import NEWEST_SHIPPED, PROVENANCE, measured_in_passes
 
 
 def merged(first, second):
@@ -141,13 +138,6 @@ def test_a_merged_file_has_all_passes_and_samples(first, second, methods, more):
         assert of_suite.get("interruptions", {}) == expected
 
 
-def test_a_later_run_that_skips_a_case_does_not_remove_its_number():
-    """Of two counts the smaller wins, and a count wins over none."""
-    first, second = document({0}, "1", 1, {0: 8192.0, 1: 4096.0}), document({1}, "1", 1, {0: 4096.0, 1: float("nan")})
-    row = merged(first, second)["results"][COUNTED]
-    assert row[0] == [4096.0, 4096.0, None]
-
-
 @pytest.fixture
 def folders(tmp_path):
     """Two folders with one release, measured on one machine at different times."""
@@ -257,50 +247,6 @@ def contents(folder):
     return {str(path.relative_to(folder)): files.canonical(json.loads(path.read_text())) for path in folder.rglob("*.json")}
 
 
-IDENTITIES = ("", FIRST_HOST, SECOND_HOST, FIRST_HOST, "", "0123ffffffff")  # of passes 0 to 5; two begin with the same digits
-identified_sources = st.lists(st.tuples(st.sampled_from(["box", "other"]), st.sets(st.integers(0, 5), min_size=1)), min_size=1, max_size=2)
-
-
-def write_source(folder, passes_of_machines):
-    """Write a folder of results whose passes have the identities of `IDENTITIES`."""
-    folder.mkdir()
-    (folder / "benchmarks.json").write_text(json.dumps({"version": 2}))
-    for machine, numbers in passes_of_machines:
-        written = document(numbers, "1", 2, {0: 4096.0})
-        for record, number in zip(written["passes"], sorted(numbers)):
-            known = {"identity": IDENTITIES[number], "hardware": HARDWARE} if IDENTITIES[number] else {}
-            record |= {"ledger": {**record["ledger"], **known}, "id": f"{machine}-{number}"}
-        written["ledger"] = written["passes"][-1]["ledger"]
-        written["params"]["machine"] = machine
-        (folder / machine).mkdir(exist_ok=True)
-        (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
-        (folder / machine / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(written))
-
-
-@settings(deadline=None, max_examples=10)  # each writes and merges folders
-@given(identified_sources, identified_sources, identified_sources)
-def test_the_order_of_merging_does_not_change_the_machines(first, second, third):
-    """Nor do steps, nor repetition. Each pass is in one file, and a folder has one identity."""
-    with tempfile.TemporaryDirectory() as temporary:
-        root = Path(temporary)
-        sources = [root / name for name in ("first", "second", "third")]
-        for source, passes_of_machines in zip(sources, (first, second, third)):
-            write_source(source, passes_of_machines)
-        at_once, in_steps = root / "at once", root / "in steps"
-        merge.merge(sources, at_once, summary)
-        merge.merge([sources[2], sources[1]], root / "two", summary)
-        merge.merge([root / "two"], in_steps, summary)
-        merge.merge([sources[0]], in_steps, summary)
-        assert contents(at_once) == contents(in_steps)
-        merge.merge([sources[1], at_once], at_once, summary)
-        assert contents(at_once) == contents(in_steps)
-        written = {path: json.loads(path.read_text()) for path in at_once.glob("*/d*.json")}
-        assert all(len(identities(each)) == 1 for each in written.values())
-        last_of_machine = [dict(passes_of_machines) for passes_of_machines in (first, second, third)]
-        taken = {f"{machine}-{number}" for each in last_of_machine for machine, numbers in each.items() for number in numbers}
-        assert sorted(taken) == sorted(record["id"] for each in written.values() for record in each["passes"])
-
-
 def test_contradicting_files_are_refused(folders, tmp_path):
     """One pass has different samples in two files: one of them was edited."""
     path = next((folders[1] / "box").glob("*-*.json"))
@@ -310,12 +256,3 @@ def test_contradicting_files_are_refused(folders, tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(TensorcopyError, match=r"results of box contradict each other: samples of copies\.BySize.*pass 0"):
         merge.merge(folders, tmp_path / "all", summary)
-
-
-@pytest.mark.parametrize("names", [["a"], ["a", "b"]])
-def test_a_folder_of_folders_is_merged_as_the_folders_are(tmp_path, names):
-    """GitHub downloads several artifacts into a folder each."""
-    for name in names:
-        measured_in_passes(tmp_path / "measured" / name, NEW, {"tensor": [1.0]}, machine=name)
-    assert merge.merge([tmp_path / "measured"], tmp_path / "together", summary).new == len(names)
-    assert merge.merge([tmp_path / "measured" / name for name in names], tmp_path / "together", summary).unchanged == len(names)

@@ -69,15 +69,6 @@ def run(checkout, *arguments, shell='"$@"', **variables):
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, check=False, stdin=subprocess.DEVNULL)
 
 
-def test_brackets_of_data_are_text(evil_checkout, monkeypatch, capsys):
-    """Neither markup nor an error of it: `x[i]` is no style."""
-    monkeypatch.chdir(evil_checkout)
-    assert cli.main(["list", "times", "--bench", "copies.BySize"]) == 0
-    assert "[bold]a[/]b[/nope] :smile:" in capsys.readouterr().out
-    assert cli.main(["compare", "a[/]b", "x[i]"]) == 2
-    assert "got 'a[/]b'" in capsys.readouterr().err
-
-
 def test_a_bare_command_prints_the_commands_in_groups(capsys):
     """With examples that parse; it is no error."""
     assert cli.main([]) == 0
@@ -155,24 +146,6 @@ ESCAPED = {"\x1b[31m": "\\u001b[31m", "a\u202eb": "a\\u202eb", "\x9b": "\\u009b"
 @pytest.mark.parametrize(("before", "after"), ESCAPED.items())
 def test_control_characters_are_escaped_as_in_json(before, after):
     assert output.visible(before) == after
-
-
-def test_piped_tables_are_not_folded(checkout):
-    """A method's code stays in one piece; COLUMNS still decides."""
-    wide = run(checkout, "list", "methods").stdout.decode()
-    assert "x.clone(memory_format=torch.contiguous_format)" in wide
-    assert max(map(len, run(checkout, "list", "methods", COLUMNS="60").stdout.decode().splitlines()[2:])) <= 60
-
-
-def test_a_progress_bar_ends_at_100_percent(capsys, monkeypatch):
-    """Also where the last report was of the last step's beginning."""
-    from tensorcopy.cli.arguments import share_bar
-
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    with share_bar() as report:
-        report(0.3, "half")
-    bars = [line for line in capsys.readouterr().err.splitlines() if " %" in line]
-    assert "100 %" in bars[-1]
 
 
 def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, merge, passes, reader, schemas
+from tensorcopy.results import files, merge, reader, schemas
 from tensorcopy.results.passes import Case, PassSamples
 from tests.conftest import NEW, PROVENANCE, measured_in_passes
 
@@ -141,26 +141,6 @@ def test_a_result_whose_provenance_does_not_match_its_label_is_refused(results_d
         reader.read(path, {})
 
 
-def test_the_range_of_few_samples_is_finite(results_dir):
-    """asv's interval of three samples is infinite."""
-
-    def edit(document):
-        row = document["results"]["copies.BySize.time_copy"]
-        row[5][0], row[6][0], row[-1][0] = float("-inf"), float("inf"), [0.8e-6, 1e-6, 1.3e-6]
-
-    change(results_dir, edit)
-    (result,) = reader.load_results(results_dir).results
-    timing = next(timing for case, timing in result.timings.items() if case["method"] == "clone_detach")
-    assert (timing.low, timing.high) == (0.8e-6, 1.3e-6)
-
-
-def test_a_file_of_skipped_cases_is_empty(results_dir):
-    """asv writes one for a release that has no wheel for a Python."""
-    assert not files.is_empty(results_dir / FILE)
-    path = change(results_dir, lambda document: document["results"]["copies.BySize.time_copy"].__setitem__(0, [float("nan")] * 3))
-    assert files.is_empty(path)
-
-
 @pytest.mark.parametrize(
     ("edit", "times", "counts"),
     [({"version": "2"}, [], []), ({"type": "track"}, [], [1e-6, 2e-6])],
@@ -173,12 +153,6 @@ def test_benchmarks_json_says_what_a_number_is(results_dir, edit, times, counts)
     (results_dir / "benchmarks.json").write_text(json.dumps(suites))
     (result,) = reader.load_results(results_dir).results
     assert (list(result.timings), sorted(result.counts.values())) == (times, counts)
-
-
-def test_values_that_differ_in_quotes_only_are_different_cases():
-    """A third party's suite may have the parameters 1 and '1'; others lose the quotes of their texts."""
-    cases = passes._cases("suite.time_it", ("value", "name"), (("1", "'1'"), ("'a'", "'b'")))
-    assert [case.parameters for case in cases] == [(("value", value), ("name", name)) for value in ("1", "'1'") for name in ("a", "b")]
 
 
 def test_a_pass_without_a_control_does_not_hide_how_a_case_follows_it():

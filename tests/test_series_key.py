@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 
 from tensorcopy.analysis import comparisons, confirmation, series
 from tensorcopy.analysis.two_sample import Reason, Verdict
-from tensorcopy.asv_plugin import publisher as plugin
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import SeriesKey, by_history
-from tensorcopy.site import publisher, writer
 from tensorcopy.site.model import machine as machine_model
 from tensorcopy.site.model.series import series_of_results
 from tensorcopy.worker import hardware
@@ -159,18 +157,6 @@ def identities_of(result):
     return {result.series_key.identity, *(series_key.of_provenance(record["ledger"]) for record in result.passes)}
 
 
-def test_a_folder_of_one_identity_is_loaded_as_it_is(tmp_path):
-    """Known or not, and without a warning."""
-    path = write(tmp_path, RELEASES[0], ["", ""])
-    other = write(tmp_path, RELEASES[0], [FIRST, FIRST], "other")
-    loaded = reader.load_results(tmp_path)
-    assert loaded.warnings == loaded.problems == ()
-    assert {result.path: result.series_key.host for result in loaded.results} == {
-        path: ("box", ""),
-        other: ("other", FIRST),
-    }
-
-
 @pytest.mark.parametrize(
     ("first", "second", "name"),
     [(FIRST, SECOND, "box-ba98"), ("", FIRST, "box-0123"), (FIRST, "", "box-unknown")],
@@ -199,17 +185,6 @@ def test_a_file_with_passes_of_two_identities_is_divided(tmp_path):
         assert [pass_samples.samples[1] for pass_samples in timing.by_pass] == pytest.approx([time * 1e-6 for time in times])
         assert len(identities_of(result)) == 1
     assert "hardware" not in results["box"].provenance
-
-
-def test_a_part_joins_the_folder_that_has_its_name_and_identity(tmp_path):
-    """As after a measurement that began under one name and went on under the other."""
-    write(tmp_path, RELEASES[0], ["", FIRST])
-    write(tmp_path, RELEASES[0], [FIRST, FIRST], "box-0123", started="2026-11-23T08:00:00+00:00")
-    loaded = reader.load_results(tmp_path)
-    assert loaded.problems == ()
-    assert {result.machine: len(result.passes) for result in loaded.results} == {"box": 1, "box-0123": 3}
-    (timing,) = next(result for result in loaded.results if result.machine == "box-0123").timings.values()
-    assert [pass_samples.samples[1] for pass_samples in timing.by_pass] == pytest.approx([1.01e-6, 1.0e-6, 1.01e-6])
 
 
 hosts = st.lists(st.sampled_from(IDENTITIES), min_size=PASSES, max_size=PASSES)
@@ -282,13 +257,6 @@ def test_a_host_measures_under_a_name_that_is_its_own(holders, name):
     assert series_key.measured_as("box", FIRST, holders) == name
 
 
-def test_a_suffix_can_be_removed_again():
-    """Only the one of that identity."""
-    assert series_key.without_suffix("box-0123", FIRST) == series_key.without_suffix(f"box-{FIRST}", FIRST) == "box"
-    assert series_key.without_suffix("box-unknown", "") == "box"
-    assert series_key.without_suffix("box-0123", SECOND) == "box-0123"
-
-
 def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch, capsys):
     """By every command that loads results."""
     monkeypatch.chdir(tmp_path)
@@ -300,13 +268,3 @@ def test_warnings_are_printed_once_and_change_no_exit_code(tmp_path, monkeypatch
         error = capsys.readouterr().err
         assert error.count("tensorcopy: warning: two machines are called box: got ") == 1, arguments
         assert exit_code == (3 if arguments[0] == "compare" else 0)  # two passes are too few to compare
-
-
-def test_publishing_logs_the_warnings(tmp_path, monkeypatch):
-    """They are no problems, with which `asv publish` would exit with 2."""
-    write(tmp_path, RELEASES[0], ["", FIRST])
-    logged = []
-    monkeypatch.setattr(plugin.log, "warning", logged.append)
-    monkeypatch.setattr(writer, "write", lambda *arguments, **options: None)
-    assert publisher.publish(tmp_path, tmp_path / "site") == ()
-    assert [line.startswith("two machines are called box: got ") for line in logged] == [True]

@@ -7,20 +7,14 @@ import json
 import multiprocessing
 import os
 import re
-import shutil
 import signal
-import stat
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from tensorcopy.asv_plugin import stamp
 from tensorcopy.asv_plugin.stamp import summary
@@ -28,11 +22,10 @@ from tensorcopy.cli import main
 from tensorcopy.errors import REMEDIES, DiskError, TensorcopyError, of_os_error, of_text
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.releases import environments, uv
-from tensorcopy.results import files, merge, reader, schemas, writing
+from tensorcopy.results import files, merge, reader, writing
 from tests import writers
 from tests.conftest import NEW, OLD, PROVENANCE, ROOT, measured_in_passes
 
-MEMORY = "/dev/shm"  # where flushing a file to the disk takes no time
 PAUSE = 0.02  # seconds at most before each file that a writer reads or writes
 LINE = re.compile(r"tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n")
 DISK_ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES]
@@ -129,74 +122,6 @@ def processes():
     return context
 
 
-class Writers(RuleBasedStateMachine):
-    """Processes that add or merge passes at once, some of them killed at a random moment."""
-
-    processes = None
-
-    @initialize()
-    def make(self) -> None:
-        self.root = Path(tempfile.mkdtemp(dir=MEMORY if Path(MEMORY).is_dir() else None))
-        self.results, self.link = self.root / "results", self.root / "link"
-        self.results.mkdir()
-        self.link.symlink_to(self.results)
-        self.running, self.stored, self.possible = [], set(), set()
-
-    @precondition(lambda self: len(self.running) < 4)
-    @rule(
-        kind=st.sampled_from(sorted(writers.WRITERS)), number=st.integers(0, 30), through_link=st.booleans(), seed=st.integers(0, 2**31 - 1)
-    )
-    def start(self, kind: str, number: int, through_link: bool, seed: int) -> None:
-        source = self.root / f"source-{len(self.possible)}-{len(list(self.root.iterdir()))}"
-        writers.write_pass(source, number)
-        target = self.link if through_link else self.results
-        process = self.processes.Process(target=writers.WRITERS[kind], args=(target, source, seed, PAUSE))
-        process.start()
-        self.running.append((process, {f"pass-{number}"}))
-        self.possible.add(f"pass-{number}")
-
-    @precondition(lambda self: self.running)
-    @rule(data=st.data())
-    def kill(self, data: st.DataObject) -> None:
-        """Its pass is stored or not."""
-        process, passes = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
-        process.join(data.draw(st.floats(0, 3 * PAUSE)))
-        process.kill()
-        process.join()
-        self.stored |= passes if process.exitcode == 0 else set()
-
-    @precondition(lambda self: self.running)
-    @rule()
-    def finish(self) -> None:
-        """All writers end, and the results have every pass that one of them has stored, once."""
-        for process, passes in self.running:
-            process.join()
-            assert process.exitcode == 0
-            self.stored |= passes
-        self.running = []
-        present = writers.pass_ids(self.results)
-        assert self.stored <= set(present) <= self.possible
-        assert len(present) == len(set(present))
-        problems = reader.load_results(self.results).problems
-        assert [problem for problem in problems if "is in no history" not in str(problem)] == []  # the fixtures' releases are in no table
-
-    def teardown(self) -> None:
-        if self.running:
-            self.finish()
-        shutil.rmtree(self.root, ignore_errors=True)
-
-
-@pytest.mark.parametrize(
-    ("examples", "steps"), [pytest.param(8, 12, marks=pytest.mark.slow), pytest.param(120, 25, marks=pytest.mark.fuzz)]
-)
-def test_the_stored_passes_are_the_union_of_all_writers(processes, examples, steps):
-    """Whichever comes first, through whichever path, and whichever is killed."""
-    Writers.processes = processes
-    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    many = settings(max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=slow)
-    run_state_machine_as_test(Writers, settings=many)
-
-
 def test_four_writers_at_once_store_each_pass_once(processes, tmp_path):
     """Two of them store the same pass."""
     started = []
@@ -243,39 +168,6 @@ def test_the_description_of_a_writer_is_never_interpreted(tmp_path, note):
     )
     assert writing.writer(tmp_path).startswith("[31mmerge (process 1 of aaa")
     assert len(writing.writer(tmp_path)) == writing.LONGEST_DESCRIPTION
-
-
-def as_another_user(kind: str, results: Path, source: Path) -> None:
-    """Write as a user who did not make the results."""
-    schemas.fault({})  # imports the validator, which the other user may be unable to read
-    os.umask(0o022)
-    os.setgid(54321)
-    os.setuid(54321)
-    writers.WRITERS[kind](results, source, 0, 0.0)
-
-
-@as_root
-def test_two_users_write_the_same_results(processes):
-    """In a folder that both may write; the first has made the lock and the machine's folder with a strict umask."""
-    root = Path(tempfile.mkdtemp())
-    try:
-        root.chmod(0o755)
-        results = root / "results"
-        results.mkdir()
-        results.chmod(0o777)
-        for number in (0, 2, 4):
-            writers.write_pass(root / f"{number}", number)
-        tasks = [(writers.store_pass, (results, root / "0", 0, 0.0))]
-        tasks += [(as_another_user, (kind, results, root / number)) for kind, number in (("asv run", "2"), ("merge", "4"))]
-        for target, arguments in tasks:
-            process = processes.Process(target=target, args=arguments)
-            process.start()
-            process.join()
-            assert process.exitcode == 0
-        assert writers.pass_ids(results) == ["pass-0", "pass-2", "pass-4"]
-        assert stat.S_IMODE((results / writing.LOCK).stat().st_mode) == 0o666
-    finally:
-        shutil.rmtree(root)
 
 
 def replaced_often(path: Path, times: int) -> None:
@@ -363,13 +255,6 @@ def ended(tmp_path, monkeypatch):
     return end
 
 
-def test_a_finished_run_stores_its_passes_and_leaves_no_draft(ended):
-    run = ended()
-    run.store()
-    assert (run.errors, writers.pass_ids(run.results)) == ([], BOTH)
-    assert list(run.run.draft.folder.parent.iterdir()) == []
-
-
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOENT, errno.EMFILE, errno.ENOSPC])
 def test_passes_that_the_system_does_not_write_are_kept(ended, monkeypatch, number):
     """Whatever the system's error is; the message has the command that merges them."""
@@ -414,21 +299,6 @@ def test_a_damaged_file_takes_no_other_pass_with_it(ended, tmp_path, name):
     assert run.merge_unstored() == BOTH
 
 
-def test_a_pass_that_cannot_be_read_keeps_none_from_being_merged(ended):
-    """asv's file stays as it is, under another name, although benchmarks.json is damaged too."""
-    run = ended()
-    document = json.loads((run.results / "benchmarks.json").read_text())
-    del document[SUITE]["params"]
-    (run.results / "benchmarks.json").write_text(json.dumps(document))
-    unread = next(run.run.draft.folder.glob(f"box/{OLD.sha[:8]}*"))
-    unread.write_text("{")
-    run.store()
-    assert {error.next.rpartition(str(run.unstored))[2] for error in run.errors} == {"", " as asv wrote it, without its provenance"}
-    assert (run.unstored / "box" / f"{unread.name}.asv").read_text() == "{"
-    shutil.copy(run.unstored / "benchmarks.json", run.results)
-    assert run.merge_unstored() == ["of new", "pass-0", "pass-0"]
-
-
 def test_a_draft_is_removed_once_its_process_has_ended(tmp_path):
     """The lock tells, not the name of the process: in another container, that is another process or none."""
     measured_in_passes(tmp_path / "results", NEW, {"tensor": [1.0]})
@@ -440,27 +310,6 @@ def test_a_draft_is_removed_once_its_process_has_ended(tmp_path):
 
 def add_one(path: Path, results: Path) -> None:
     merge.add_pass(path, merge.last_pass(files.read(path), {}), results / "box" / path.name, "asv run", summary)
-
-
-def merge_one(path: Path, results: Path) -> None:
-    merge.merge([path.parents[1]], results, summary)
-
-
-@pytest.mark.parametrize("write", [add_one, merge_one])
-def test_a_description_of_the_machine_is_not_replaced_by_a_poorer_one(tmp_path, write):
-    """`asv machine --yes --machine box` describes nothing but the name; one of another machine stores nothing."""
-    results = tmp_path / "results"
-    good = {"arch": "x86_64", "cpu": "Box 9000", "machine": "box", "num_cpu": "2", "os": "Linux", "ram": "8", "version": 1}
-    measured_in_passes(results, NEW, {"tensor": [1.0]})
-    (results / "box" / "machine.json").write_text(json.dumps(good))
-    source = measured_in_passes(tmp_path / "source", OLD, {"tensor": [1.0]})
-    source.with_name("machine.json").write_text(json.dumps({**good, "cpu": "Box 9000", "ram": "", "os": "Linux"}))
-    write(source, results)
-    assert json.loads((results / "box" / "machine.json").read_text()) == good
-    source.with_name("machine.json").write_text('{"machine": "another", "version": 1}')
-    with pytest.raises(TensorcopyError, match="machine 'another'"):
-        write(source, tmp_path / "elsewhere")
-    assert list(tmp_path.glob("elsewhere/*/*.json")) == []
 
 
 # --- a disk that is full, read-only or not the user's
