@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.results.passes import Case, PassSamples, Timing, timing
-from tensorcopy.site.model.costs import Cost
-from tensorcopy.site.model.machine import machines
+from tensorcopy.site.model.machine import Cost, machines
 from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, SEEN, measured
 

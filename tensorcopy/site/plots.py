@@ -15,9 +15,8 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.model.changes import CaseChange
-from tensorcopy.site.model.costs import CostTable
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import History, Series, release_versions
+from tensorcopy.site.model.machine import CostTable, History, Machine
+from tensorcopy.site.model.series import Series, release_versions
 from tensorcopy.site.svg import (
     HEIGHT,
     LEFT,

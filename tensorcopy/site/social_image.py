@@ -10,8 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from tensorcopy.site import plots
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import History
+from tensorcopy.site.model.machine import History, Machine
 from tensorcopy.site.svg import standalone
 
 SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect

@@ -20,8 +20,8 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import History, Series, release_versions
+from tensorcopy.site.model.machine import History, Machine
+from tensorcopy.site.model.series import Series, release_versions
 
 STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration

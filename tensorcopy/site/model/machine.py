@@ -1,4 +1,4 @@
-"""The results of one machine, as the pages show them."""
+"""The results of one machine, as the pages show them: its histories, and the cost of each method at each size. Pure."""
 
 from __future__ import annotations
 
@@ -14,19 +14,90 @@ from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.passes import Case
+from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.model.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
-from tensorcopy.site.model.costs import GROUPS, CostTable, costs, numels_of, shown_groups
-from tensorcopy.site.model.series import History, Series, group_history, series_of_results
+from tensorcopy.site.model.series import Series, release_versions, series_of_results
 from tensorcopy.worker.devices import ACCELERATORS
 
+GROUPS = ("copy", "conversion")
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A method at one size.
+
+    fastest : has the lowest time
+    among_fastest : fastest, or not significantly slower than the fastest
+    """
+
+    timing: Timing | None
+    fastest: bool
+    among_fastest: bool
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """The methods of one group on one device, by size.
+
+    costs : `costs[i][j]` is method i at size j
+    baselines : `baselines[j]` is the memcpy baseline at size j
+    """
+
+    group: str
+    device: str
+    numels: tuple[int, ...]
+    methods: tuple[str, ...]
+    costs: tuple[tuple[Cost, ...], ...]
+    baselines: tuple[Timing | None, ...]
+
+    def sizes_among_fastest(self, row: int) -> int:
+        """Return the number of sizes at which a method is among the fastest."""
+        return sum(cost.among_fastest for cost in self.costs[row])
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """A method's time with one release in one environment, such as "py3.11-cuda"."""
+
+    release: str
+    environment: str
+    method: str
+    timing: Timing
+
+
+@dataclass(frozen=True)
+class History:
+    """The methods of a group at one size over the releases, in order of version.
+
+    environments : the newest Python first; each is a series
+    """
+
+    group: str
+    numel: int
+    releases: tuple[str, ...]
+    environments: tuple[str, ...]
+    methods: tuple[str, ...]
+    points: tuple[HistoryPoint, ...]
+
+    def at(self, release: str, environment: str, method: str) -> Timing | None:
+        """Return a method's time; None when it was not measured."""
+        return self._timings.get((release, environment, method))
+
+    def has(self, release: str, environment: str) -> bool:
+        """Return whether any of the methods was measured with a release in an environment."""
+        return any((release, environment, method) in self._timings for method in self.methods)
+
+    @cached_property
+    def _timings(self) -> dict[tuple[str, str, str], Timing]:
+        return {(point.release, point.environment, point.method): point.timing for point in self.points}
 
 
 @dataclass(frozen=True)
@@ -239,3 +310,78 @@ def _newest_complete(series: Series) -> Result:
     """
     complete = [result for result in series.results if result.methods and any(case.spec.headline for case in result.timings)]
     return complete[-1] if complete else series.newest
+
+
+def groups_of(result: Result) -> list[str]:
+    """Return the groups with a table by size: copies, conversions, own operations."""
+    return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
+
+
+def shown_groups(result: Result) -> Sequence[str]:
+    """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
+    own = groups_of(result)[len(GROUPS) :]
+    return own if own and not any(row["group"] in recommend.GROUPS for row in result.methods.values()) else GROUPS
+
+
+def case_of(group: str, method: str, numel: int, device: str) -> Case:
+    """Return the case of a method at one size: contiguous float32 without grad."""
+    device_parameter = () if device == "cpu" else (("device", device),)
+    return Case(suite_specs.timed_by_size(group, device), (("method", method), ("numel", str(numel)), *device_parameter))
+
+
+def numels_of(result: Result, group: str, device: str) -> list[int]:
+    """Return the measured sizes of a group on a device, in order."""
+    return sorted({int(case["numel"]) for case in _cases_by_size(result, group, device)})
+
+
+def methods_of(result: Result, group: str, device: str) -> list[str]:
+    """Return the measured methods of a group on a device, in the order of the results."""
+    return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device)))
+
+
+def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()) -> CostTable:
+    """Return the table of one result.
+
+    series : the results of the same machine, Python and build, from which the noise of passes is estimated
+    """
+    methods, numels = methods_of(result, group, device), numels_of(result, group, device)
+    changes = {
+        numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], series) for numel in numels
+    }
+    rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
+    baselines = tuple(related.baseline_timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
+    return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines)
+
+
+def _cases_by_size(result: Result, group: str, device: str) -> list[Case]:
+    suite = suite_specs.timed_by_size(group, device)
+    cases = [case for case in result.timings if case.suite == suite and (device == "cpu" or case["device"] == device)]
+    return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
+
+
+def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:
+    if case not in changes:
+        return Cost(None, fastest=False, among_fastest=False)
+    change = changes[case]
+    return Cost(result.timings[case], fastest=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)
+
+
+def group_history(all_series: tuple[Series, ...], group: str, numel: int) -> History:
+    """Return the history of a group on the CPU at one size, for one machine."""
+    points = tuple(
+        HistoryPoint(release.version, result.environment, method, timing)
+        for series in all_series
+        for release, result in zip(series.releases, series.results)
+        for method in methods_of(result, group, "cpu")
+        if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
+    )
+    releases = {point.release for point in points}
+    environments = {point.environment for point in points}
+    return History(
+        group=group,
+        numel=numel,
+        releases=tuple(version for version in release_versions(all_series) if version in releases),
+        environments=tuple(series.environment for series in all_series if series.environment in environments),
+        methods=tuple(dict.fromkeys(point.method for point in points)),
+        points=points,
+    )

@@ -1,4 +1,4 @@
-"""Results in order: series of results, the pairs to compare, changes of the machine, and the methods of a group over the releases. Pure."""
+"""Results in order: series of results, the pairs to compare, and changes of the machine. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_series
-from tensorcopy.site.model.costs import case_of, methods_of
 
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 
@@ -176,64 +175,6 @@ def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:
 def _field(result: Result, name: str) -> str:
     value = result.provenance.get(name)
     return "" if value in (None, "") else str(value)
-
-
-@dataclass(frozen=True)
-class HistoryPoint:
-    """A method's time with one release in one environment, such as "py3.11-cuda"."""
-
-    release: str
-    environment: str
-    method: str
-    timing: Timing
-
-
-@dataclass(frozen=True)
-class History:
-    """The methods of a group at one size over the releases, in order of version.
-
-    environments : the newest Python first; each is a series
-    """
-
-    group: str
-    numel: int
-    releases: tuple[str, ...]
-    environments: tuple[str, ...]
-    methods: tuple[str, ...]
-    points: tuple[HistoryPoint, ...]
-
-    def at(self, release: str, environment: str, method: str) -> Timing | None:
-        """Return a method's time; None when it was not measured."""
-        return self._timings.get((release, environment, method))
-
-    def has(self, release: str, environment: str) -> bool:
-        """Return whether any of the methods was measured with a release in an environment."""
-        return any((release, environment, method) in self._timings for method in self.methods)
-
-    @cached_property
-    def _timings(self) -> dict[tuple[str, str, str], Timing]:
-        return {(point.release, point.environment, point.method): point.timing for point in self.points}
-
-
-def group_history(all_series: tuple[Series, ...], group: str, numel: int) -> History:
-    """Return the history of a group on the CPU at one size, for one machine."""
-    points = tuple(
-        HistoryPoint(release.version, result.environment, method, timing)
-        for series in all_series
-        for release, result in zip(series.releases, series.results)
-        for method in methods_of(result, group, "cpu")
-        if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
-    )
-    releases = {point.release for point in points}
-    environments = {point.environment for point in points}
-    return History(
-        group=group,
-        numel=numel,
-        releases=tuple(version for version in release_versions(all_series) if version in releases),
-        environments=tuple(series.environment for series in all_series if series.environment in environments),
-        methods=tuple(dict.fromkeys(point.method for point in points)),
-        points=points,
-    )
 
 
 def release_versions(all_series: Sequence[Series]) -> list[str]:

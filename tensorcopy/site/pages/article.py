@@ -20,8 +20,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.drawings import draw_methods
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.costs import CostTable, costs, methods_of
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.machine import CostTable, Machine, costs, methods_of
 from tensorcopy.site.page import Page, Translate, translator
 from tensorcopy.site.pages.memory import device_peaks, host_peak
 from tensorcopy.site.pages.methods import observed, result_by_release

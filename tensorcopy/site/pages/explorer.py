@@ -14,8 +14,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.filters import circumstances
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import History
+from tensorcopy.site.model.machine import History, Machine
 from tensorcopy.site.page import File, Page
 
 TIMES, COUNTS = "times", "counts"

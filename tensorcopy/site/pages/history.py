@@ -25,8 +25,8 @@ from tensorcopy.site.model import explorer
 from tensorcopy.site.model.changes import CaseChange, CauseLink, cause_link
 from tensorcopy.site.model.content import Content, MachineChange, count_changes, time_changes
 from tensorcopy.site.model.explorer import Place, group_by_section, place_of
-from tensorcopy.site.model.machine import Machine, longest_history
-from tensorcopy.site.model.series import History, release_versions
+from tensorcopy.site.model.machine import History, Machine, longest_history
+from tensorcopy.site.model.series import release_versions
 from tensorcopy.site.page import File, Page
 
 

@@ -25,8 +25,7 @@ from tensorcopy.site import addresses, plots
 from tensorcopy.site.filters import code_markup
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content, MachineChange, time_changes
-from tensorcopy.site.model.costs import GROUPS, CostTable, case_of
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.machine import GROUPS, CostTable, Machine, case_of
 from tensorcopy.site.page import Page, Translate, translator
 from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES

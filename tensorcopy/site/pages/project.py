@@ -14,8 +14,8 @@ from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.model import explorer
 from tensorcopy.site.model.content import Content, time_changes
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import History, release_versions
+from tensorcopy.site.model.machine import History, Machine
+from tensorcopy.site.model.series import release_versions
 from tensorcopy.site.page import Page
 from tensorcopy.site.plots import sparkline
 

@@ -11,8 +11,7 @@ from tensorcopy.results import related
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.costs import CostTable, case_of, costs, groups
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.model.machine import CostTable, Machine, case_of, costs
 from tensorcopy.site.model.series import Series
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
@@ -34,7 +33,7 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
     result, release = series.results[index], version(series.results[index])
     machine, address = content.machine_of(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
-    possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups(result)]
+    possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
     tables = [table for table in possible if table.methods]
     values = {
         "result": result,
