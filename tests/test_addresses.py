@@ -1,8 +1,9 @@
-"""Addresses are safe, distinct and stable."""
+"""Addresses are safe, distinct and stable, and a fork leads to itself."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import PurePosixPath
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
+from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, OLD, measured
 
 
@@ -59,3 +61,33 @@ def test_links_are_relative(source, target, link):
     """The site works in any folder, also on a disk."""
     assert addresses.relative(source, target) == link
     assert str(PurePosixPath(source).parent.joinpath(link)).count("..") == link.count("..")
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
+        ("https://user:secret@example.org/a/b/", "https://example.org/a/b"),
+        ("/home/someone/tensorcopy", ""),
+        ("../tensorcopy", ""),
+        ("file:///tmp/tensorcopy", ""),
+        ("", ""),
+    ],
+)
+def test_a_remote_is_shown_as_a_browser_opens_it(remote, address):
+    """Without credentials; a folder has no address."""
+    assert addresses.web_address(remote) == address
+
+
+def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_path):
+    """In this order, so that a fork that configures nothing links to itself."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@example.org:me/fork.git"], check=True)
+    workflow = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "you/fork"}
+    assert WebAddresses.of_checkout("https://example.org/x", "https://example.org/p", workflow, tmp_path) == WebAddresses(
+        "https://example.org/x", "https://example.org/p/"
+    )
+    assert WebAddresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
+    assert WebAddresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")

@@ -49,7 +49,6 @@ def published(tmp_path_factory, content) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "PAGE_MODULES", ["explorer"])
         write_files(directory, render.files(content))
-    writer.write_menus(render.templates_of(content), directory)
     return directory
 
 

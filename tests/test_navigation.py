@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -35,57 +33,20 @@ def nav_links(page: str) -> list[dict[str, str]]:
     return [attributes for tag, attributes in header(page.split('<div class="tools"')[0] + "</header>") if tag == "a"]
 
 
-def test_a_page_has_three_entries_a_menu_and_the_source(site):
-    """Beside the menu the header has no other page, so that it fits one row."""
+def test_the_header_of_every_page_has_the_same_links(site):
+    """Three entries and the source beside the menu, so that it fits one row."""
     for address, page in site.items():
-        menu = r'<a class="menu".*?</a>' if navigation.menu_by_script(address) else '<details class="menu">.*?</details>'
-        outside, menus = re.subn(menu, "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
+        outside, menus = re.subn('<details class="menu">.*?</details>', "", page.split("<nav")[1].split("</nav>")[0], flags=re.DOTALL)
         shown = [attributes["href"] for tag, attributes in Tags(f"<nav{outside}</nav>").tags if tag == "a"]
-        assert len(shown) == 4, address
-        assert shown[-1] == WEB.source
-        assert menus == 1
-
-
-def test_pages_alike_lead_to_a_page_with_the_menu_and_have_its_script(site):
-    """The menu would be a tenth of an answer, a history, a comparison or a cause."""
-    scripted = {address for address in site if navigation.menu_by_script(address)}
-    assert {address.removeprefix("ja/").split("/")[0] for address in scripted} == {"choose", "compare", "history"}
-    assert not scripted & {"choose/index.html", "ja/choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html"}
-    for address in scripted:
-        (link,) = [attributes["href"] for attributes in nav_links(site[address]) if attributes.get("class") == "menu"]
-        assert '<details class="menu">' in site[resolved(address, link)]
-        assert resolved(address, link).startswith("ja/") == address.startswith("ja/")
-        scripts = [resolved(address, attributes["src"]) for tag, attributes in Tags(site[address]).tags if tag == "script"]
-        assert scripts[:2] == [writer.MENUS, "tensorcopy.js"]
-
-
-def test_the_script_has_the_menus_of_both_languages(site, tmp_path, monkeypatch):
-    """With the addresses of the landing page's menu."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
-    writer.write((), None, {}, tmp_path, processes=1)
-    menus = json.loads((tmp_path / writer.MENUS).read_text().removeprefix("const MENUS = ").removesuffix(";\n"))
-    assert list(menus) == ["en", "ja"]
-    for language, address in (("en", "index.html"), ("ja", "ja/index.html")):
-        links = [attributes["href"] for tag, attributes in Tags(menus[language]).tags if tag == "a"]
-        groups = [target for _, group in navigation.in_language(render.PLACEHOLDER_DOCS, language).groups for _, target in group]
-        assert links == groups
-        assert set(links) < {resolved(address, attributes["href"]) for attributes in nav_links(site[address])}
+        assert (len(shown), shown[-1], menus) == (4, WEB.source, 1), address
 
 
 def test_the_menu_leads_to_every_kind_of_page(site):
     """Whatever has a fixed address is one click away."""
     reached = {resolved("index.html", attributes["href"]) for attributes in nav_links(site["index.html"])}
     kinds = {addresses.CHOOSER, addresses.HISTORIES, addresses.COMPARISONS, addresses.SIZES, addresses.SEMANTICS, addresses.MEMORY}
-    kinds |= {
-        addresses.ARTICLE,
-        addresses.MACHINES,
-        addresses.ACCURACY,
-        addresses.GLOSSARY,
-        addresses.DOCS,
-        addresses.DATA,
-        addresses.RUN_IT,
-    }
-    assert kinds <= reached
+    kinds |= {addresses.ARTICLE, addresses.MACHINES, addresses.ACCURACY, addresses.GLOSSARY, addresses.DOCS, addresses.DATA}
+    assert {*kinds, addresses.RUN_IT} <= reached
 
 
 def test_a_page_marks_its_place(site):
@@ -177,33 +138,3 @@ def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
     monkeypatch.setattr(social_image, "find_spec", lambda name: None)
     writer.write(results, None, {}, tmp_path, web=WEB)
     assert (tmp_path / "social.svg").read_text().startswith("<svg")
-
-
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("https://github.com/a/b.git", "https://github.com/a/b"),
-        ("git@github.com:a/b.git", "https://github.com/a/b"),
-        ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
-        ("https://user:secret@example.org/a/b/", "https://example.org/a/b"),
-        ("/home/someone/tensorcopy", ""),
-        ("../tensorcopy", ""),
-        ("file:///tmp/tensorcopy", ""),
-        ("", ""),
-    ],
-)
-def test_a_remote_is_shown_as_a_browser_opens_it(remote, address):
-    """Without credentials; a folder has no address."""
-    assert addresses.web_address(remote) == address
-
-
-def test_the_source_is_configured_or_that_of_the_workflow_or_of_the_clone(tmp_path):
-    """In this order, so that a fork that configures nothing links to itself."""
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", "git@example.org:me/fork.git"], check=True)
-    workflow = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "you/fork"}
-    assert addresses.WebAddresses.of_checkout("https://example.org/x", "https://example.org/p", workflow, tmp_path) == WebAddresses(
-        "https://example.org/x", "https://example.org/p/"
-    )
-    assert addresses.WebAddresses.of_checkout("", "", workflow, tmp_path).source == "https://github.com/you/fork"
-    assert addresses.WebAddresses.of_checkout("", "", {}, tmp_path) == WebAddresses("https://example.org/me/fork", "")

@@ -1,7 +1,8 @@
-"""The local server answers any client in one piece, and only a browser of this machine."""
+"""The local server answers any client in one piece, and only a browser of this machine; a missing address leads on."""
 
 from __future__ import annotations
 
+import shutil
 import socket
 import struct
 import threading
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from tensorcopy.site import server
+from tensorcopy.site import server, writer
 from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
@@ -85,6 +86,7 @@ def test_an_address_without_a_page_is_answered_with_the_sites_page(site, capfd, 
     """A NUL, a name that no file system takes, a way out of the site; without a line in the terminal."""
     text = get(site, path)
     assert status(text) == 404
+    assert text.endswith(b"No such page")
     assert b"secret" not in text.partition(b"\r\n\r\n")[2]
     assert b"\r\nSet-Cookie" not in text
     assert status(get(site, path, method=b"HEAD")) == status(text)
@@ -169,3 +171,57 @@ def test_a_fault_of_a_request_is_one_line(site, capfd, monkeypatch):
     monkeypatch.setattr(server._QuietHandler, "send_head", lambda _: 1 / 0)
     get(site, b"/")
     assert capfd.readouterr().err == "tensorcopy: a request failed: ZeroDivisionError: 'division by zero'\n"
+
+
+OLD_COMPARISON = "compare/box/py3.11-cuda/2.3.1..2.9.1.html"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """The address of a site without any result in a folder of its host, as GitHub Pages serves a project."""
+    root = tmp_path_factory.mktemp("host")
+    (root / "project").mkdir()
+    writer.write((), None, {}, root / "project", processes=1)
+    shutil.copy(root / "project" / server.MISSING, root)
+    with server.bound(root, 0) as bound:
+        threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
+        yield f"http://127.0.0.1:{bound.server_port}/project"
+        bound.shutdown()
+
+
+def links(page) -> list[str]:
+    return list(page.evaluate("[...document.querySelectorAll('a')].filter((a) => a.checkVisibility()).map((a) => a.href)"))
+
+
+@pytest.mark.slow
+def test_an_old_comparison_leads_to_its_two_releases(project, browser):
+    """The page names both releases and links to Compare with them; its style is that of the site, whatever the depth."""
+    page = browser.new_page()
+    page.goto(f"{project}/{OLD_COMPARISON}")
+    assert "comparison of 2.3.1 with 2.9.1 on box/py3.11-cuda" in page.inner_text("main")
+    assert links(page)[0] == f"{project}/compare/index.html#from=2.3.1&to=2.9.1&on=box/py3.11-cuda"
+    assert page.evaluate("getComputedStyle(document.body).margin") == "0px"
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["gone.html", "a/b.html", "a/b/c.html", "history/box/copies.BySize/gone-16.html"])
+def test_any_other_address_leads_to_the_sites_pages(project, browser, address):
+    """Its links exist, at each depth."""
+    page = browser.new_page()
+    page.goto(f"{project}/{address}")
+    assert links(page) == [f"{project}/{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
+    assert all(page.request.get(link).ok for link in links(page))
+    page.close()
+
+
+@pytest.mark.slow
+def test_without_a_script_an_old_comparison_leads_to_the_sites_pages(project, browser):
+    """The links are those of an address three folders deep, and the page says so."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{project}/{OLD_COMPARISON}")
+    hrefs = [link.get_attribute("href") for link in page.query_selector_all("li a")]
+    assert hrefs == [f"../../../{name}" for name in ("compare/index.html", "history/index.html", "index.html")]
+    assert "three folders deep" in page.inner_text("main")
+    context.close()

@@ -47,7 +47,7 @@ def is_shown(case: Case) -> bool:
     return case.spec.label in ALL_SIZES or parameters.get("numel", SIZES[0]) in SIZES
 
 
-SCRIPTS = {*writer.SCRIPTS, writer.MENUS, writer.UPLOT, "times.js"}
+SCRIPTS = {*writer.SCRIPTS, writer.UPLOT, "times.js"}
 
 
 @pytest.fixture(scope="module")

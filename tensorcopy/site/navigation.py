@@ -44,7 +44,6 @@ GROUPS = (
         ),
     ),
 )
-SCRIPTED = tuple(f"{prefix}{folder}/" for prefix in ("", "ja/") for folder in ("choose", "compare", "history", "why"))
 FROM_DOCS = ("guide", "reading", "measurement", "findings", "run-it", "api")  # shown only where docs/ has them
 TRANSLATED = (addresses.LANDING, addresses.CHOOSER, addresses.ARTICLE)  # and pages of docs/
 
@@ -101,14 +100,6 @@ def in_language(docs: Container[str], language: str) -> Navigation:
     shown = {address for links in (NAVIGATION, *(links for _, links in groups)) for _, address in links}
     english = frozenset() if language == "en" else frozenset(address for address in shown if not address.startswith(f"{language}/"))
     return Navigation(localized(NAVIGATION), groups, english)
-
-
-def menu_by_script(address: str) -> bool:
-    """Return whether a page is one of hundreds alike, which get their menu from a script.
-
-    Without scripts they have a link to a page with the menu. It was a tenth of their size.
-    """
-    return address.startswith(SCRIPTED) and address.removeprefix("ja/") not in {target for _, target in NAVIGATION}
 
 
 def marker(target: str, address: str) -> str:

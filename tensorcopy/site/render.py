@@ -141,8 +141,6 @@ def _globals(content: Content) -> dict[str, Any]:
         else navigation.OF_PROJECT,
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
         "marker": navigation.marker,
-        "menu_by_script": navigation.menu_by_script,
-        "menu_page": addresses.MACHINES if project else addresses.DOCS,
         "web": content.web,
         "social_image": content.web.absolute(social_image.name()) if content.machine and not project else "",
         "clone_address": content.web.source or UNKNOWN_SOURCE,

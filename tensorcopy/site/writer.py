@@ -8,7 +8,6 @@ interactive charts, comes from the distribution uplot-python, whose Python half 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import pickle
 import shutil
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import distribution
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,11 +30,11 @@ from jinja2 import Environment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, navigation, render, social_image
+from tensorcopy.site import render, social_image
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.model.content import Content
 from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
-from tensorcopy.site.page import File, Page, translator
+from tensorcopy.site.page import File, Page
 from tensorcopy.worker.declarations import Project
 
 STATIC = Path(__file__).with_name("static")
@@ -49,9 +48,8 @@ PARTS = {  # the files that become one script
     "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
     "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),
 }
-MENUS = "menu.js"  # has texts of the pages, and is written with them
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
-ASSETS = (*STYLESHEETS, ICON, MISSING, MENUS, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
+ASSETS = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
 LONGEST = ("history", "functions", "comparisons", "sizes")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
@@ -108,7 +106,7 @@ def write(
         site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
         if web.site and site.content.machine and not project:
             (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
-        write_menus(site.templates, directory)  # compiles the templates before the processes start
+        _ = site.templates  # what every page shows, before the processes start
         count = processes or available()
         machines, tasks = site.content.machines, []
         are_few = len(machines) <= FEW_MACHINES
@@ -132,17 +130,6 @@ def write_assets(directory: Path) -> None:
         (directory / name).write_text(text, encoding="utf-8")
     for name, source in ((UPLOT, "uPlot.iife.js"), (UPLOT_CSS, "uPlot.min.css")):
         shutil.copyfile(str(distribution("uplot-python").locate_file(f"uplot/static/{source}")), directory / name)
-
-
-def write_menus(templates: Environment, directory: Path) -> None:
-    """Write the script that has the menu of the header in each language, with addresses from the site's root."""
-    by_language: Mapping[str, navigation.Navigation] = templates.globals["navigation"]  # type: ignore[assignment]
-    link = partial(addresses.relative, addresses.LANDING)
-    menus = {
-        language: templates.get_template("menu.html").render(links=links, t=translator(language), link=link, address="")
-        for language, links in by_language.items()
-    }
-    (directory / MENUS).write_text(f"const MENUS = {json.dumps(menus, ensure_ascii=False)};\n", encoding="utf-8")
 
 
 def _judge(site: Site, machine: Machine, processes: int) -> None:

@@ -1,6 +1,5 @@
 /* Gives the elements of a page what the other parts do. */
 document.addEventListener("DOMContentLoaded", () => {
-  if (typeof MENUS !== "undefined") document.querySelectorAll("a.menu").forEach(addMenu);
   document.querySelectorAll("details.menu").forEach(addClosing);
   document.querySelectorAll(".tools").forEach(addSwitch);
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
