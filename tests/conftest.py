@@ -153,8 +153,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *("test_workflow_runs", "test_the_whole_way", "test_page_in_a_browser", "test_true_numbers", "test_pull_request"),
-    *("test_profiles_under_valgrind", "test_emulated_cuda_commands", "test_devices_emulated", "test_project", "test_package"),
+    *("test_the_whole_way", "test_page_in_a_browser", "test_true_numbers", "test_pull_request"),
+    *("test_profiles_under_valgrind", "test_project", "test_package"),
     *("test_project_pull_request", "test_bisect", "test_offline", "test_operations"),
     *("test_no_traceback", "test_site", "test_measure"),
 )
@@ -202,7 +202,7 @@ def emulated_cuda(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
 @pytest.fixture(scope="session")
 def gpu(request: pytest.FixtureRequest) -> Gpu:
     """A CUDA device: a real one where torch has one, else the emulated one."""
-    return emulation.REAL if emulation.has_real() else request.getfixturevalue("emulated_cuda")
+    return Gpu() if emulation.has_real() else request.getfixturevalue("emulated_cuda")
 
 
 def write_files(directory: Path, files: Iterable[tuple[str, str]]) -> None:

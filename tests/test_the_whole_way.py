@@ -245,10 +245,9 @@ def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, m
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
     """The dashboard has no option for it. One size is measured here, and a page names the device."""
     sizes = {"benchmarks/cases.py": (r"^(NUMELS|ON_DEVICE) = [^#\n]*", r"\1 = [2**10]  ")}
-    variables = {"TENSORCOPY_EMULATED": "allowed", **gpu.variables(CUDA_OPERATION_US=200)}
     with checkout.edited(sizes):
         options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
-        done = checkout.run("tensorcopy", "dashboard", *options, **variables)
+        done = checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=200))
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = (checkout.root / "results" / "gpu-box").glob(f"{NEWEST.sha[:8]}-*.json")
     result = json.loads(path.read_text())

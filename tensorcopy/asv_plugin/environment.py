@@ -26,7 +26,6 @@ from tensorcopy.releases import environments, interpreters, project_suites, rele
 from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
-from tensorcopy.results import files
 from tensorcopy.worker import declarations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -120,9 +119,8 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
     def _use(self, release: Release, built: environments.Environment, conf: Any) -> None:
         """Measure in this environment.
 
-        Raises TensorcopyError where it lacks the device that must be measured, or has an emulated one.
+        Raises TensorcopyError where it lacks the device that must be measured.
         """
-        files.refuse_emulated(f"a measurement of torch {release.version}", built.report["ledger"])
         environments.require(built, os.environ.get(DEVICE) or "cpu")
         for device, reason in built.report["ledger"].get("unsupported", {}).items():
             log.warning(f"torch {release.version} is not measured on {device}: {reason}")

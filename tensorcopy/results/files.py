@@ -19,7 +19,7 @@ import shutil
 import stat
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -361,56 +361,3 @@ def _check_texts(value: Any) -> None:
     elif isinstance(value, list):
         for item in value:
             _check_texts(item)
-
-
-# Refuse results of an emulated device.
-#
-# The tests emulate a CUDA device (`tests/emulated_cuda`), on which a copy takes the time that a test sets. The provenance names that
-# device, so that no time of it reaches results/, a comparison or a page.
-
-EMULATED_DEVICE = "Emulated CUDA"  # how the name of an emulated device begins
-EMULATED_VARIABLE, EMULATED_ALLOWED = (
-    "TENSORCOPY_EMULATED",
-    "allowed",
-)  # environment variable of the tests, and its value that turns the refusal off
-
-
-def refuse_emulated(what: str, *provenances: Mapping[str, Any]) -> None:
-    """Raise TensorcopyError where one of these provenances has an emulated device.
-
-    what : names the refused thing, such as "the result file results/box/….json"
-    """
-    if os.environ.get(EMULATED_VARIABLE) == EMULATED_ALLOWED:
-        return
-    for name in _emulated(provenances):
-        raise TensorcopyError(
-            f"{what} is refused: it is of an emulated device",
-            got=name,
-            allowed="times of a real device",
-            next=f"measure without LD_PRELOAD; only tests set {EMULATED_VARIABLE}={EMULATED_ALLOWED}",
-        )
-
-
-def _emulated(provenances: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the names of emulated devices."""
-    for provenance in provenances:
-        accelerators = provenance.get("accelerators")
-        names = map(str, accelerators.values()) if isinstance(accelerators, Mapping) else ()
-        yield from (name for name in names if name.startswith(EMULATED_DEVICE))
-
-
-def emulated_device(document: Mapping[str, Any]) -> str:
-    """Return the emulated device that a result file is refused for; "" for none."""
-    return "" if os.environ.get(EMULATED_VARIABLE) == EMULATED_ALLOWED else next(_emulated(_provenances(document)), "")
-
-
-def _provenances(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [document.get("ledger", {}), *(record.get("ledger", {}) for record in document.get("passes", ()))]
-
-
-def refuse_emulated_document(what: str, document: Mapping[str, Any]) -> None:
-    """Raise TensorcopyError where a pass of a result file is of an emulated device.
-
-    document : a valid result file
-    """
-    refuse_emulated(what, *_provenances(document))

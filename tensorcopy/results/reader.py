@@ -126,7 +126,7 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     by_machine = separated(read_in.by_path)
     rules = _quiet_rules(by_machine.documents)
     problems, untimed = read_in.problems, []
-    valid = tuple(path for path, document in read_in.by_path.items() if not files.emulated_device(document))
+    valid = tuple(read_in.by_path)
     read_in.by_path.clear()
     for path, document in _consumed(by_machine.documents):
         try:
@@ -211,7 +211,6 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
 
     Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
-    files.refuse_emulated_document(f"the result file {files.displayed(path)}", document)
     with files.damage_named(path):
         for provenance in (document["ledger"], *(record["ledger"] for record in document["passes"])):
             provenance.update({name: _shared(provenance[name]) for name in ("hardware", "settings") if name in provenance})

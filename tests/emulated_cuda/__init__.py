@@ -1,7 +1,4 @@
-"""The CUDA device of the tests: the emulated one, which gcc builds, or a real one.
-
-README.md beside this file describes what is emulated.
-"""
+"""The CUDA device of the tests: the emulated one, which gcc builds, or a real one. `cuda_runtime.c` describes what is emulated."""
 
 from __future__ import annotations
 
@@ -11,78 +8,52 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-LIBRARIES = {"cuda_runtime.c": "libcuda.so.1", "nvml.c": "libnvidia-ml.so.1"}  # by source: the names that torch and worker/nvidia.py open
-
-
-@dataclass(frozen=True)
-class Request:
-    """Cases of a checkout's suites, to be measured with additional environment variables."""
-
-    root: Path
-    cases: tuple[str, ...]
-    variables: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A CUDA device that processes with `variables()` see.
+    """A CUDA device that processes with its variables see.
 
-    libraries : to preload; none for a real device
+    library : to preload; None for a real device
     """
 
-    libraries: tuple[Path, ...] = ()
-
-    @property
-    def is_emulated(self) -> bool:
-        return bool(self.libraries)
+    library: Path | None = None
 
     def variables(self, **switches: object) -> dict[str, str]:
-        """Return the environment variables of a process.
-
-        switches : those of README.md, without "EMULATED_", such as `CUDA_DEVICES=2`; a real device has none
-        """
-        if not self.is_emulated:
+        """Return the environment variables of a process that sees the device; a real one needs none."""
+        if self.library is None:
             return {}
-        named = {f"EMULATED_{name}": str(value) for name, value in switches.items()}
-        return {"LD_PRELOAD": " ".join(map(str, self.libraries)), **named}
+        return {"LD_PRELOAD": str(self.library), **{f"EMULATED_CUDA_{name}": str(value) for name, value in switches.items()}}
 
     def run(self, *command: str, root: Path = ROOT, **switches: object) -> subprocess.CompletedProcess[str]:
-        """Run this Python with `command`, with the checkout `root` as its current folder.
+        """Run this Python with `command`, with the checkout `root`, or a copy of it, as its current folder.
 
-        root : a copy of this checkout, which is imported
-        switches : as of `variables`
+        switches : those of cuda_runtime.c, without "EMULATED_CUDA_", such as `OPERATION_US=500`
         """
         variables = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "200", **self.variables(**switches)}
         return subprocess.run([sys.executable, *command], cwd=root, env=variables, capture_output=True, text=True, check=False)
 
-    def readings(self, requests: Sequence[Request], counters: Path, **switches: object) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return what suites read, by checkout and case; see readings.py.
-
-        counters : a new file for the counters of the emulated device
-        """
-        request = json.dumps([[str(request.root), request.cases, request.variables] for request in requests])
-        done = self.run(str(FOLDER / "readings.py"), request, root=FOLDER, CUDA_COUNTERS=counters, **switches)
-        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-        assert len(rows) == sum(len(request.cases) for request in requests), done.stdout + done.stderr
-        return {(root, case): row for root, case, row in rows}
-
-
-REAL = Gpu()
+    def readings(self, cases: Sequence[str], root: Path = ROOT, **switches: object) -> dict[str, dict[str, Any]]:
+        """Return what the suites of a checkout read, by case; see readings.py."""
+        done = self.run(str(FOLDER / "readings.py"), *cases, root=root, **switches)
+        rows = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+        assert rows.keys() == {*cases}, done.stdout + done.stderr
+        return rows
 
 
 def build(folder: Path) -> Gpu:
-    """Compile both libraries into `folder`, in a fraction of a second."""
-    for source, library in LIBRARIES.items():
-        command = ["gcc", "-O1", "-shared", "-fPIC", "-Wall", f'-DSITE="{FOLDER / "site"}"', str(FOLDER / source)]
-        subprocess.run([*command, f"-Wl,-soname,{library}", "-o", str(folder / library), "-lpthread"], check=True)
-    return Gpu(tuple(folder / library for library in LIBRARIES.values()))
+    """Compile the library into `folder`, in a fraction of a second."""
+    library = folder / "libcuda.so.1"  # the name by which torch opens the driver
+    command = ["gcc", "-O1", "-shared", "-fPIC", "-Wall", str(FOLDER / "cuda_runtime.c"), f"-Wl,-soname,{library.name}"]
+    subprocess.run([*command, "-o", str(library), "-lpthread"], check=True)
+    return Gpu(library)
 
 
 @cache
