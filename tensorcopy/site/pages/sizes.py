@@ -11,7 +11,7 @@ from tensorcopy.results import related
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.data_files import times_csv
 from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import CostTable, Machine, case_of, costs
+from tensorcopy.site.model.machine import CostTable, Machine, case_of, costs, groups_of
 from tensorcopy.site.model.series import Series
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.devices import ACCELERATORS
