@@ -95,7 +95,7 @@ def test_a_missing_device_is_an_error_in_one_line(device, capsys, request):
         request.getfixturevalue("worker_here")
     assert main(["check", "--device", device]) == 2
     line = capsys.readouterr().err
-    assert line.startswith(f"tensorcopy: there is no {device} here: got ")
+    assert line.startswith(f"tensorcopy: {device} cannot be used on this machine: got ")
     assert line.endswith(f"; allowed: {', '.join(devices.available())}; next: install a torch that is built for it, and its driver\n")
     assert line.count("\n") == 1
 
@@ -116,5 +116,5 @@ def test_the_oldest_release_keeps_its_promises(workshop):
 def test_a_device_may_be_named_alone():
     """A text is a device, and not one for each of its letters."""
     assert {row.device for row in conformance.check("cpu")} == {"cpu"}
-    with pytest.raises(TensorcopyError, match="there is no xpu here"):
+    with pytest.raises(TensorcopyError, match="xpu cannot be used on this machine"):
         conformance.check("xpu")

@@ -205,7 +205,9 @@ def test_an_environment_that_lost_a_file_is_named_and_can_be_built_anew(installe
         (path / "bin" / "python").write_text("#!/bin/sh\necho 'ImportError: libtorch.so' >&2; exit 1\n")
     else:
         (path / lost).rename(path / "lost")
-    with pytest.raises(TensorcopyError, match=rf"the environment {path.name} has lost a file: .*; next: remove {path}, it is built anew"):
+    with pytest.raises(
+        TensorcopyError, match=rf"the environment {path.name} is damaged: a file is missing: .*; next: remove {path}, it is built anew"
+    ):
         environments.build(tmp_path, NEW, "3.11", "cuda")
     assert len(installed) == 1
     monkeypatch.setenv(environments.REBUILD, "1")

@@ -88,7 +88,9 @@ def _gpus() -> list[Gpu]:
 
     gpus, reason = nvidia.visible_gpus()
     if not gpus:
-        raise TensorcopyError("there is no cuda here", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases")
+        raise TensorcopyError(
+            "cuda cannot be used on this machine", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases"
+        )
     return gpus
 
 

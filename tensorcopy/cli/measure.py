@@ -110,7 +110,7 @@ def _add_end(passes: argparse.ArgumentParser) -> None:
 
 
 def _add_rebuild(command: Any) -> None:
-    command.add_argument("--rebuild", action="store_true", help="remove environments that have lost a file, and build them anew")
+    command.add_argument("--rebuild", action="store_true", help="build environments anew in which a file is missing")
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:

@@ -26,7 +26,7 @@ from tensorcopy.worker.nvidia import Gpu
 
 GIGABYTES = (3, 5)  # on the disk for an environment with CUDA, unless the cache of uv has its files
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
-REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build environments anew that have lost a file
+REBUILD = "TENSORCOPY_REBUILD"  # environment variable: build damaged environments anew
 COMPLETE = "complete"  # a file in an environment, written last: it is missing after an interrupted installation
 # Environment variables of measuring processes, unless the caller sets them. glibc raises its mmap threshold as memory is freed, so that
 # copies of 4 MiB cause page faults early in a process and not later; here the threshold has its maximum from the start. CUDA numbers GPUs
@@ -147,7 +147,7 @@ def is_complete(path: Path) -> bool:
 def build(directory: Path, release: Release, python: str, build: str, run_probe: RunProbe | None = None) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
-    It is installed under `directory` unless it exists. Where it has lost a file, it is built anew if the variable `REBUILD` is set. Raises
+    It is installed under `directory` unless it exists. Where a file of it is missing, it is built anew if the variable `REBUILD` is set. Raises
     TensorcopyError, and OSError.
     """
     path = path_of(directory, release, python, build)
@@ -173,7 +173,7 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
                 raise
             if not os.environ.get(REBUILD):
                 raise TensorcopyError(
-                    f"the environment {path.name} has lost a file",
+                    f"the environment {path.name} is damaged: a file is missing",
                     got=error.got if isinstance(error, CannotRun) else str(error),
                     allowed="an environment as it was installed",
                     next=f"remove {path}, it is built anew; measure --rebuild does both",

@@ -215,12 +215,12 @@ def _method_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def left_out(comparison: Comparison) -> list[str]:
-    """Return lines with the passes that count, and with what was left out and why."""
+    """Return lines with the number of passes that were compared, and with what was left out and why."""
     timed = [change for change in comparison.changes.values() if change.interval]
     if not timed:
         return []
-    counted = [median_low([change.passes[side] for change in timed]) for side in (0, 1)]
-    lines = [f"passes that count, in the median case: {counted[0]} before, {counted[1]} after"]
+    before, after = (median_low([change.passes[side] for change in timed]) for side in (0, 1))
+    lines = [f"passes compared (median of the cases): {before} before, {after} after"]
     for name, result in zip(("before", "after"), (comparison.before, comparison.after)):
         by_pass = [pass_samples for case in comparison.changes if case in result.timings for pass_samples in result.timings[case].by_pass]
         passes = {pass_samples.name for pass_samples in by_pass}

@@ -57,8 +57,8 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     unit = next((change.unit for change in comparison.changes.values()), SECONDS)
     if unit != SECONDS:
         same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
-        lines = [f"{same} unchanged: less than {percent(comparison.margin)}, or than counts repeat", *not_included(comparison.problems)]
-        return Group(*parts, Text("\n".join(lines)))
+        line = f"{same} unchanged: by less than {percent(comparison.margin)}, or by no more than repeated counts differ"
+        return Group(*parts, Text("\n".join([line, *not_included(comparison.problems)])))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
     hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
     return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))

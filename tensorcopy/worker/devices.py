@@ -160,13 +160,13 @@ def unsupported() -> dict[str, str]:
 def require(device: str) -> None:
     """Raise TensorcopyError where this torch cannot use `device`."""
     if device not in DEVICES:
-        raise TensorcopyError(f"there is no {device} here", got=device, allowed=", ".join(_usable()), next="name one of them")
+        raise TensorcopyError(f"{device} cannot be used on this machine", got=device, allowed=", ".join(_usable()), next="name one of them")
     usability, reason = state(device).usability, state(device).reason
     if usability is Usability.USABLE:
         return
     hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
-        Usability.ABSENT: (f"there is no {device} here", "install a torch that is built for it, and its driver"),
+        Usability.ABSENT: (f"{device} cannot be used on this machine", "install a torch that is built for it, and its driver"),
         Usability.UNSUPPORTED: (
             f"this torch cannot use {device}",
             f"tensorcopy list releases --device {device} shows those that can",
