@@ -147,8 +147,9 @@ def is_complete(path: Path) -> bool:
 def build(directory: Path, release: Release, python: str, build: str, run_probe: RunProbe | None = None) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
-    It is installed under `directory` unless it exists. Where a file of it is missing, it is built anew if the variable `REBUILD` is set. Raises
-    TensorcopyError, and OSError.
+    It is installed under `directory` unless it exists. Where a file of it is missing, it is built anew if the variable `REBUILD` is set.
+
+    Raises TensorcopyError, and OSError.
     """
     path = path_of(directory, release, python, build)
     complete = path / COMPLETE
