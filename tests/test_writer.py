@@ -1,4 +1,4 @@
-"""Several processes write the same site as one, and an error in one of them is shown as it was there."""
+"""The site is the same however it is written, its errors are shown as they were, and its time grows with the results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -21,34 +22,25 @@ WRITE = """
 import sys
 from pathlib import Path
 from tensorcopy.releases.release_table import load as releases
-from tensorcopy.site import render, writer
+from tensorcopy.site import writer
 from tests.conftest import measured
 
 TIMES = {(method, numel): 1e-6 * (1 + index) for index, method in enumerate(("clone_detach", "tensor")) for numel in (16, 1024)}
 
 if __name__ == "__main__":
-    start, count, directory = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    writer.START, writer.FEW_MACHINES, directory = sys.argv[1], int(sys.argv[3]), Path(sys.argv[4])
     directory.mkdir()
-    writer.START = start
     pythons = {"box": ("3.11", "3.13"), "other": ("3.11",)}
     series = [(machine, python) for machine in pythons for python in pythons[machine]]
     results = [measured(release, TIMES, machine, python) for machine, python in series for release in releases()[-4:]]
-    writer.write(results, None, {}, directory, processes=count)
+    writer.write(results, None, {}, directory, processes=int(sys.argv[2]))
 """
 
 
-def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run(script: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a script in a separate process: this one has threads, and so does not fork."""
     command = [sys.executable, "-W", "error", script, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """A script that writes a site of two machines."""
-    path = tmp_path / "write.py"
-    path.write_text(WRITE)
-    return path
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -56,15 +48,26 @@ def files(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_the_files_do_not_depend_on_the_number_of_processes(script, tmp_path):
-    """Whether processes are forked, as on Linux, or started afresh."""
+def test_the_files_do_not_depend_on_how_they_are_written(tmp_path):
+    """By one process or several, forked as on Linux or started afresh, all machines together or one after another."""
+    script = tmp_path / "write.py"
+    script.write_text(WRITE)
     sites = []
-    for start, count in (("fork", 1), ("fork", 3), ("spawn", 2)):
-        done = run(script, start, count, tmp_path / f"{start}-{count}")
+    for start, processes, together in (("fork", 1, 3), ("fork", 3, 3), ("fork", 3, 1), ("spawn", 2, 3)):
+        directory = tmp_path / f"{start}-{processes}-{together}"
+        done = run(script, start, processes, together, directory)
         assert (done.returncode, done.stderr) == (0, "")
-        sites.append(files(tmp_path / f"{start}-{count}"))
+        sites.append(files(directory))
     assert len(sites[0]) > 50
-    assert sites[0] == sites[1] == sites[2]
+    assert all(site == sites[0] for site in sites)
+
+
+def test_the_files_written_are_those_of_the_content(tmp_path):
+    """Tests that look at pages look at what is published."""
+    results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
+    writer.write(results, None, {}, tmp_path, processes=1)
+    written = {address: text.decode() for address, text in files(tmp_path).items() if address not in writer.ASSETS}
+    assert written == dict(render.files(render.content(results)))
 
 
 FAIL = """
@@ -91,35 +94,26 @@ if __name__ == "__main__":
             traceback.print_exc()
         print("end of", how, file=sys.stderr)
 """
+LAST = {
+    "usual": "ValueError: on purpose",
+    "own": "tensorcopy.errors.TensorcopyError: w: got g; allowed: a; next: n",
+    "odd": "Unpicklable: not to be pickled",
+    "exit": "tensorcopy.errors.TensorcopyError: a process that wrote pages was ended from outside",
+}
 
 
-@pytest.fixture(scope="module")
-def errors(tmp_path_factory):
-    """What is printed of each error, by how it is raised: by one program, whose imports take long."""
-    path = tmp_path_factory.mktemp("errors") / "fail.py"
-    path.write_text(FAIL)
-    done = run(path, *HOW)
+def test_an_error_in_a_process_is_shown_with_its_traceback(tmp_path):
+    """Also one that cannot be sent to another process, and a process that ends without a word."""
+    script = tmp_path / "fail.py"
+    script.write_text(FAIL)
+    done = run(script, *LAST)
     assert done.returncode == 0
     parts = re.split(r"^end of (\w+)\n", done.stderr, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[::2]))
-
-
-HOW = ("usual", "own", "odd", "exit")
-
-
-@pytest.mark.parametrize(
-    ("how", "last"),
-    [
-        ("usual", "ValueError: on purpose"),
-        ("own", "tensorcopy.errors.TensorcopyError: w: got g; allowed: a; next: n"),
-        ("odd", "Unpicklable: not to be pickled"),
-        ("exit", "tensorcopy.errors.TensorcopyError: a process that wrote pages was ended from outside"),
-    ],
-)
-def test_an_error_in_a_process_is_shown_with_its_traceback(errors, how, last):
-    """Also one that cannot be sent to another process, and a process that ends without a word."""
-    assert last in errors[how]
-    assert how == "exit" or "in fail" in errors[how]
+    shown = dict(zip(parts[1::2], parts[::2], strict=False))
+    assert shown.keys() == LAST.keys()
+    for how, printed in shown.items():
+        assert LAST[how] in printed
+        assert how == "exit" or "in fail" in printed
 
 
 def test_an_error_of_tensorcopy_is_the_same_in_another_process():
@@ -139,9 +133,20 @@ def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
     assert writer.available() == 3
 
 
-def test_the_files_written_are_those_of_the_content(tmp_path):
-    """Tests that look at pages look at what is published."""
-    results = [measured(release, {("clone_detach", 16): 1e-6}) for release in release_table.load()[-3:]]
-    writer.write(results, None, {}, tmp_path, processes=1)
-    written = {address: text.decode() for address, text in files(tmp_path).items() if address not in writer.ASSETS}
-    assert written == dict(render.files(render.content(results)))
+def seconds(machines: int) -> float:
+    """Return the processor time to render ten releases on each machine."""
+    times = {(method, numel): 1e-6 for method in ("clone_detach", "detach_clone", "tensor") for numel in (16, 1024)}
+    results = tuple(
+        measured(release, times, machine=f"box{number}") for number in range(machines) for release in release_table.load()[-10:]
+    )
+    begin = time.process_time()
+    assert sum(len(text) for _, text in render.files(render.content(results))) > machines
+    return time.process_time() - begin
+
+
+@pytest.mark.weekly
+def test_four_times_the_machines_take_four_times_as_long():
+    """Small and large runs alternate, because the processor's speed varies."""
+    seconds(5)  # compiles the templates
+    few, many = zip(*((seconds(10), seconds(40)) for _ in range(2)))
+    assert min(many) < 1.6 * 4 * max(few)
