@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.passes import Case, PassSamples, Timing, timing
 from tensorcopy.site.model.machine import Cost, machines
 from tensorcopy.worker import semantics
@@ -12,7 +13,7 @@ from tests.conftest import NEW, OLD, SEEN, measured
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
 
 
 def only(*results):
@@ -96,7 +97,7 @@ def test_the_machine_that_measured_last_comes_first():
 
 def test_a_result_of_an_unknown_release_is_not_shown(monkeypatch):
     """Its row may have been removed from the table."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD,))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD,)))
     assert machines([measured(NEW, {("a", 1): 1e-6})]) == []
 
 

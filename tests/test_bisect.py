@@ -6,6 +6,7 @@ import json
 import lzma
 import subprocess
 import sys
+import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,7 +26,6 @@ from tensorcopy.releases import environments, interpreters, release_table, uv, w
 from tensorcopy.report.why import bisection_text
 from tensorcopy.results.profiles import profile_file
 from tests.conftest import POLL, ROOT
-from tests.test_workflow_runs import wheel
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
 CASE = "numpy_from_dlpack 1 float32 contiguous"
@@ -172,6 +172,21 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
     assert message in printed
+
+
+def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
+    """Write a wheel for every Python of Linux."""
+    info = f"{name}-{version}.dist-info"
+    content = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: numpy\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: cp312-cp312-linux_x86_64\n",
+    }
+    content[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+    for python in ("cp311", "cp312", "cp313"):
+        with zipfile.ZipFile(folder / f"{name}-{version}-{python}-{python}-linux_x86_64.whl", "w") as archive:
+            for path, text in content.items():
+                archive.writestr(path, text.replace("cp312", python) if path.endswith("WHEEL") else text)
 
 
 @pytest.mark.slow

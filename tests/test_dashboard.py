@@ -85,7 +85,7 @@ def test_a_complete_result_of_this_machine_is_not_measured_again(machine, quick,
 )
 def test_releases_without_a_python_are_skipped(monkeypatch, range_text, versions, skipped):
     """The sentence names the release and its Pythons."""
-    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [] if release is NEW else ["3.11"])
+    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [] if release == NEW else ["3.11"])
     selection = dashboard.choose(range_text, ("3.11",))
     assert [measurement.release for measurement in selection.measurements] == versions
     assert len(selection.skipped) == skipped

@@ -8,6 +8,7 @@ import pytest
 
 from tensorcopy.analysis import comparisons, exact_counts
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report import sentences
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case
@@ -131,7 +132,7 @@ def test_counts_of_two_machines_are_not_compared():
 
 def test_a_comparison_takes_counts_into_account(monkeypatch):
     """Five passes within 1 % of each other, and 2 % more instructions."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     sides = [
         replace(measured(release, {("clone_detach", 16): time}), counts={COUNTED: value})
         for release, time, value in ((OLD, 1e-6, 1000.0), (NEW, 1.005e-6, 1020.0))

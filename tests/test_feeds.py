@@ -7,6 +7,7 @@ from dataclasses import replace
 import feedparser
 import pytest
 
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import confirmations
 from tensorcopy.results.confirmations import Confirmation, RepeatOutcome
 from tensorcopy.results.passes import Case
@@ -22,7 +23,7 @@ MEASURED, REPEATED = "2026-11-21", "2027-01-05"
 @pytest.fixture(autouse=True)
 def releases(monkeypatch):
     """Releases of one old day."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: TABLE)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(TABLE))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from tensorcopy.analysis import groups, series
-from tensorcopy.releases.release_table import Release
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import case_history
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tests.conftest import measured
@@ -24,7 +24,7 @@ METHODS = [f"method_{number}" for number in range(12)]
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: RELEASES)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(RELEASES))
 
 
 def results(ratio_at, *, noise=0.016, passes=8, python="3.11", releases=RELEASES, scale=1.0, seed=1):

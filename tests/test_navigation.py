@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.site import addresses, navigation, publisher, render, social_image, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
@@ -19,7 +20,7 @@ WEB = WebAddresses("https://example.org/someone/tensorcopy", "https://example.or
 def site() -> dict[str, str]:
     """Return the pages of one small result, with the documentation, of a fork that is published."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+        patch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
         content = render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),), None, publisher.documentation(ROOT))
         return {address: text for address, text in render.files(replace(content, web=WEB)) if address.endswith(".html")}
 
@@ -111,7 +112,7 @@ def test_a_page_describes_itself_to_other_sites(site):
 
 def test_an_unpublished_checkout_names_no_address(monkeypatch):
     """There is neither a canonical address nor a link to a repository that is not configured."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
     page = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6}),))))["index.html"]
     assert "og:url" not in page
     assert "og:image" not in page
@@ -128,7 +129,7 @@ def test_the_commands_to_run_it_clone_this_repository(site):
 
 def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
     """A PNG where matplotlib is installed, else an SVG; it is written for a published site only."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (NEW,))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((NEW,)))
     results = (measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),)
     writer.write(results, None, {}, tmp_path)
     assert not list(tmp_path.glob("social.*"))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from docs.tools import labelled_plot
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.passes import Case
 from tensorcopy.site import plots
 from tensorcopy.site.model.machine import machines
@@ -162,7 +163,7 @@ def test_a_labelled_plot_names_each_line_at_its_end():
 
 def test_a_plot_has_no_colours_of_its_own(monkeypatch):
     """The stylesheet colours it; a standalone file includes both colour schemes."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     results = tuple(measured(release, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}) for release in (OLD, NEW))
     (machine,) = machines(results)
     svg = plots.of_group(machine.histories[0], {"a": "x.a()", "b": "x.b()"}).svg()

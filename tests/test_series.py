@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.releases.release_table import Release
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.model.machine import machines
 from tensorcopy.site.model.series import compared_pairs, series_of_results
@@ -22,7 +22,7 @@ TIMES = {("a", 2**10): 1e-6}
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: RELEASES)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(RELEASES))
 
 
 def pair_names(*results) -> list[str]:
@@ -52,7 +52,7 @@ def test_minor_versions_are_compared_past_their_patches(monkeypatch):
     """The last release of a minor version is compared with the last of the one before."""
     versions = ("2.4.0", "2.5.0", "2.5.1", "2.6.0", "2.7.0")
     releases = [replace(NEW, version=version, sha=f"{number}" * 40) for number, version in enumerate(versions)]
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: releases)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(releases))
     (series,) = series_of_results([measured(release, TIMES) for release in releases])
     by_sha = {release.sha: release.version for release in releases}
     pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for _, before, after in compared_pairs([series])}
@@ -98,7 +98,7 @@ def test_the_pages_grow_in_proportion_to_the_results(monkeypatch, machines_, pyt
 def pairs_of(monkeypatch, machines_: int, pythons: int, count: int) -> int:
     """Return the number of pairs of so many results."""
     releases = [replace(NEW, version=f"2.{number}.0", sha=f"{number:08}" + "0" * 32) for number in range(count)]
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: releases)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(releases))
     results = [
         measured(release, TIMES, machine=f"box{machine}", python=f"3.{9 + python}")
         for release in releases

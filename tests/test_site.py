@@ -18,6 +18,7 @@ import pytest
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.passes import Case
@@ -428,7 +429,7 @@ def test_a_site_without_results_explains_how_to_measure():
 
 def test_a_site_with_one_release_has_no_comparisons(monkeypatch):
     """The landing page says so."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     one = dict(render.files(render.content((measured(NEW, {("a", 2**10): 1e-6, ("b", 2**10): 2e-6}),))))
     assert "nothing to compare yet" in one["index.html"]
     assert {address for address in one if address.startswith("compare/")} == {"compare/index.html", "compare/box/index.html"}
@@ -452,7 +453,7 @@ def on_cuda(release, times, **provenance):
 
 def test_an_accelerator_has_its_own_answer(monkeypatch):
     """It has its name, code and history; a time without grad stands for one with grad, and the page says so."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     times = {("a", 2**10): 1e-6, ("b", 2**10): 2e-6, ("a_numpy", 2**10): 3e-6}
     site = dict(render.files(render.content([on_cuda(OLD, times), on_cuda(NEW, times)])))
     answer = Tags(re.search(r'<p class="answer">(.*?)</p>', site["index.html"], re.DOTALL)[1]).text
@@ -469,7 +470,7 @@ def test_an_accelerator_has_its_own_answer(monkeypatch):
 
 def test_a_partly_measured_release_removes_no_page(monkeypatch):
     """Cases, methods and links of other releases stay; a case may have no method."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     whole, part = measured(OLD, {("a", 16): 1e-6, ("b", 16): 2e-6}), measured(NEW, {("a", 16): 1e-6})
     for result in (whole, part):
         result.timings[Case("threads.ByThreads.time_copy", (("numel", "16"),))] = next(iter(result.timings.values()))
@@ -489,7 +490,7 @@ def test_a_partly_measured_release_removes_no_page(monkeypatch):
 def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
     """The landing page and the feed omit it; the histories show what changed."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 9))
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: table)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(table))
     counted = (("method", "a"), ("numel", "16"), ("requires_grad", "False"))  # an exact count confirms the step
     results = [
         replace(
@@ -511,7 +512,7 @@ def test_a_change_of_the_machine_is_not_attributed_to_torch(monkeypatch):
 
 def test_a_custom_build_of_a_releases_commit_is_that_release(monkeypatch):
     """Its version string does not matter."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     results = [measured(OLD, {("a", 16): 1e-6}), measured(NEW, {("a", 16): 1e-6}, hugepages="always")]
     results[1].provenance["torch"] = "2.0.0a0+git1234"
     assert "compare/box/py3.11-cuda/1.0.0..2.0.0.html" in dict(render.files(render.content(results)))
@@ -536,7 +537,7 @@ def test_the_command_for_more_evidence_names_the_machine(shipped):
 
 def test_text_from_results_is_escaped(monkeypatch):
     """Names of machines, processors and methods are untrusted, including control characters."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     hostile = '"><script>alert(1)</script>\x00\x1b[31m../../x'
     times = {("a", 2**10): 1e-6, ("<b onclick=x>", 2**10): 2e-6}
     results = tuple(measured(release, times, machine=hostile, cpu="<i>cpu</i>") for release in (OLD, NEW))
@@ -579,7 +580,7 @@ def test_copies_and_conversions_come_before_alternatives(shipped):
 def test_neighbouring_releases_that_were_not_measured_have_one_label(monkeypatch):
     """A label for each would be written over the one before."""
     table = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 5))
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: table)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(table))
     times = [{("a", 16): 1e-6, ("b", 16): 1e-6}, {("b", 16): 1e-6}, {("b", 16): 1e-6}, {("a", 16): 1e-6, ("b", 16): 1e-6}]
     site = dict(render.files(render.content([measured(row, of_row) for row, of_row in zip(table, times)])))
     chart = re.search("<svg.*?</svg>", site["history/box/copies.BySize/a-16.html"], re.DOTALL)[0]
@@ -615,7 +616,7 @@ def test_two_releases_can_be_chosen_without_scripts(shipped):
 
 def test_the_pages_of_a_machine_need_no_history_of_another(monkeypatch):
     """The time that publishing takes would grow with the square of the number of machines."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     times = {(method, numel): 1e-6 for method in ("a", "a_numpy") for numel in (16, 1024)}
     content = render.content([measured(release, times, machine=f"box{number}") for number in range(3) for release in (OLD, NEW)])
     first, *others = content.machines
@@ -627,7 +628,7 @@ def test_the_pages_of_a_machine_need_no_history_of_another(monkeypatch):
 
 def test_no_page_grows_with_the_number_of_machines(monkeypatch):
     """The indices of histories and comparisons have a line, a choice and a link for each other machine."""
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: (OLD, NEW))
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD, NEW)))
     times = {(method, numel): 1e-6 for method in ("a", "b", "a_numpy") for numel in (16, 1024, 16384)}
     sizes = []
     for machines in (5, 25):

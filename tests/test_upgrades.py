@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from tensorcopy.analysis.two_sample import Verdict
-from tensorcopy.releases.release_table import Release
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.passes import Case
 from tensorcopy.site import render
 from tensorcopy.site.model.content import Content
@@ -25,7 +25,7 @@ CHANGED = 5  # the index of the first release that is slower
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: TABLE)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(TABLE))
 
 
 def stepped(factor: float, before: float = 1e-6) -> Content:

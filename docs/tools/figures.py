@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, quantiles
 from typing import Any
 
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import size
@@ -74,7 +75,6 @@ def memory(machine: Machine) -> str:
 
     Bytes do not depend on Python, and are counted on one Python only.
     """
-    releases = {release.sha: release.version for release in release_table.load()}
     by_release: dict[str, Result] = {}
     for result in machine.results:
         if result.counts or result.sha not in by_release:
@@ -82,10 +82,10 @@ def memory(machine: Machine) -> str:
     parts = []
     for title, on_device in (("On the host, for a tensor on the CPU", False), ("On the device, for a tensor on CUDA", True)):
         codes = [machine.results[-1].methods[name]["code_on_accelerator" if on_device else "code"] for name in TO_NUMPY]
-        peaks = [(releases[sha], _peaks(by_release[sha], on_device)) for sha in releases if sha in by_release]
+        peaks = [(version(result), _peaks(result, on_device)) for result in release_table.load().in_order(by_release.values())]
         rows = []
         for (values, source), group in groupby(peaks, key=lambda each: each[1]):  # neighbouring releases with equal peaks
-            versions = [version for version, _ in group]
+            versions = [name for name, _ in group]
             span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
             rows.append([span, *("–" if value is None else size(int(value)) for value in values), source])
         table = markdown_table(["torch", *map(code, codes), ""], rows, "l" + "r" * len(codes) + "l")

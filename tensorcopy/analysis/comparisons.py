@@ -135,8 +135,7 @@ def version(result: Result) -> str:
 
     One that is not in the table is named by torch's own version, without its build.
     """
-    versions = {row.sha: row.version for row in release_table.load()}
-    return versions.get(result.sha) or str(result.provenance["torch"]).partition("+")[0]
+    return release_table.load().version(result.sha) or str(result.provenance["torch"]).partition("+")[0]
 
 
 def machine_fields(result: Result, *, with_gpu: bool) -> dict[str, str]:

@@ -110,10 +110,10 @@ def pending(results: Iterable[Result], by_key: Mapping[Key, Confirmation], passe
     results : of one machine
     passes : the most to take of each release
     """
-    position = {row.sha: index for index, row in enumerate(release_table.load())}
+    releases = release_table.load()
     histories = {key: axes for key, axes in by_history(results).items() if not key.is_of_interpreter}  # whose torch uv does not install
     pairs = [pair for axes in histories.values() for pair in _pairs(axes, by_key, passes)]
-    return sorted(pairs, key=lambda pair: (position[pair.after.sha], release_table.minor(pair.after.python)), reverse=True)
+    return sorted(pairs, key=lambda pair: (releases.position(pair.after.sha), release_table.minor(pair.after.python)), reverse=True)
 
 
 def _pairs(axes: Sequence[Sequence[Result]], by_key: Mapping[Key, Confirmation], passes: int) -> list[ReleasePair]:

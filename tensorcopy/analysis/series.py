@@ -12,10 +12,9 @@ from functools import lru_cache
 from math import sqrt
 from statistics import median
 
-from packaging.version import Version
-
 from tensorcopy.analysis import change_points, comparisons, exact_counts
 from tensorcopy.analysis.change_points import Step
+from tensorcopy.releases import release_table
 from tensorcopy.results import passes, related, select
 from tensorcopy.results.noise import scaled_deviations
 from tensorcopy.results.passes import Case, Timing
@@ -141,7 +140,7 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
 
 def releases_of(all_series: Iterable[CaseSeries]) -> list[str]:
     """Return every release of some series, in order of version: a series may have only some of them."""
-    return sorted({release for each in all_series for release in each.releases}, key=Version)
+    return release_table.in_order({release for each in all_series for release in each.releases})
 
 
 def cases(axes: Sequence[Sequence[Result]]) -> tuple[Case, ...]:

@@ -92,7 +92,8 @@ class TorchReleases(Repo):  # type: ignore[misc]
         return str(self._releases[index - 1].sha)
 
     def get_name_from_hash(self, commit: str) -> str | None:
-        return next((release.tag for release in self._releases if release.sha == commit), None)
+        release = self._releases.of(commit)
+        return release.tag if release else None
 
     def get_tags(self) -> dict[str, str]:
         return {release.tag: release.sha for release in self._releases}

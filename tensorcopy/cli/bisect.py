@@ -129,10 +129,10 @@ def _job(name: str, python: str, expected: int, report_progress: Callable[[Progr
 
 def _ends(before: str, after: str) -> tuple[str, str]:
     """Return both ends as versions. Raises TensorcopyError for what is none, and for a wrong order."""
-    from packaging.version import Version
+    from tensorcopy.releases import release_table
 
     ends = _version(before), _version(after)
-    if Version(ends[0]) >= Version(ends[1]):
+    if ends[0] == ends[1] or release_table.in_order(ends) != [*ends]:
         raise TensorcopyError("the releases are in the wrong order", got=" ".join(ends), allowed="A before B", next="swap them")
     return ends
 

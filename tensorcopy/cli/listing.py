@@ -157,8 +157,7 @@ def _observed(results: Sequence[Result]) -> list[_Observed]:
     """Return what was observed with each measured release, the newest last."""
     from tensorcopy.releases import release_table
 
-    order = {release.sha: index for index, release in enumerate(release_table.load())}
-    known = sorted((r for r in results if r.sha in order and r.methods), key=lambda result: order[result.sha])
+    known = release_table.load().in_order(result for result in results if result.methods)
     return [_Observed(result.provenance["torch"], result.python, result.methods) for result in known]
 
 

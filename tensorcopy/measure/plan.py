@@ -14,8 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from packaging.version import Version
-
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -135,7 +133,7 @@ def select(
         if at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
         releases = _new_releases(measured) if range_text == NEW else release_table.select(range_text)
-        for release in sorted(releases, key=release_table.load().index, reverse=newest_first):
+        for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else list(pythons))
             if measurement is None:
                 skipped.append(f"torch {release.version} is skipped: {reason}")
@@ -222,7 +220,7 @@ def groups(measurements: Sequence[Measurement], max_environments: int) -> list[l
     """
     if len(measurements) <= max_environments:
         return [list(measurements)]
-    *earlier, anchor = sorted(measurements, key=lambda measurement: Version(measurement.release.version))
+    *earlier, anchor = sorted(measurements, key=lambda measurement: measurement.release)
     size = max_environments - 1
     return [[*earlier[start : start + size], anchor] for start in range(0, len(earlier), size)]
 

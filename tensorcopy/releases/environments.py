@@ -279,9 +279,8 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
 
 def released_as(provenance: dict[str, Any]) -> Release:
     """Return the release whose SHA a torch reports. Raises TensorcopyError."""
-    for release in load():
-        if release.sha == provenance["torch_sha"]:
-            return release
+    if release := load().of(provenance["torch_sha"]):
+        return release
     raise TensorcopyError(
         "this torch is not in the table of releases",
         got=f"{provenance['torch']} built from {provenance['torch_sha']}",

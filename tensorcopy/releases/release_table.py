@@ -5,12 +5,12 @@ Its rows are the commits of the repository that asv draws its history over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from packaging.version import InvalidVersion, Version
 
@@ -18,6 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
+SHORT = 8  # digits of a SHA in the name of a result file
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class Release:
     def tag(self) -> str:
         return f"v{self.version}"
 
+    def __lt__(self, other: Release) -> bool:
+        """Return whether this is the earlier version."""
+        return Version(self.version) < Version(other.version)
+
     def runs_on(self, python: str) -> bool:
         """Return whether there is a wheel for Python `python`, such as "3.11"."""
         return minor(self.pythons[0]) <= minor(python) <= minor(self.pythons[1])
@@ -56,6 +61,48 @@ class Release:
     def requirements(self, python: str) -> list[str]:
         """Return the requirements of an environment on Python `python`."""
         return [f"torch=={self.version}", f"numpy=={numpy_for(self, python)}", *self.requires]
+
+
+class HasSha(Protocol):
+    """A result, or another value of a torch commit."""
+
+    @property
+    def sha(self) -> str:
+        """The commit, or at least its first `SHORT` digits."""
+
+
+Item = TypeVar("Item", bound=HasSha)
+
+
+class ReleaseIndex(tuple[Release, ...]):
+    """The releases of a table in order of version, found by SHA: of another commit nothing is known."""
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {release.sha[:SHORT]: index for index, release in enumerate(self)}
+
+    def of(self, sha: str) -> Release | None:
+        """Return the release of a SHA, or of at least its first `SHORT` digits; None for another commit."""
+        index = self._positions.get(sha[:SHORT])
+        return self[index] if index is not None and self[index].sha.startswith(sha) else None
+
+    def version(self, sha: str) -> str:
+        """Return the version of a SHA, "" for another commit."""
+        release = self.of(sha)
+        return release.version if release else ""
+
+    def position(self, sha: str) -> int:
+        """Return the place of a release's SHA in the order."""
+        return self._positions[sha[:SHORT]]
+
+    def in_order(self, items: Iterable[Item]) -> list[Item]:
+        """Return results in order of release; those of other commits are left out."""
+        return sorted((item for item in items if self.of(item.sha)), key=lambda item: self.position(item.sha))
+
+
+def in_order(versions: Iterable[str]) -> list[str]:
+    """Return versions in order, also such as no table has. Raises ValueError for a text that is no version."""
+    return sorted(versions, key=Version)
 
 
 def minor(python: str) -> tuple[int, int]:
@@ -70,15 +117,15 @@ def numpy_for(release: Release, python: str) -> str:
 
 
 @cache
-def load(table: Path = TABLE) -> tuple[Release, ...]:
-    """Return every release, in order of version.
+def load(table: Path = TABLE) -> ReleaseIndex:
+    """Return every release.
 
     Raises TensorcopyError for an invalid row.
     """
     rows = _document(table).get("release", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
-    return tuple(sorted((_release(row, table) for row in rows), key=lambda release: Version(release.version)))
+    return ReleaseIndex(sorted(_release(row, table) for row in rows))
 
 
 def find(name: str) -> Release:
@@ -86,38 +133,29 @@ def find(name: str) -> Release:
 
     Raises TensorcopyError.
     """
-    completed = _completed(name)
-    for release in load():
-        if completed in (release.version, release.tag) or (len(name) >= 7 and release.sha.startswith(name)):
-            return release
+    rows, version = load(), name.removeprefix("v")
+    patches = [row.version for row in rows if name.count(".") == 1 and row.version.startswith(f"{version}.")]
+    for row in rows:
+        if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
+            return row
     raise TensorcopyError(
         "unknown torch release",
         got=repr(name),
-        allowed=_names(load()),
-        next=f"tensorcopy list releases --add {name.lstrip('v')}",
+        allowed=f"{rows[0].version} to {rows[-1].version} as listed by `tensorcopy list releases`" if rows else "none yet",
+        next=f"tensorcopy list releases --add {version}",
     )
 
 
-def between(first: str, last: str) -> list[Release]:
-    """Return the releases from `first` to `last`, inclusive; "" is an open end.
-
-    Raises TensorcopyError.
-    """
-    releases = list(load())
-    start = releases.index(find(first)) if first else 0
-    end = releases.index(find(last)) if last else len(releases) - 1
-    return releases[start : end + 1]
-
-
 def select(text: str) -> list[Release]:
-    """Return the releases in `text`: "2.15.0", "2.10..", "..2.0.1", "2.5.1..2.9.1".
+    """Return the releases in `text`: "2.15.0", "2.10..", "..2.0.1", "2.5.1..2.9.1"; an end that is left out is open.
 
     A minor release stands for its last patch in the table: "2.10.." starts there. Raises TensorcopyError.
     """
     if ".." not in text:
         return [find(text)]
-    first, last = text.split("..", 1)
-    releases = between(first, last)
+    rows = load()
+    first, last = (rows.position(find(name).sha) if name else None for name in text.split("..", 1))
+    releases = list(rows[first : None if last is None else last + 1])
     if not releases:
         raise TensorcopyError("an empty range of releases", got=repr(text), allowed="FIRST..LAST in order of version", next="swap the ends")
     return releases
@@ -134,17 +172,6 @@ def add(release: Release, table: Path = TABLE) -> None:
     draft.replace(table)
     load.cache_clear()
     _document.cache_clear()
-
-
-def _completed(name: str) -> str:
-    """Return the last patch of a minor release: "2.5.1" for "2.5".
-
-    Any other name is returned unchanged.
-    """
-    if name.count(".") != 1:
-        return name
-    patches = [release.version for release in load() if release.version.startswith(f"{name.lstrip('v')}.")]
-    return patches[-1] if patches else name
 
 
 @cache
@@ -219,7 +246,3 @@ def _values(release: Release) -> dict[str, Any]:
     values = {**asdict(release), "pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
     defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
     return {name: value for name, value in values.items() if value != defaults.get(name)}
-
-
-def _names(releases: tuple[Release, ...]) -> str:
-    return f"{releases[0].version} to {releases[-1].version} as listed by `tensorcopy list releases`" if releases else "none yet"

@@ -9,11 +9,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from packaging.version import Version
-
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.releases.release_table import TABLE, Release, load, minor
+from tensorcopy.releases.release_table import TABLE, Release, in_order, load, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -132,15 +130,15 @@ def between(first: str, last: str, python: str) -> list[str]:
 
     Raises TensorcopyError where an index cannot be reached.
     """
-    inside = [row.version for row in load() if Version(first) <= Version(row.version) <= Version(last) and row.runs_on(python)]
-    versions = {first, last, *inside}
+    known = in_order({first, last, *(row.version for row in load() if row.runs_on(python))})
+    versions = set(known[known.index(first) : known.index(last) + 1])
     try:
         versions |= set(_above(f"torch>{{}},<{last}", first, python))
         nightlies = uv.nightly_index()
         versions |= set(_above(f"torch>{{}},<={last}", first, python, nightlies)) if nightlies else set()
     except uv.UvFailed as error:
         raise _unreachable(error) from error
-    return sorted(versions, key=Version)
+    return in_order(versions)
 
 
 def _above(requirement: str, version: str, python: str, nightlies: str = "") -> list[str]:

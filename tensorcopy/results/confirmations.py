@@ -90,8 +90,8 @@ class ReleasePair:
     @property
     def releases(self) -> tuple[str, str]:
         """The releases before and after, such as ("2.14.1", "2.15.0")."""
-        versions = {row.sha: row.version for row in release_table.load()}
-        return versions[self.before.sha], versions[self.after.sha]
+        releases = release_table.load()
+        return releases.version(self.before.sha), releases.version(self.after.sha)
 
 
 @dataclass(frozen=True)

@@ -353,8 +353,7 @@ class Unread:
     @property
     def label(self) -> str:
         """Return its release and Python, such as "torch 2.4.1 on Python 3.11"."""
-        versions = {row.sha[:8]: row.version for row in release_table.load()}
-        return f"torch {versions.get(self.sha, self.sha)} on Python {self.python}"
+        return f"torch {release_table.load().version(self.sha) or self.sha} on Python {self.python}"
 
 
 def unread(problems: Iterable[TensorcopyError]) -> list[Unread]:

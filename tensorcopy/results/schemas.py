@@ -289,7 +289,7 @@ def wrong_label(path: Path, document: Document) -> Difference | None:
 
 def release_of(document: Document) -> str:
     """Return the version of the release that a file's SHA has in the table; "" without a row."""
-    return {row.sha: row.version for row in release_table.load()}.get(document["commit_hash"], "")
+    return release_table.load().version(document["commit_hash"])
 
 
 def _differences(path: Path, document: Document) -> Iterator[Difference]:

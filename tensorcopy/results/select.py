@@ -60,10 +60,10 @@ def history(results: Sequence[Result], machine: str = "", python: str = "") -> l
     able = [key for key, axes in histories.items() if len({result.sha for axis in axes for result in axis}) > 1] or list(histories)
     started = {key: max(str(result.provenance["started"]) for axis in histories[key] for result in axis) for key in able}
     host = max(able, key=lambda key: started[key]).host
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    releases = release_table.load()
     chosen = max(
         (key for key in able if key.host == host),
-        key=lambda key: (not key.is_of_interpreter, max(order[axis[-1].sha] for axis in histories[key])),
+        key=lambda key: (not key.is_of_interpreter, max(releases.position(axis[-1].sha) for axis in histories[key])),
     )
     return histories[chosen]
 
@@ -76,15 +76,15 @@ def newest(results: Sequence[Result], release: str = "", machine: str = "", pyth
     release, machine, python : restrict the choice where given
     Raises TensorcopyError where no result matches.
     """
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    releases = release_table.load()
     sha = release_table.find(release).sha if release else ""
-    released = [result for result in results if result.sha in order]
+    released = releases.in_order(results)
     matching = [r for r in released if sha in ("", r.sha) and machine in ("", r.machine) and python in ("", r.python)]
     if not matching:
         raise _no_such_result(released, " ".join(filter(None, [release, machine, python])))
     machine = max(matching, key=lambda result: str(result.provenance["started"])).machine
     on_machine = [result for result in matching if result.machine == machine]
-    return max(on_machine, key=lambda result: (order[result.sha], result.series_key.order))
+    return max(on_machine, key=lambda result: (releases.position(result.sha), result.series_key.order))
 
 
 def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
@@ -160,8 +160,8 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
 
     Raises TensorcopyError where there is none.
     """
-    released_shas = {row.sha for row in release_table.load()}
-    released = [result for result in results.results if result.sha in released_shas]
+    releases = release_table.load()
+    released = [result for result in results.results if releases.of(result.sha)]
     matching = [result for result in released if machine in ("", result.machine)]
     for word in name.words:
         if not re.fullmatch(r"3\.\d+", word) and not any(word in _words(result) for result in matching):
@@ -184,13 +184,13 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
 
 def _selected_unread(name: _Name, results: Results, machine: str) -> list[Unread]:
     """Return the results that a name would select too, if their files could be read."""
-    order = _order()
+    releases = release_table.load()
     sha = release_table.find(name.release).sha[:8] if name.release else ""
     readable = {(result.path.parent.name, result.sha[:8], result.python, result.series_key.build) for result in results.results}
     return [
         each
         for each in unread(results.problems)
-        if each.sha in order
+        if releases.of(each.sha)
         and sha in ("", each.sha)
         and machine in ("", each.machine)
         and set(name.words) <= {each.machine, each.python, each.build}
@@ -218,12 +218,7 @@ def _check_choice(names: tuple[_Name, _Name], chosen: tuple[Result, Result], loa
 
 
 def _rank(result: Result | Unread) -> tuple[int, tuple[int, int]]:
-    return _order()[result.sha[:8]], release_table.minor(result.python)
-
-
-def _order() -> dict[str, int]:
-    """Return the order of the releases by the first digits of their SHA."""
-    return {row.sha[:8]: index for index, row in enumerate(release_table.load())}
+    return release_table.load().position(result.sha), release_table.minor(result.python)
 
 
 def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: tuple[Result, Result]) -> TensorcopyError:
@@ -231,7 +226,7 @@ def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: t
     result = chosen[names.index(name)]
     same_machine = each.machine == result.machine
     texts = [
-        f"{side.prefix}{side.release or _version(of_side)}@{'@'.join(dict.fromkeys([*side.words, word]))}"
+        f"{side.prefix}{side.release or release_table.load().version(of_side.sha)}@{'@'.join(dict.fromkeys([*side.words, word]))}"
         for side, of_side in zip(names, chosen)
         for word in [of_side.python if same_machine else of_side.machine]
     ]
@@ -242,10 +237,6 @@ def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: t
         allowed=f"a comparison on {where} only where it is asked for",
         next=f"tensorcopy compare {' '.join(texts)}, or {each.problem.next}",
     )
-
-
-def _version(result: Result) -> str:
-    return next(row.version for row in release_table.load() if row.sha == result.sha)
 
 
 def _words(result: Result) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
+from tensorcopy.releases.release_table import HasSha
 
 UNKNOWN = ""  # the identity of a host that recorded none
 UNKNOWN_NAME = "unknown"  # in names and texts
@@ -58,16 +59,12 @@ class SeriesKey:
         return not self.is_of_interpreter, release_table.minor(self.python)
 
 
-class HasSeries(Protocol):
+class HasSeries(HasSha, Protocol):
     """A result, or another value with the key of one."""
 
     @property
     def series_key(self) -> SeriesKey:
         """Which series it belongs to."""
-
-    @property
-    def sha(self) -> str:
-        """The SHA of its release."""
 
 
 Member = TypeVar("Member", bound=HasSeries)
@@ -81,9 +78,8 @@ def key_of(machine: str, document: Mapping[str, Any]) -> SeriesKey:
 
 def by_series(results: Iterable[Member]) -> dict[SeriesKey, list[Member]]:
     """Return the results of each series in order of release; those of a torch that is no release are left out."""
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
     groups: dict[SeriesKey, list[Member]] = {}
-    for result in sorted((result for result in results if result.sha in order), key=lambda result: order[result.sha]):
+    for result in release_table.load().in_order(results):
         groups.setdefault(result.series_key, []).append(result)
     return groups
 

@@ -70,8 +70,7 @@ def slowdown(cause: Cause, results: Sequence[Result], by_key: Mapping[Key, Confi
         raise _refused(cause, "a step that fell when it was measured again")
     if not (is_counted or is_confirmed):
         raise _refused(cause, f"{signed_percent(change.count.ratio)} instructions, and a time that is {_time_word(cause)}")
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
-    series = tuple(sorted((result for result in same if result.sha in order), key=lambda result: order[result.sha]))
+    series = tuple(release_table.load().in_order(same))
     is_slower = _time_word(cause) == Verdict.SLOWER.value and status in (Status.CONFIRMED, Status.CONFIRMED_BY_COUNT)
     return Slowdown(cause, change.count, is_slower, is_confirmed, series, history)
 
@@ -87,12 +86,12 @@ def newest(by_case: Mapping[Case, CaseSeries], cases: Sequence[Case]) -> tuple[R
     counted = [count for case in cases if (count := related.counted_case(case))]
     histories = [by_case[case] for case in (*counted, *cases) if case in by_case]
     steps = [(history, step) for history in histories for step in history.steps if step.ratio > 1 and _stays(history, step)]
-    order = {row.sha: index for index, row in enumerate(release_table.load())}
+    releases = release_table.load()
     sides = [history.sides(step) for history, step in steps]
 
     def rank(pair: tuple[Result, Result]) -> tuple[bool, int, tuple[int, int]]:
         profiled = all(profile_file.path_of(side.path).exists() for side in pair)
-        return profiled, order[pair[1].sha], release_table.minor(pair[1].python)
+        return profiled, releases.position(pair[1].sha), release_table.minor(pair[1].python)
 
     return max(sides, key=rank, default=None)
 

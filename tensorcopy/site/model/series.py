@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from packaging.version import Version
-
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
@@ -97,17 +95,16 @@ def series_of_results(results: Sequence[Result]) -> list[Series]:
 
     Results of an unknown SHA are omitted.
     """
-    by_sha = {release.sha: release for release in release_table.load()}
-    order = {sha: index for index, sha in enumerate(by_sha)}
+    releases = release_table.load()
     groups = by_series(result for result in results if result.timings)
-    all_series = [Series(tuple(group), tuple(by_sha[result.sha] for result in group)) for group in groups.values()]
+    all_series = [Series(tuple(group), tuple(releases[releases.position(result.sha)] for result in group)) for group in groups.values()]
     last_started: dict[str, str] = {}
     for key, group in groups.items():
         started = max(str(result.provenance["started"]) for result in group)
         last_started[key.machine] = max(started, last_started.get(key.machine, ""))
     all_series.sort(
         key=lambda series: (
-            *(not series.key.is_of_interpreter, order[series.newest.sha]),
+            *(not series.key.is_of_interpreter, releases.position(series.newest.sha)),
             *(release_table.minor(series.key.python), series.key.build),
         ),
         reverse=True,
@@ -179,4 +176,4 @@ def _field(result: Result, name: str) -> str:
 
 def release_versions(all_series: Sequence[Series]) -> list[str]:
     """Return every release of any of the series, in order of version."""
-    return sorted({release.version for series in all_series for release in series.releases}, key=Version)
+    return [release.version for release in sorted({release for series in all_series for release in series.releases})]

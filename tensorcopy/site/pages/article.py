@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
-from packaging.version import Version
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.releases import release_table
 from tensorcopy.report.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
@@ -182,7 +182,7 @@ def _marked(text: str) -> Markup:
 def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
     """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
     measured = [(result, series) for series in machine.series for result in series.results if methods_of(result, group, "cpu")]
-    measured.sort(key=lambda pair: Version(version(pair[0])))
+    measured.sort(key=lambda pair: release_table.load().position(pair[0].sha))
     ends = {version(result): (result, series) for result, series in (*measured[-1:], *measured[:1])}
     return [(result, costs(result, group, "cpu", series.results)) for result, series in ends.values()]
 
