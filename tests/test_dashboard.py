@@ -86,10 +86,10 @@ def test_a_complete_result_of_this_machine_is_not_measured_again(machine, quick,
 def test_releases_without_a_python_are_skipped(monkeypatch, range_text, versions, skipped):
     """The sentence names the release and its Pythons."""
     monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [] if release == NEW else ["3.11"])
-    selection = dashboard.choose(range_text, ("3.11",))
-    assert [measurement.release for measurement in selection.measurements] == versions
-    assert len(selection.skipped) == skipped
-    assert selection.skipped[0].startswith(f"torch {NEW.version} is skipped: it has wheels for Python {NEW.pythons[0]} to ")
+    measurements, reasons = dashboard.choose(range_text, ("3.11",))
+    assert [measurement.release for measurement in measurements] == versions
+    assert len(reasons) == skipped
+    assert reasons[0].startswith(f"torch {NEW.version} is skipped: it has wheels for Python {NEW.pythons[0]} to ")
 
 
 def test_no_release_with_a_python_is_an_error(monkeypatch):

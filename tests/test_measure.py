@@ -279,7 +279,7 @@ def test_the_dashboard_measures_what_this_host_lacks(small_checkout, monkeypatch
     measured_in_passes(small_checkout / "results", FIVE[-1].release, TIMES, identity=identity)
     runs = []
     monkeypatch.setattr("tensorcopy.worker.hardware.identity", lambda: HERE)
-    monkeypatch.setattr(dashboard, "choose", lambda text, pythons: dashboard.Selection((FIVE[-1],), ()))
+    monkeypatch.setattr(dashboard, "choose", lambda text, pythons: ([FIVE[-1]], []))
     monkeypatch.setattr(dashboard, "_complete", lambda result, quick: True)
     monkeypatch.setattr(dashboard, "run", lambda measurements, paths, name, *rest: runs.append((len(measurements), name)) or ())
     monkeypatch.setattr(configuration, "register_machine", lambda name: None)

@@ -121,11 +121,11 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     paths = configuration.paths()
     if not options.no_serve:
         server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
-    choice = dashboard.choose(options.releases, paths.pythons)
-    for line in choice.skipped:
+    chosen, skipped = dashboard.choose(options.releases, paths.pythons)
+    for line in skipped:
         console.print(line)
     options.machine = _own_name(options.machine, paths)
-    measurements = _not_yet_measured(choice.measurements, options, paths, console)
+    measurements = _not_yet_measured(chosen, options, paths, console)
     _prepare(options, measurements, paths, len(measurements), console)
     with progress_bar(console) as report_progress:
         problems = dashboard.run(measurements, paths, options.machine, options.quick, report_progress)

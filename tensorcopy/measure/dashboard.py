@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from tensorcopy.asv_plugin import program
@@ -27,19 +26,8 @@ SAMPLES = 10  # in a full measurement: the suites' rounds times their repeat
 INSTALL, CHECK, MEASURE, MEASURE_QUICK, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # expected seconds on two cores
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The measurements, newest release first.
-
-    skipped : a sentence with the reason for each release that this machine cannot install
-    """
-
-    measurements: tuple[Measurement, ...]
-    skipped: tuple[str, ...]
-
-
-def choose(range_text: str, pythons: tuple[str, ...]) -> Selection:
-    """Select the releases of a range that this machine can install.
+def choose(range_text: str, pythons: tuple[str, ...]) -> tuple[list[Measurement], list[str]]:
+    """Return the releases of a range that this machine can install, newest first, and why it cannot install the others.
 
     range_text : "" for the newest release that this machine can install
     pythons : in order of preference
@@ -64,7 +52,7 @@ def choose(range_text: str, pythons: tuple[str, ...]) -> Selection:
             allowed="a release that `tensorcopy list releases` shows as installable",
             next=f"uv python install {candidates[-1].pythons[1]}",
         )
-    return Selection(tuple(measurements), tuple(skipped))
+    return measurements, skipped
 
 
 def already_measured(results: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
