@@ -28,8 +28,8 @@ API = {  # public names, and the module where each lives
     "MatchingMethod": "report.advise",
     "plot": "report.sweep",
     "show_progress": "report.advise",
-    "why": "report.why.cause",
-    "Cause": "report.why.cause",
+    "why": "report.why",
+    "Cause": "report.why",
 }
 
 __all__ = ["__version__", *API]

@@ -7,40 +7,48 @@ import lzma
 import subprocess
 import sys
 import zipfile
+from contextlib import ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
 from tensorcopy import cli
-from tensorcopy.analysis import bisection
-from tensorcopy.analysis.bisection import COUNT, Interval
-from tensorcopy.analysis.profiles import difference
+from tensorcopy.analysis.comparisons import distance
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.profiles import builds
+from tensorcopy.measure import bisection
+from tensorcopy.measure.bisection import BuildFailed, Call, search
 from tensorcopy.releases import environments, interpreters, release_table, uv, wheel_index
-from tensorcopy.report.why import bisection_text
-from tensorcopy.results.profiles import profile_file
+from tensorcopy.results import functions
 from tests.conftest import POLL, ROOT
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
 CASE = "numpy_from_dlpack 1 float32 contiguous"
 
 
+def failed(build: str) -> BuildFailed:
+    return BuildFailed("it does not run", got=build, allowed="", next="")
+
+
 def counted(changes: dict[str, float], asked: list[str] | None = None, missing: tuple[str, ...] = ()):
     """Return a function that counts 1000 instructions, times the ratio of every change up to a build."""
 
-    def count(version: str) -> float | None:
-        if asked is not None:
-            asked.append(version)
-        value = 1000.0
-        for build, ratio in changes.items():
-            value *= ratio if BUILDS.index(build) <= BUILDS.index(version) else 1.0
-        return None if version in missing else value
+    def count(versions):
+        counts = {}
+        for version in versions:
+            if version in missing:
+                raise failed(version)
+            if asked is not None and version not in asked:
+                asked.append(version)
+            counts[version] = [1000.0]
+            for build, ratio in changes.items():
+                counts[version][0] *= ratio if BUILDS.index(build) <= BUILDS.index(version) else 1.0
+        return counts
 
     return count
 
@@ -48,33 +56,46 @@ def counted(changes: dict[str, float], asked: list[str] | None = None, missing: 
 @pytest.mark.parametrize("build", BUILDS[1:])
 def test_the_build_of_a_change_is_found_in_logarithmically_many_steps(build):
     asked: list[str] = []
-    outcome = bisection.by_count(BUILDS, counted({build: 1.3}, asked))
-    assert (outcome.interval.before, outcome.interval.after) == (BUILDS[BUILDS.index(build) - 1], build)
-    assert outcome.ratio == pytest.approx(1.3)
-    assert len(asked) <= 2 + bisection.steps(BUILDS) == 6
+    found, values = search(BUILDS, counted({build: 1.3}, asked), distance)
+    assert found == [BUILDS[BUILDS.index(build) - 1], build]
+    assert list(values) == sorted(asked)
+    assert len(asked) <= 2 + 4
 
 
 def test_of_several_changes_the_one_that_crosses_the_middle_is_found():
-    """The rest of the whole change is reported, and not attributed to it."""
-    outcome = bisection.by_count(BUILDS, counted({"2.1.0": 1.1, "2.5.1": 1.5}))
-    assert outcome.interval == Interval("2.5.0", "2.5.1")
-    assert outcome.share < bisection_text.WHOLE
-    text = bisection_text.text("", outcome, dict.fromkeys(BUILDS, "0" * 40), None, {})
-    assert "Changed between torch 2.5.0 and 2.5.1: +50.0 %, of +65.0 % between both ends." in text
+    found, values = search(BUILDS, counted({"2.1.0": 1.1, "2.5.1": 1.5}), distance)
+    assert found == ["2.5.0", "2.5.1"]
+    assert values["2.5.1"] / values["2.5.0"] == pytest.approx(1.5)
 
 
-def test_a_build_that_cannot_be_installed_is_left_out():
-    outcome = bisection.by_count(BUILDS, counted({"2.4.0": 0.7}, missing=("2.3.1", "2.4.0")))
-    assert outcome.interval == Interval("2.3.0", "2.4.1")
-    assert set(outcome.skipped) == {"2.3.1", "2.4.0"}
-    text = bisection_text.text("", outcome, dict.fromkeys(BUILDS, "0" * 40), None, {"2.4.0": "no wheel"})
-    assert "torch 2.4.0 was left out: no wheel" in text
-    assert "torch 2.3.1 was left out: it does not run this call" in text
+def test_a_build_that_cannot_be_measured_is_left_out():
+    found, values = search(BUILDS, counted({"2.4.0": 0.7}, missing=("2.3.1", "2.4.0")), distance)
+    assert found == ["2.3.0", "2.4.1"]
+    assert not {"2.3.1", "2.4.0"} & set(values)
+
+
+@pytest.mark.parametrize("end", [0, -1])
+def test_an_end_that_cannot_be_measured_is_the_error(end):
+    """At once, or later, when a build in between is measured beside it: that one is not to blame, and stays."""
+    with pytest.raises(BuildFailed) as error:
+        search(BUILDS, counted({"2.4.0": 2.0}, missing=(BUILDS[end],)), distance)
+    assert error.value.got == BUILDS[end]
+    measured = []
+
+    def fails_later(versions):
+        measured.append(versions)
+        if len(measured) > 1:
+            raise failed(BUILDS[end])
+        return counted({"2.4.0": 2.0})(versions)
+
+    with pytest.raises(BuildFailed) as error:
+        search(BUILDS, fails_later, distance)
+    assert error.value.got == BUILDS[end]
+    assert len(measured) == 2
 
 
 def test_equal_counts_are_no_change():
-    assert bisection.by_count(BUILDS, counted({"2.4.0": 1.005})) is None
-    assert bisection.by_count(BUILDS, counted({"2.4.0": 2.0}, missing=(BUILDS[-1],))) is None
+    assert search(BUILDS, counted({"2.4.0": 1.005}), distance) is None
 
 
 def timed(slower_from: str, ratio: float, noise: float = 0.01):
@@ -90,16 +111,16 @@ def timed(slower_from: str, ratio: float, noise: float = 0.01):
 
 @pytest.mark.parametrize("build", ["2.0.1", "2.4.0", "2.7.1"])
 def test_a_change_of_the_time_is_found_by_passes_in_turns(build):
-    outcome = bisection.by_time(BUILDS, timed(build, 1.2))
-    assert outcome.interval == Interval(BUILDS[BUILDS.index(build) - 1], build)
+    found, _ = search(BUILDS, timed(build, 1.2), distance)
+    assert found == [BUILDS[BUILDS.index(build) - 1], build]
 
 
 def test_no_difference_of_the_time_is_not_searched():
-    assert bisection.by_time(BUILDS, timed("2.4.0", 1.0)) is None
+    assert search(BUILDS, timed("2.4.0", 1.0), distance) is None
 
 
-def test_a_time_between_both_ends_ends_the_search():
-    """It says which builds remain."""
+def test_a_time_that_cannot_be_told_from_either_end_ends_the_search():
+    """The builds that remain are returned."""
     levels = {BUILDS[0]: 1.0, BUILDS[-1]: 1.1}
 
     def in_turns(versions):
@@ -107,60 +128,82 @@ def test_a_time_between_both_ends_ends_the_search():
             version: [1e-6 * levels.get(version, 1.05) * (1 + 0.045 * (number % 5 - 2)) for number in range(10)] for version in versions
         }
 
-    outcome = bisection.by_time(BUILDS, in_turns)
-    assert outcome.interval == Interval(BUILDS[0], BUILDS[-1], BUILDS[7])
-    text = bisection_text.text("", outcome, dict.fromkeys(BUILDS, "0" * 40), None, {})
-    assert "torch 2.3.1 differs significantly from neither end" in text
-    assert f"Left in between: {', '.join(BUILDS[1:-1])}." in text
+    found, values = search(BUILDS, in_turns, distance)
+    assert found == BUILDS
+    assert list(values) == [BUILDS[0], BUILDS[7], BUILDS[-1]]
 
 
 @pytest.fixture
-def job(tmp_path):
-    """A bisection that was interrupted after three builds were counted: its file has their profiles, which are shipped ones."""
+def call(tmp_path):
+    """A search that was interrupted after three builds were counted, whose functions are shipped ones; and its reports."""
     paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",))
-    steps: list[str] = []
-    interrupted = builds.Job(CASE, "3.11", paths, "0123456789ab", steps.append)
-    profiles = {}
+    reports: list[str] = []
+    interrupted = Call(CASE, "3.11", paths, tmp_path / "kept.json", reports.append, ExitStack())
+    kept = {}
     for version in ("2.8.0", "2.9.1", "2.10.0"):
-        shipped = ROOT / "results" / "xeon-2core" / f"{release_table.find(version).sha[:8]}-py3.11-cuda{profile_file.ENDING}"
+        shipped = ROOT / "results" / "xeon-2core" / f"{release_table.find(version).sha[:8]}-py3.11-cuda{functions.ENDING}"
         document = json.loads(lzma.decompress(shipped.read_bytes()))
-        profiles[version] = {**document, "cases": {CASE: document["cases"][CASE]}}
-    interrupted.file.parent.mkdir(parents=True)
-    interrupted.file.write_text(json.dumps({"profiles": profiles, "failed": {"2.9.0": "no network"}}), encoding="utf-8")
-    return interrupted, steps
+        kept[version] = {**document, "cases": {CASE: document["cases"][CASE]}}
+    interrupted.file.write_text(json.dumps(kept), encoding="utf-8")
+    return interrupted, reports
 
 
-def test_what_was_counted_is_not_counted_again(job):
-    """The outcome names the functions, and what lies between which SHAs; a failure is tried again when the search is."""
-    interrupted, steps = job
-    outcome = bisection.by_count(["2.8.0", "2.9.0", "2.9.1", "2.10.0"], lambda version: builds.count(interrupted, version))
-    assert steps == []
-    assert (outcome.unit, outcome.skipped, outcome.interval) == (COUNT, ("2.9.0",), Interval("2.8.0", "2.9.1"))
-    shas = {version: builds.sha(interrupted, version) for version in outcome.values}
-    functions = difference.between(1, builds.profile(interrupted, "2.8.0"), builds.profile(interrupted, "2.9.1"))
-    text = bisection_text.text(CASE, outcome, shas, functions, builds.failures(interrupted))
-    assert f"/compare/{shas['2.8.0']}...{shas['2.9.1']}\n" in text
-    assert "torch 2.9.0 was left out: no network" in text
-    assert "Python binding +7\u2009" in text
-    builds.forget_failures(interrupted)
-    assert builds.failures(interrupted) == {}
-    assert builds.count(interrupted, "2.8.0") == outcome.values["2.8.0"]
+def test_what_was_counted_is_not_counted_again(call, monkeypatch):
+    """A build that failed is tried again, and left out with its reason."""
+    interrupted, reports = call
+
+    def build(version, *, dated):
+        raise TensorcopyError("no network", got="nothing", allowed="", next="")
+
+    monkeypatch.setattr(wheel_index, "release", build)
+    found, values = search(["2.8.0", "2.9.0", "2.9.1", "2.10.0"], interrupted.count, distance)
+    assert (found, list(values)) == (["2.8.0", "2.9.1"], ["2.8.0", "2.9.1", "2.10.0"])
+    assert reports == ["torch 2.9.0", "torch 2.9.0 cannot be measured: no network, nothing"]
 
 
-def test_a_damaged_file_is_one_line(job):
-    interrupted, _ = job
-    interrupted.file.write_text('{"profiles": {"2.8.0": {"version": 1}}}', encoding="utf-8")
-    with pytest.raises(TensorcopyError, match="as tensorcopy bisect writes it"):
-        builds.count(interrupted, "2.8.0")
-    interrupted.file.write_text("{", encoding="utf-8")
-    with pytest.raises(TensorcopyError, match="as tensorcopy bisect writes it"):
-        builds.count(interrupted, "2.8.0")
+def test_builds_are_timed_in_turns_and_removed_where_only_the_search_needs_them(call, monkeypatch, tmp_path):
+    """Each pass begins with another build; an error is that of the build that runs."""
+    interrupted, _ = call
+    order, removed = [], []
+    row = release_table.find("2.8.0")
+    monkeypatch.setattr(wheel_index, "release", lambda version, **_: SimpleNamespace(version=version))
+    monkeypatch.setattr(environments, "path_of", lambda directory, release, python, build: tmp_path / release.version)
+    monkeypatch.setattr(environments, "remove", removed.append)
+    opened = {version: SimpleNamespace(python=version, variables=dict) for version in (row.version, "2.8.1", "2.8.2")}
+    monkeypatch.setattr(environments, "build", lambda directory, release, python, build: opened[release.version])
+
+    def run_probe(python, module, name, variables):
+        if python == "2.8.2":
+            raise TensorcopyError("it does not run", got=name, allowed="", next="")
+        order.append(python)
+        return {"seconds": [2e-6, 1e-6]}
+
+    monkeypatch.setattr(bisection, "run_probe", run_probe)
+    times = interrupted.time(["2.8.0", "2.8.1"])
+    assert times == {"2.8.0": [1e-6] * bisection.PASSES, "2.8.1": [1e-6] * bisection.PASSES}
+    assert order[:4] == ["2.8.0", "2.8.1", "2.8.1", "2.8.0"]
+    assert interrupted.time(["2.8.0", "2.8.1"]) == times
+    assert len(order) == 2 * bisection.PASSES
+    with pytest.raises(BuildFailed) as error:
+        interrupted.time(["2.8.0", "2.8.2", "2.8.1"])
+    assert error.value.got == "2.8.2"
+    interrupted.added.close()
+    assert set(removed) == {tmp_path / "2.8.1", tmp_path / "2.8.2"}
+
+
+@pytest.mark.parametrize("text", ['{"2.8.0": {"version": 2}}', "{", "[]"])
+def test_a_damaged_file_is_one_line(call, text):
+    interrupted, _ = call
+    interrupted.file.write_text(text, encoding="utf-8")
+    with pytest.raises(TensorcopyError, match=r"kept\.json") as error:
+        interrupted.count(["2.8.0"])
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["detach", "2.10", "2.9"], "wrong order: got 2.10.0 2.9.1"),
+        (["detach", "2.10", "2.9"], "an empty range of releases: got '2.10..2.9'"),
         (["detach", "2.9", "x"], "unknown torch release: got 'x'"),
         (["detach", "9" * 5000, "2.9"], "unknown torch release: got '999"),
         (["detach", "1.9.0", "2.15.0"], "no Python here runs both releases"),
@@ -174,41 +217,6 @@ def test_a_wrong_range_is_one_line(capsys, arguments, message):
     assert message in printed
 
 
-def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
-    """Write a wheel for every Python of Linux."""
-    info = f"{name}-{version}.dist-info"
-    content = {
-        **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: numpy\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: cp312-cp312-linux_x86_64\n",
-    }
-    content[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
-    for python in ("cp311", "cp312", "cp313"):
-        with zipfile.ZipFile(folder / f"{name}-{version}-{python}-{python}-linux_x86_64.whl", "w") as archive:
-            for path, text in content.items():
-                archive.writestr(path, text.replace("cp312", python) if path.endswith("WHEEL") else text)
-
-
-@pytest.mark.slow
-def test_a_build_that_does_not_run_the_call_is_skipped_and_removed(monkeypatch, tmp_path):
-    """Its name is that of the failure, and no environment of the search stays."""
-    job = builds.Job(
-        "detach 1 float32 contiguous", "3.11", Paths(tmp_path, tmp_path, tmp_path / "env", ("3.11",)), "0123456789ab", lambda text: None
-    )
-    removed = []
-    monkeypatch.setattr(builds, "_environment", lambda _job, version: (version, partial(removed.append, version)))
-
-    def seconds(_job, version):
-        if version == "2.1.0":
-            raise TensorcopyError("it does not run", got="", allowed="", next="")
-        return 1e-6
-
-    monkeypatch.setattr(builds, "_seconds", seconds)
-    assert builds.in_turns(job, ["2.0.0", "2.1.0", "2.2.0"]) is None
-    assert list(builds.failures(job)) == ["2.1.0"]
-    assert removed == ["2.0.0", "2.1.0", "2.2.0"]
-
-
 def test_patches_outside_the_table_are_among_the_builds():
     """The index has 2.9.0, the table has not; the ends are there too."""
     assert wheel_index.between("2.8.0", "2.10.0", "3.11") == ["2.8.0", "2.9.0", "2.9.1", "2.10.0"]
@@ -219,8 +227,16 @@ def nightlies(tmp_path):
     """The address of an index with two nightlies and a release candidate of torch 2.15.0, and with one of an earlier series."""
     (tmp_path / "torch").mkdir()
     for version in ("2.13.0.dev20260301", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2"):
-        constants = f"__version__ = {version!r}\ngit_version = {'9' * 40!r}\n"
-        wheel(tmp_path / "torch", "torch", version, {"torch/version.py": constants})
+        info = f"torch-{version}.dist-info"
+        content = {
+            "torch/version.py": f"__version__ = {version!r}\ngit_version = {'9' * 40!r}\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\nRequires-Dist: numpy\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n",
+        }
+        content[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+        with zipfile.ZipFile(tmp_path / "torch" / f"torch-{version}-cp311-cp311-linux_x86_64.whl", "w") as archive:
+            for path, text in content.items():
+                archive.writestr(path, text)
     links = "".join(f'<a href="{path.name}">{path.name}</a>' for path in (tmp_path / "torch").iterdir())
     (tmp_path / "torch" / "index.html").write_text(links)
     handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
@@ -251,6 +267,6 @@ def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, 
 
 @pytest.mark.slow
 def test_a_call_is_timed_in_a_process_of_its_own():
-    seconds = interpreters.run_probe(Path(sys.executable), builds.TIMER, "detach 1 float32 contiguous")["seconds"]
+    seconds = interpreters.run_probe(Path(sys.executable), bisection.TIMER, "detach 1 float32 contiguous")["seconds"]
     assert len(seconds) == 150
     assert 2e-8 < min(seconds) < 2e-5

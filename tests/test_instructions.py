@@ -6,7 +6,6 @@ import pytest
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.probes import instruction_count
-from tensorcopy.worker.probes.functions import valgrind
 
 
 @pytest.mark.parametrize(
@@ -20,13 +19,13 @@ from tensorcopy.worker.probes.functions import valgrind
 )
 def test_a_missing_requirement_is_named(monkeypatch, platform, path, reason):
     """valgrind is optional."""
-    monkeypatch.setattr(valgrind.sys, "platform", platform)
-    monkeypatch.setattr(valgrind.shutil, "which", lambda program: path)
-    assert valgrind.missing() == reason
+    monkeypatch.setattr(instruction_count.sys, "platform", platform)
+    monkeypatch.setattr(instruction_count.shutil, "which", lambda program: path)
+    assert instruction_count.missing_valgrind() == reason
 
 
 def test_counting_without_valgrind_is_an_error(monkeypatch):
     """The suite uses the message as its reason for skipping."""
-    monkeypatch.setattr(valgrind, "missing", lambda: "no valgrind here")
+    monkeypatch.setattr(instruction_count, "missing_valgrind", lambda: "no valgrind here")
     with pytest.raises(TensorcopyError, match="instructions cannot be counted: got no valgrind here; allowed: valgrind"):
         instruction_count.count()

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, merge, merge_results, reader, schemas
+from tensorcopy.results import files, functions, merge, merge_results, reader, schemas
 from tensorcopy.results.merge import Merged
-from tensorcopy.results.profiles import profile_file
 from tests.conftest import NEWEST_SHIPPED, PROVENANCE, measured_in_passes
 
 
@@ -218,10 +217,10 @@ def profiled(folder, identity, cases, started):
     (result,) = (folder / "box").glob("*-py3.11-*.json")
     of_release = {"torch": "2.15.0", "torch_sha": json.loads(result.read_text())["commit_hash"], "python": "3.11.7", "identity": identity}
     tools = {"libc": "glibc 2.36", "tensorcopy": "0.1.0", "valgrind": "3.19.0"}
-    rows = {f"detach {2**number} float32 contiguous": {"instructions": 9, "tree": [0, 0, 9, 1]} for number in range(cases)}
-    document = {"version": 1, **of_release, **tools, "started": started, "functions": [["libc", "malloc"]], "cases": rows}
-    path = profile_file.path_of(result)
-    profile_file.write(path, document)
+    rows = {f"detach {2**number} float32 contiguous": {"instructions": 9, "functions": [0, 9, 1]} for number in range(cases)}
+    document = {"version": functions.VERSION, **of_release, **tools, "started": started, "functions": [["libc", "malloc"]], "cases": rows}
+    path = functions.path_of(result)
+    functions.write(path, document)
     return path.read_bytes()
 
 
@@ -237,9 +236,9 @@ def test_the_function_profile_of_a_result_is_merged_too(folders, tmp_path, first
         into = tmp_path / f"from {order[0].name}"
         for _ in range(2):
             merge.merge(order, into, summary)
-            (path,) = into.glob(f"*/*{profile_file.ENDING}")
+            (path,) = into.glob(f"*/*{functions.ENDING}")
             assert path.read_bytes() == profiles[stays]
-            assert profile_file.profiles_of(reader.load_results(into).results[0]) is not None
+            assert functions.profiles_of(reader.load_results(into).results[0]) is not None
 
 
 def contents(folder):

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis.profiles import difference
-from tensorcopy.measure.profiles import take
+from tensorcopy.analysis import functions as analysis
+from tensorcopy.measure import functions as measured
 from tensorcopy.releases import environments
-from tensorcopy.report.why import difference_text
-from tensorcopy.results import reader
-from tensorcopy.results.profiles import profile_file
+from tensorcopy.report import why
+from tensorcopy.results import functions, reader
 from tensorcopy.worker import declarations
 from tensorcopy.worker.probes import instruction_count
-from tensorcopy.worker.probes.functions import valgrind
 from tests.conftest import require
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
@@ -32,34 +30,34 @@ PLANTED = [  # an operation, and one with a planted extra call
 @pytest.fixture(scope="module")
 def counted(checkout) -> Path:
     """The result file of a pass that counts instructions, and takes a profile."""
-    require(not valgrind.missing(), valgrind.missing())
+    require(not instruction_count.missing_valgrind(), instruction_count.missing_valgrind())
     variables = {declarations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
     options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
     done = checkout.run("tensorcopy", "measure", *options, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 release profiled" in done.stdout
+    assert "functions of 1 release counted" in done.stdout
     (path,) = (checkout.root / "results" / "counted").glob("*-py*.json")
     return path
 
 
 @pytest.fixture(scope="module")
-def profile(counted) -> profile_file.Profiles:
+def profile(counted) -> functions.Profiles:
     """The profile of that pass."""
-    (path,) = counted.parent.glob(f"*{profile_file.ENDING}")
-    return profile_file.read(path)
+    (path,) = counted.parent.glob(f"*{functions.ENDING}")
+    return functions.read(path)
 
 
 @pytest.fixture(scope="module")
-def second_profile(tmp_path_factory) -> profile_file.Profiles:
+def second_profile(tmp_path_factory) -> functions.Profiles:
     """Another profile of the installed torch, taken alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
         declarations.operations.cache_clear()
         environment = environments.inspected(Path(sys.executable), environments.bytecode_in(tmp_path_factory.mktemp("bytecode")))
-        path = tmp_path_factory.mktemp("profiles") / f"second{profile_file.ENDING}"
-        profile_file.write(path, take.profiled(environment, CASES))
+        path = tmp_path_factory.mktemp("profiles") / f"second{functions.ENDING}"
+        functions.write(path, measured.counted(environment, CASES))
     declarations.operations.cache_clear()
-    return profile_file.read(path)
+    return functions.read(path)
 
 
 @pytest.mark.weekly
@@ -67,34 +65,23 @@ def second_profile(tmp_path_factory) -> profile_file.Profiles:
 def test_the_same_release_has_the_same_functions(profile, second_profile, case):
     """No function differs by more than 1 % of the call, and none above 0.5 % of it appears or disappears."""
     first, second = (counted.of(f"{case} 1 float32 contiguous") for counted in (profile, second_profile))
-    functions = difference.between(1, first, second)
-    assert functions.functions == () or abs(functions.functions[0].difference) <= 0.01 * first.instructions
-    one_sided = [change for change in functions.functions if not (change.before.own and change.after.own)]
+    difference = analysis.of_profiles(1, first, second)
+    assert difference.functions == () or abs(difference.functions[0].difference) <= 0.01 * first.instructions
+    one_sided = [change for change in difference.functions if not (change.before.own and change.after.own)]
     assert [change for change in one_sided if abs(change.difference) > 0.005 * first.instructions] == []
-    assert not functions.changed
+    assert not difference.changed
 
 
 @pytest.mark.slow
 def test_a_planted_extra_call_is_named(profile):
     """Detaching twice is as many instructions more as detaching once, and `detach` is called twice."""
     once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("detached_once", "detached_twice"))
-    functions = difference.between(1, once, twice)
-    assert functions.share_named >= difference.NAMED
-    calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in functions.calls_changed}
+    difference = analysis.of_profiles(1, once, twice)
+    assert difference.share_named >= analysis.NAMED
+    calls = {change.function[1]: (change.status, change.before.calls, change.after.calls) for change in difference.calls_changed}
     assert calls["torch::autograd::THPVariable_detach"] == ("called more often", 1, 2)
     assert calls["at::native::detach"] == ("called more often", 1, 2)
-    assert "2× instead of 1×" in difference_text.sentence(functions)
-
-
-@pytest.mark.slow
-def test_an_empty_call_costs_less_than_any_method(profile):
-    """It is counted in the same way."""
-    assert 20 < profile.empty_call < profile.instructions("detached_once 1 float32 contiguous") / 2
-
-
-@pytest.mark.weekly
-def test_the_count_of_an_empty_call_repeats(profile, second_profile):
-    assert profile.empty_call == pytest.approx(second_profile.empty_call, rel=0.01)
+    assert "2× instead of 1×" in why.sentence(difference)
 
 
 @pytest.mark.slow

@@ -21,11 +21,10 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report import advise
+from tensorcopy.report import advise, reproduction, why
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.tables import markdown_table
-from tensorcopy.report.why import cause, difference_text, reproduction
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, select, writing
 from tensorcopy.results.reader import Result
@@ -53,6 +52,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
     shipped = advise.shipped(machine.result, machine.series[0].results)
+    codes = {name: row["code"] for name, row in select.newest(results).methods.items() if row["group"] in recommend.GROUPS}
     return {
         **{path: with_parts(text, machine, PARTS) for path, text in pages.items() if PART.search(text)},
         Path("docs/commands.md"): reference.commands(cli.parser()),
@@ -60,7 +60,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         Path("docs/history.svg"): history_svg(machine),
         BADGE: data_files.badge(data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
-        reproduction.CODES: reproduction.codes(select.newest(results).methods),
+        reproduction.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
     }
 
@@ -152,14 +152,14 @@ def finding(case: str, python: str, before: str, after: str, machine: Machine) -
     results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
     if not {(before, python), (after, python)} <= results.keys():
         return None
-    explained = cause.of_pair(Pair(results[before, python], results[after, python], machine.results), case)
+    explained = why.of_pair(Pair(results[before, python], results[after, python], machine.results), case)
     sentences = [
-        difference_text.sentence(explained.difference),
-        difference_text.time_text(explained.time),
-        difference_text.named_text(explained.difference),
+        why.sentence(explained.difference),
+        why.time_text(explained.time),
+        why.named_text(explained.difference),
     ]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
-    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {difference_text.case_text(explained.name)}:\n\n{quoted}"
+    return f"`{explained.code}`, torch {before} → {after}, Python {python}, {why.case_text(explained.name)}:\n\n{quoted}"
 
 
 def _day(machine: Machine) -> str:

@@ -7,13 +7,15 @@ them are shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log
 from os.path import relpath
+from statistics import median
 
 from tensorcopy.analysis import exact_counts
-from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, judge
+from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, Verdict, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import noise
@@ -100,6 +102,15 @@ def between(before: Result, after: Result, others: Iterable[Result], *, margin: 
 def _least(margin: float) -> float:
     """Return the smallest change of a count: a margin above that of times is the reader's, and holds for counts too."""
     return exact_counts.LEAST if margin <= MARGIN else margin
+
+
+def distance(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return the ratio of two counts, or of passes in seconds, as an unsigned logarithm; 0 where they do not differ significantly."""
+    first, last = (Samples(tuple((value,) for value in values)) for values in (before, after))
+    if len(before) > 1 and judge({"": (first, last)})[""].verdict not in (Verdict.SLOWER, Verdict.FASTER):
+        return 0.0
+    ratio = abs(log(median(after) / median(before)))
+    return ratio if len(before) > 1 or ratio >= log(1 + exact_counts.LEAST) else 0.0
 
 
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:

@@ -339,16 +339,16 @@ def _outcome_table(confirmed: Confirmed) -> Table:
 
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
     """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
-    from tensorcopy.measure.profiles import take
-    from tensorcopy.worker.probes.functions import valgrind
+    from tensorcopy.measure import functions
+    from tensorcopy.worker.probes import instruction_count
 
-    missing = [] if valgrind.missing() else take.without_profile(measurements, job.paths, job.machine)
+    missing = [] if instruction_count.missing_valgrind() else functions.not_counted(measurements, job.paths, job.machine)
     if not missing:
         return 0
     with progress_bar(console) as report_progress:
-        written, problems = take.take_all(missing, take.Job(job.paths, job.machine, print_wait), report_progress)
+        written, problems = functions.count_all(missing, job.paths, job.machine, report_progress, print_wait)
     print_errors(problems)
-    console.print(f"{counted(len(written), 'release')} profiled, in results/{job.machine}")
+    console.print(f"functions of {counted(len(written), 'release')} counted, in results/{job.machine}")
     return 2 if problems else 0
 
 

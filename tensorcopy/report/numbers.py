@@ -55,6 +55,17 @@ def whole(value: float) -> str:
     return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
+def number(value: float) -> str:
+    """Return instructions or calls without needless digits: "1 642", "0.5"."""
+    return whole(value) if abs(value) >= 10 or abs(value - round(value)) < 0.05 else f"{value:.1f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign: "−1 642", "+12", "0"."""
+    text = number(abs(value))
+    return text if text == "0" else f"{'+' if value > 0 else '−'}{text}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things: "1 case", "2 cases"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

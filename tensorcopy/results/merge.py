@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import confirmations, files, writing
+from tensorcopy.results import confirmations, files, functions, writing
 from tensorcopy.results.files import FileProblem
 from tensorcopy.results.merge_results import Document, Summary, case_count, divided, earliest, merged, renamed, version_order
-from tensorcopy.results.profiles import profile_file
 from tensorcopy.results.series_key import UNKNOWN_NAME, machine_names, two_machines, without_suffix
 from tensorcopy.results.writing import ReportWait, ignore_wait, one_writer
 
@@ -285,10 +284,10 @@ def merged_profiles(sources: Iterable[Path], names: Names, results: Collection[P
 
     Raises TensorcopyError for a damaged profile.
     """
-    beside = {profile_file.path_of(result) for result in results}
+    beside = {functions.path_of(result) for result in results}
     best: dict[Path, tuple[int, str, bytes]] = {}
-    for path in (path for source in sources for path in sorted(source.glob(f"*/*{profile_file.ENDING}"))):
-        profiles = profile_file.read(path)
+    for path in (path for source in sources for path in sorted(source.glob(f"*/*{functions.ENDING}"))):
+        profiles = functions.read(path)
         target = Path(_machine_of_profile(path.parent.name, str(profiles.provenance["identity"]), names)) / path.name
         if target in beside:
             rank = len(profiles.cases), str(profiles.provenance["started"]), path.read_bytes()
@@ -305,7 +304,7 @@ def write_profiles(profiles: Mapping[Path, bytes], into: Path) -> None:
             draft.write_bytes(content)
             draft.replace(path)
     elsewhere = {name.name for name in profiles}
-    for path in into.glob(f"*/*{profile_file.ENDING}"):
+    for path in into.glob(f"*/*{functions.ENDING}"):
         if path.name in elsewhere and path.relative_to(into) not in profiles:
             path.unlink()
 

@@ -19,18 +19,18 @@ from math import log, sqrt
 from pathlib import Path
 
 from tensorcopy.analysis import confirmation
+from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.confirmation import SHARE, Status
-from tensorcopy.analysis.profiles import difference
-from tensorcopy.analysis.profiles.difference import Difference
+from tensorcopy.analysis.functions import Difference
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.case_history import step_text
 from tensorcopy.report.numbers import signed_percent
+from tensorcopy.results import functions
 from tensorcopy.results.confirmations import Confirmation, Key
+from tensorcopy.results.functions import Profiles
 from tensorcopy.results.passes import Case
-from tensorcopy.results.profiles import profile_file
-from tensorcopy.results.profiles.profile_file import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
@@ -183,11 +183,10 @@ class CountedChange:
     @cached_property
     def difference(self) -> Difference:
         """The functions of both sides; reading them takes long."""
-        sides = [_profiles(result) for result in (self.before, self.after)]
-        left, right = (side.of(self.name) if side else None for side in sides)
-        assert left is not None  # the case was counted on both sides
-        assert right is not None
-        return difference.between(int(self.name.split()[1]), left, right)
+        before, after = (_profiles(result) for result in (self.before, self.after))
+        assert before is not None  # the case was counted on both sides
+        assert after is not None
+        return analysis.between(before, after, self.name)
 
     @property
     def address(self) -> str:
@@ -225,7 +224,7 @@ class CauseLink:
 
 def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: Case) -> CauseLink | None:
     """Return the link to the page about a case's change at a result, or about the most similar case of its method; None for none."""
-    name = profile_file.name_of(case)
+    name = functions.name_of(case)
     if not name:
         return None
     method, numel, *_ = name.split()
@@ -265,7 +264,7 @@ def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
     for name in _shown_cases(set(first.cases) & set(second.cases)):
         method, counts = name.split()[0], (first.instructions(name), second.instructions(name))
         expected = counts[0] + explained.get(method, 0.0)
-        if not difference.is_changed(*counts) or not difference.is_changed(expected, counts[1]):
+        if not analysis.is_changed(*counts) or not analysis.is_changed(expected, counts[1]):
             continue
         explained.setdefault(method, counts[1] - counts[0])
         yield name
@@ -284,6 +283,6 @@ def _shown_cases(names: set[str]) -> list[str]:
 
 def _profiles(result: Result) -> Profiles | None:
     try:
-        return profile_file.profiles_of(result)
+        return functions.profiles_of(result)
     except TensorcopyError:
         return None  # `tensorcopy why` reports it

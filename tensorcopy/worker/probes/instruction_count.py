@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,9 @@ from tensorcopy.worker.methods import (
     PRIMITIVES,
     Method,
     exists,
-    make_method,
     make_tensor,
 )
 from tensorcopy.worker.own import find_method, own_operations
-from tensorcopy.worker.probes.functions import valgrind
 
 WARM_UP = 60  # calls on a small tensor: Python 3.11 specializes bytecode within some dozens of calls
 TIMES = 3  # one count may be an outlier: malloc consolidates the heap now and then
@@ -60,7 +59,6 @@ REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each sect
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
 
 EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
-EMPTY_CALL = -3  # the number of a loop that calls an empty Python function `CALLS` times
 
 LOOP = """
 def loop(x, calls):
@@ -113,11 +111,26 @@ def count() -> dict[Section, float]:
     with tempfile.TemporaryDirectory() as folder:
         by_section = {number: [_total(path) for path in paths] for number, paths in run_callgrind(Path(folder)).items()}
     long, short = min(by_section.pop(EMPTY)), min(by_section.pop(EMPTY_SHORT))
-    del by_section[EMPTY_CALL]
     turn = (long - short) / (CALLS - FEWEST_CALLS)
     once = short - FEWEST_CALLS * turn  # switching the count on and off, which a loop of few calls must not divide by its calls
     all_sections = all_of_them()
     return {all_sections[number]: (median(counts) - once) / all_sections[number].calls - turn for number, counts in by_section.items()}
+
+
+def missing_valgrind() -> str:
+    """Return why counting is not possible here; "" where it is. Torch is not needed."""
+    if not sys.platform.startswith("linux"):
+        return "valgrind counts on Linux only"
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        return "no valgrind here: apt install valgrind, or your system's package"
+    return ""
+
+
+def require_valgrind() -> None:
+    """Raise TensorcopyError where instructions cannot be counted."""
+    reason = missing_valgrind()
+    if reason:
+        raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
 
 
 def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, list[Path]]:
@@ -128,7 +141,7 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
 
     Raises TensorcopyError where valgrind is missing or fails.
     """
-    valgrind.require()
+    require_valgrind()
     out = folder / "counts"
     command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"]
     # the same order of sets in every run, and no GPU driver for valgrind to run
@@ -172,7 +185,6 @@ def _work() -> None:
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
     _count(EMPTY, CALLS)
     _count(EMPTY_SHORT, FEWEST_CALLS)
-    _count(EMPTY_CALL, CALLS, make_method("empty_call", "empty(x)", since="1.9.0", names={"empty": _empty}))
     only = re.compile(os.environ.get(ONLY, ""))
     for number, section in enumerate(all_of_them()):
         if not only.search(str(section)):
@@ -190,10 +202,6 @@ def _work() -> None:
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def _empty(x: Any) -> None:
-    """Do nothing."""
-
-
 def _count(number: int, calls: int, method: Method | None = None, small: Any = None, x: Any = None) -> None:
     """Count a loop repeatedly, and print the section's number for each count.
 
@@ -205,11 +213,12 @@ def _count(number: int, calls: int, method: Method | None = None, small: Any = N
     exec(LOOP.format(code=method.code if method else "pass"), namespace)  # noqa: S102 - a method's code
     namespace["loop"](small, WARM_UP)
     namespace["loop"](x, calls)
-    for _ in range(int(os.environ.get(REPEAT, TIMES))):
+    times = int(os.environ.get(REPEAT, TIMES))
+    print(*[number] * times, sep="\n", file=sys.__stdout__, flush=True)  # not in between: callgrind counts its calls, too
+    for _ in range(times):
         torch._C._valgrind_toggle()
         namespace["loop"](x, calls)
         torch._C._valgrind_toggle_and_dump_stats()
-        print(number, file=sys.__stdout__, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""Taking function profiles."""

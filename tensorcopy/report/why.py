@@ -1,0 +1,309 @@
+"""The cause of a change between two results: which functions make it, and whether the clock moved too; as text and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis import functions as analysis
+from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
+from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.report.numbers import duration, number, percent, signed, signed_percent
+from tensorcopy.results import functions, select
+from tensorcopy.results.functions import Function
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.results.select import Pair
+
+RESULTS = Path("results")
+GROUPS_IN_A_SENTENCE = 4
+LARGE = 0.05  # share of the difference; a smaller group is not in the sentence
+WIDTH = 64  # columns of a function's name
+CLOCK_ONLY = "The clock moved and the instructions did not: memory, caches or the machine."
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is behind the change of a case.
+
+    name : of the profiled case, such as "detach 1 float32 contiguous"
+    code : of the method
+    labels : of both results, such as "torch 2.5.1"
+    time : the verdict on the time; None where it was not timed
+    case : the timed one; None where it was not timed
+    """
+
+    name: str
+    code: str
+    before: Result
+    after: Result
+    labels: tuple[str, str]
+    difference: Difference
+    time: Change | None
+    case: Case | None = None
+
+    @property
+    def method(self) -> str:
+        return self.name.split()[0]
+
+    @property
+    def only_the_clock(self) -> bool:
+        """Whether the time changed and the instructions did not."""
+        moved = self.time is not None and self.time.verdict in (Verdict.SLOWER, Verdict.FASTER)
+        return moved and not self.difference.changed
+
+
+def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
+    """Return which functions make the difference of a case between two releases.
+
+    case : a method such as "detach", a case as `tensorcopy compare` prints it, or a regular expression that matches only one
+    before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
+    machine : a machine's name in results; by default the one that measured last
+
+    Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
+    """
+    _expression(case)  # before the results are read
+    return of_pair(select.pair(before, after, RESULTS, machine), case)
+
+
+def of_pair(pair: Pair, pattern: str) -> Cause:
+    """Return the cause of the change of a case between two results. Raises TensorcopyError."""
+    before, after = functions.profiles_of(pair.before), functions.profiles_of(pair.after)
+    if before is None or after is None:
+        raise functions.not_counted(pair.after if before else pair.before)
+    cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
+    name = _selected(cases, pattern)
+    timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
+    change = comparisons.between(pair.before, pair.after, pair.beside).changes[timed] if timed else None
+    return of_results(pair.before, pair.after, name, analysis.between(before, after, name), change, timed)
+
+
+def of_results(before: Result, after: Result, name: str, difference: Difference, time: Change | None, case: Case | None = None) -> Cause:
+    """Return the cause of the change of a profiled case; `time` is the verdict on the time of `case`."""
+    method = name.split()[0]
+    row = after.methods.get(method) or before.methods.get(method) or {}
+    return Cause(name, row.get("code", method), before, after, comparisons.labels(before, after), difference, time, case)
+
+
+def selected_name(results: Sequence[Result], pattern: str) -> str:
+    """Return the name of the profiled case that a pattern selects among the timed ones. Raises TensorcopyError."""
+    names = dict.fromkeys(functions.name_of(case) for result in results for case in result.timings)
+    return _selected(_cases(results, [name for name in names if name]), pattern)
+
+
+def _cases(results: Sequence[Result], names: Collection[str]) -> dict[str, list[Case]]:
+    """Return the cases of each profiled name; of several, those of the own suites of a method first."""
+    by_name: dict[str, list[Case]] = {name: [] for name in names}
+    for case in dict.fromkeys(case for result in reversed(results) for case in (*result.timings, *result.counts)):
+        by_name.get(functions.name_of(case), []).append(case)
+    return by_name
+
+
+def _selected(cases: dict[str, list[Case]], pattern: str) -> str:
+    """Return the one profiled case that a pattern selects. Raises TensorcopyError.
+
+    A method alone is its smallest tensor that does not require grad.
+    """
+    of_method = [name for name in cases if name.split()[0] == pattern and name.endswith("float32 contiguous")]
+    if of_method:
+        return min(of_method, key=lambda name: int(name.split()[1]))
+    expression = _expression(pattern)
+    texts = {name: {name, *(comparisons.case_name(case) for case in of_name)} for name, of_name in cases.items()}
+    exact = [name for name in cases if pattern in texts[name]]
+    matching = exact or [name for name in cases if any(map(expression.search, texts[name]))]
+    if len(matching) == 1:
+        return matching[0]
+    shown = (matching or list(cases))[:6]
+    raise TensorcopyError(
+        "more than one case matches" if matching else "no such case was profiled on both sides",
+        got=f"{pattern!r}, which matches {len(matching)}",
+        allowed=", ".join(shown) + (", …" if len(matching or cases) > len(shown) else ""),
+        next=f"tensorcopy why {shown[0].split()[0] if shown else 'detach'} A B, or a whole name",
+    )
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression, compiled. Raises TensorcopyError for an invalid one."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise TensorcopyError(
+            "no regular expression", got=f"{pattern!r}: {error}", allowed="a method, a case or a regular expression", next="escape it: \\["
+        ) from error
+
+
+def text(cause: Cause) -> str:
+    """Return the cause of a change in lines of about 110 columns, the answer first."""
+    difference = cause.difference
+    python = " / ".join(dict.fromkeys([cause.before.python, cause.after.python]))
+    sections = [
+        [f"{cause.code}, {case_text(cause.name)}", f"{' → '.join(cause.labels)}, Python {python}, {cause.before.machine}"],
+        [sentence(difference), *([CLOCK_ONLY] if cause.only_the_clock else [])],
+        table(difference),
+        [kernel_text(difference)],
+        [named_text(difference), time_text(cause.time)],
+    ]
+    return "\n\n".join("\n".join(filter(None, lines)) for lines in sections if any(lines)) + "\n"
+
+
+def as_json(cause: Cause) -> str:
+    """Return the cause as JSON; instructions are of one call."""
+    difference = cause.difference
+    kernel = difference.kernel
+    sides = {
+        name: {"torch": result.provenance["torch"], "sha": result.sha, "python": result.python, "machine": result.machine}
+        for name, result in (("before", cause.before), ("after", cause.after))
+    }
+    kernels = {
+        "before": {**asdict(kernel.before), "function": kernel.before.name},
+        "after": {**asdict(kernel.after), "function": kernel.after.name},
+        "lost_vectorisation": kernel.lost_vectorisation,
+        "gained_vectorisation": kernel.gained_vectorisation,
+    }
+    time = cause.time
+    document = {
+        "case": cause.name,
+        "code": cause.code,
+        **sides,
+        "sentence": sentence(difference),
+        "instructions": {"before": difference.before.instructions, "after": difference.after.instructions, "difference": difference.total},
+        "changed": difference.changed,
+        "only_the_clock": cause.only_the_clock,
+        "share_named": difference.share_named,
+        "unnamed": difference.unnamed,
+        "groups": [{"group": group.group, "before": group.before, "after": group.after} for group in difference.groups],
+        "functions": [
+            {
+                "library": change.function[0],
+                "name": change.function[1],
+                "group": change.group,
+                "status": change.status,
+                "named": index < difference.named_count,
+                "before": change.before._asdict(),
+                "after": change.after._asdict(),
+            }
+            for index, change in enumerate(difference.functions)
+        ],
+        "kernel": kernels if kernel.shown else None,
+        "time": {"verdict": time.verdict.value, "before": time.before, "after": time.after, "ratio": time.ratio} if time else None,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def sentence(difference: Difference) -> str:
+    """Return the difference in one sentence.
+
+    "−1 642 instructions (−29.0 %): TensorImpl and metadata −604 (TensorImpl::TensorImpl 2× instead of 4×), allocator −210."
+    """
+    total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
+    if not difference.changed:
+        return f"No change: {total}, less than two counts of the same release may differ."
+    large = [group for group in difference.groups if abs(group.difference) >= LARGE * abs(difference.total)]
+    parts = [_group_part(difference, group) for group in large[:GROUPS_IN_A_SENTENCE]]
+    left = len(large) - len(parts)
+    more = f", and {left} more group{'s' if left > 1 else ''}" if left else ""
+    return f"{total}: {', '.join(parts)}{more}."
+
+
+def _group_part(difference: Difference, group: GroupChange) -> str:
+    """Return a group's difference, with its function whose calls changed and made most of it."""
+    part = f"{group.group} {signed(group.difference)}"
+    for change in difference.calls_changed:
+        if change.group == group.group and change.difference * group.difference > 0:
+            times = {"gained": f"new, {number(change.after.calls)}×", "lost": "gone"}.get(
+                change.status, f"{number(change.after.calls)}× instead of {number(change.before.calls)}×"
+            )
+            return f"{part} ({'::'.join(change.function[1].split('::')[-2:])} {times})"
+    return part
+
+
+@dataclass(frozen=True)
+class FunctionRow:
+    """A group of functions or a named function, as texts."""
+
+    name: str
+    before: str
+    after: str
+    change: str
+    calls: str = ""
+    is_group: bool = False
+
+
+def rows(difference: Difference) -> Iterator[FunctionRow]:
+    """Yield a row for each group, followed by those of its named functions."""
+    names = unique_names(difference.functions)
+    for group in difference.groups:
+        if group.named or abs(group.difference) >= 1:
+            yield FunctionRow(group.group, number(group.before), number(group.after), signed(group.difference), is_group=True)
+        for change in group.named:
+            yield row(names[change.function], change)
+
+
+def row(name: str, change: FunctionChange) -> FunctionRow:
+    """Return the row of a function."""
+    calls = " → ".join(dict.fromkeys([number(change.before.calls), number(change.after.calls)]))
+    return FunctionRow(name, number(change.before.own), number(change.after.own), signed(change.difference), calls)
+
+
+def unique_names(changes: Iterable[FunctionChange]) -> dict[Function, str]:
+    """Return the name of each function, with its library where another library has one of the same name."""
+    named = [change.function for change in changes]
+    several = Counter(name for _, name in named)
+    return {(library, name): f"{name} ({library})" if several[name] > 1 else name for library, name in named}
+
+
+def table(difference: Difference) -> list[str]:
+    """Return the groups with their named functions, in lines."""
+    title = FunctionRow("exclusive instructions", "before", "after", "change", "calls", is_group=True)
+    lines = []
+    for line in (title, *rows(difference)):
+        name = line.name if line.is_group else f"  {line.name}"
+        shown = name if len(name) <= WIDTH else f"{name[: WIDTH - 1]}…"
+        lines.append(f"{shown:<{WIDTH}} {line.before:>9} {line.after:>9} {line.change:>8}  {line.calls}".rstrip())
+    return lines
+
+
+def kernel_text(difference: Difference) -> str:
+    """Return a sentence about the kernels; "" for a small tensor, or one that no kernel runs over."""
+    kernel = difference.kernel
+    if not kernel.shown:
+        return ""
+    per_element = f"{kernel.before.per_element:.3g} → {kernel.after.per_element:.3g} instructions per element"
+    variant = " → ".join(dict.fromkeys(filter(None, (kernel.before.variant, kernel.after.variant))))
+    names = " → ".join(dict.fromkeys([kernel.before.name, kernel.after.name]))
+    vectorised = " The kernel lost its vectorisation." if kernel.lost_vectorisation else ""
+    vectorised = " The kernel became vectorised." if kernel.gained_vectorisation else vectorised
+    return f"Kernel: {per_element} ({variant or 'its symbol names no instruction set'}; {names}).{vectorised}"
+
+
+def named_text(difference: Difference) -> str:
+    """Return how much of a change is named, and how much is not; "" where nothing changed."""
+    if not difference.changed:
+        return ""
+    functions, others = len(difference.named), len(difference.functions) - len(difference.named)
+    named = "1 named function explains" if functions == 1 else f"{functions} named functions explain"
+    left_out = "in the cheapest ones, together 1 % of a call, which a profile leaves out"
+    where = f"in {others} further function{'s' if others > 1 else ''} and {left_out}" if others else left_out
+    return (
+        f"{named} {percent(difference.share_named, 0)} of the difference; the other {signed(difference.unnamed)} instructions are {where}."
+    )
+
+
+def case_text(name: str) -> str:
+    """Return what a profiled case is measured on: "numel=16, float32, contiguous, requires grad"."""
+    _, numel, dtype, layout, *grad = name.split()
+    return ", ".join([f"numel={numel}", dtype, layout, *(["requires grad"] if grad else [])])
+
+
+def time_text(change: Change | None) -> str:
+    """Return what the clock shows; "" where the case was not timed."""
+    if change is None or change.ratio is None or not (change.before and change.after):
+        return ""
+    verdict = "" if change.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {change.verdict.value}"
+    return f"The clock: {duration(change.before)} → {duration(change.after)} ({signed_percent(change.ratio)}{verdict})."

@@ -1,1 +1,0 @@
-"""The cause of a change, as text, JSON and a script that shows it."""

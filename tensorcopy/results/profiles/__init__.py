@@ -1,1 +1,0 @@
-"""The function profiles beside the results."""

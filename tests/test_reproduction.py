@@ -1,0 +1,178 @@
+"""A change is shown to others by a script and by an issue; a result may come from anybody, and a script is run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tensorcopy import cli
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import uv
+from tensorcopy.report import reproduction, why
+from tensorcopy.results import select
+from tensorcopy.worker.methods import METHODS
+from tests.conftest import ROOT
+
+ROUNDS = 3  # of the two runs of a script
+HISTORY = "https://example.org/history/cpu-1.html"
+PAIRS = [("detach", "2.5.1", "2.15.0"), ("numpy", "1.12.1@3.9", "1.13.1@3.9"), ("cpu", "2.9.1", "2.10.0")]
+
+
+@pytest.fixture(scope="module")
+def causes():
+    return {pair[0]: why.of_pair(select.pair(pair[1], pair[2], ROOT / "results"), pair[0]) for pair in PAIRS}
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[case for case, _, _ in PAIRS])
+def test_a_script_is_short(causes, pair):
+    """It imports torch, numpy and the standard library only, and names both commands and what was seen."""
+    script = reproduction.script(causes[pair[0]])
+    lines = script.splitlines()
+    assert len(lines) <= 42
+    assert max(map(len, lines)) <= 140
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
+        for node in ast.walk(ast.parse(script))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert imported <= {"torch", "numpy", "platform", "warnings", "statistics", "copy"}
+    assert script.startswith("# /// script\n# requires-python")
+    for release in pair[1:]:
+        assert f"--with torch=={release.partition('@')[0]}" in script
+    assert "instructions (" in script
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", reproduction.FILE)]
+)
+def test_the_commands_of_a_script_name_its_file(causes, file, shown):
+    """As a shell reads it; a comment has one line."""
+    script = reproduction.script(causes["detach"], file)
+    ast.parse(script)
+    for result in (causes["detach"].before, causes["detach"].after):
+        assert reproduction.command(result, file).endswith(f" {shown}")
+        assert f"\n#   {reproduction.command(result, file)}\n" in script
+
+
+@pytest.mark.parametrize(
+    ("name", "expression"),
+    [
+        ("clone 16 float32 contiguous", "torch.ones(16)"),
+        ("clone 16 float32 contiguous grad", "torch.ones(16, requires_grad=True)"),
+        ("clone 1024 bool contiguous", "torch.ones(1024, dtype=torch.bool)"),
+        ("clone 1024 float32 strided", "torch.ones(2048)[::2]"),
+        ("clone 2048 float32 transposed", "torch.ones(2, 4, 16, 16).transpose(-1, -2)"),
+    ],
+)
+def test_a_script_makes_the_tensor_that_was_measured(name, expression):
+    assert reproduction.tensor(name) == expression
+
+
+def test_the_script_s_codes_are_those_of_the_registry():
+    assert json.loads(reproduction.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+
+
+def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
+    """Return a cause whose later result is of a release that is not in the table, and has other provenance."""
+    return replace(cause, after=replace(cause.after, sha="9" * 40, provenance={**cause.after.provenance, **provenance}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cause: replace(cause, name="relu 1 float32 contiguous", code="torch.relu(x)"), "which the registry does not have"),
+        (lambda cause: replace(cause, code="__import__('os').system('true')"), "other code than the registry's"),
+        (lambda cause: replace(cause, name="detach 1 float32;exit() contiguous"), "float32;exit"),
+        (lambda cause: renamed(cause, torch="2.15.0;reboot"), "2.15.0;reboot"),
+        (lambda cause: replace(cause, after=replace(cause.after, python="3.9")), "same Python"),
+    ],
+    ids=["own operation", "code", "case", "version", "two Pythons"],
+)
+def test_no_script_is_written_with_anybody_s_code(causes, change, message):
+    changed = change(causes["detach"])
+    assert not reproduction.is_possible(changed)
+    with pytest.raises(TensorcopyError, match=message) as error:
+        reproduction.script(changed)
+    assert "\n" not in str(error.value)
+
+
+def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
+    """A line break in the name of a processor starts no line of code."""
+    script = reproduction.script(renamed(causes["detach"], cpu="Xeon\nexit()\rexit()"))
+    assert "exit()" in script
+    assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)
+
+
+@pytest.mark.timed
+def test_a_script_shows_a_real_change_in_a_folder_of_its_own(tmp_path, causes):
+    """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
+    cause = causes["detach"]
+    (tmp_path / reproduction.FILE).write_text(reproduction.script(cause), encoding="utf-8")
+    times: dict[str, list[float]] = {result.sha: [] for result in (cause.before, cause.after)}
+    for result in ROUNDS * [cause.before, cause.after]:  # in turn: other work on the machine slows a single run by half and more
+        command = reproduction.command(result).split()
+        command[command.index("--python") + 1] = str(uv.find_python(result.python))
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert result.sha in done.stdout
+        times[result.sha].append(float(re.search(r"minimum ([\d.]+) ns", done.stdout)[1]))
+    assert cause.difference.ratio < 0.9
+    before, after = times.values()
+    assert min(after) < 0.95 * min(before), times
+
+
+def percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):.1f} %"
+
+
+def test_an_issue_has_the_fields_of_the_form_in_order(causes):
+    """Title, description and versions, as blocks that render; what it says is what `why` prints."""
+    cause = causes["cpu"]
+    text = reproduction.issue(cause, HISTORY)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    slower = f", and is {percent(cause.time.ratio)} slower"
+    headings = [following.content for token, following in zip(tokens, tokens[1:]) if token.type == "heading_open"]
+    assert headings == [
+        f"`x.cpu()` takes {percent(cause.difference.ratio)} more instructions since torch 2.10.0{slower}",
+        "🐛 Describe the bug",
+        "Versions",
+    ]
+    assert [token.info for token in tokens if token.type == "fence"] == ["python", "sh", ""]
+    assert [token.type for token in tokens].count("table_open") == 1
+    assert reproduction.script(cause) in text
+    assert why.sentence(cause.difference) in text
+    assert why.named_text(cause.difference) in text
+    assert f"/compare/{cause.before.sha}...{cause.after.sha}\n" in text
+    assert f"History of this call over releases: {HISTORY}" in text
+    assert "History" not in reproduction.issue(cause)
+
+
+def test_text_of_a_result_ends_no_block_of_an_issue(causes):
+    text = reproduction.issue(renamed(causes["cpu"], cpu="Xeon\n```\n# mine"))
+    assert "\n# mine" not in text
+
+
+def test_only_more_instructions_are_an_issue(capsys):
+    """In one line, which says where slowdowns are listed."""
+    assert cli.main(["why", "detach", "2.5.1", "2.15.0", "--issue"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert "nothing to report: got detach 1 float32 contiguous from torch 2.5.1 to 2.15.0: −29.6 % instructions" in printed
+    assert "tensorcopy compare A B" in printed
+
+
+@pytest.mark.parametrize(
+    ("form", "start", "next_step"),
+    [("--script", "# /// script", "the two commands that run it"), ("--issue", "# `x.cpu()` takes", reproduction.NEW_ISSUE)],
+)
+def test_a_file_is_written_and_what_to_do_with_it_said(tmp_path, capsys, form, start, next_step):
+    path = tmp_path / "written"
+    assert cli.main(["why", "cpu", "2.9.1", "2.10.0", form, "--output", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").startswith(start)
+    assert next_step in capsys.readouterr().out
