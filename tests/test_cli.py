@@ -13,7 +13,9 @@ import unicodedata
 
 import pytest
 
+from tensorcopy import cli
 from tensorcopy.cli import main, output
+from tests import walk
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
@@ -140,6 +142,29 @@ def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout,
     expected = re.sub("[⁰¹²³⁴-⁹]+", lambda power: f"^{unicodedata.normalize('NFKD', power[0])}", shown["utf-8"].replace("−", "-"))
     numbers = re.compile(r"[-+]?\d[\d.]*(?:\^\d+)?")
     assert numbers.findall(shown["ascii"]) == numbers.findall(expected.replace("±", "+/-"))
+
+
+@pytest.mark.parametrize("former", cli.FORMER)
+def test_a_former_command_names_the_present_one(capsys, former):
+    """In one line, as for every error; what it names exists."""
+    assert main([former, "--any", "2.14.1"]) == 2
+    error = capsys.readouterr().err
+    assert LINE.match(error)
+    assert error.endswith(f"next: {cli.FORMER[former]}\n")
+    named = re.findall(r"^tensorcopy (\w+)|(--\w+)", cli.FORMER[former])
+    present = {command.words[0] for command in walk.commands()}
+    options = {option for command in walk.commands() for action in command.actions for option in action.option_strings}
+    assert {command for command, _ in named} <= {*present, ""}
+    assert {option for _, option in named} <= {*options, "--completion", ""}
+    assert named or (ROOT / "docs/tools" / f"{former}.py").exists()
+
+
+def test_there_are_at_most_fourteen_commands():
+    """All of them are in the help, in groups."""
+    names = [name for names in cli.GROUPS.values() for name in names]
+    assert sorted(names) == sorted({command.words[0] for command in walk.commands()})
+    assert len(names) <= 14
+    assert not {*names} & {*cli.FORMER}
 
 
 @pytest.mark.parametrize(
