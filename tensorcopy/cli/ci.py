@@ -122,7 +122,7 @@ def _print_result(result: PairResult, console: Console, out: Path) -> None:
     from tensorcopy.report import terminal
 
     if result.comparison is not None:
-        listed = terminal.terminal(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
+        listed = terminal.overview(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
         console.print(listed, soft_wrap=not console.is_terminal)
     for name, lines in result.failures.items():
         console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)

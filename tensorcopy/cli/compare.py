@@ -91,7 +91,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if options.explain is not None:
         console.print(terminal.evidence(comparison, _only_one(comparison, options.explain)), soft_wrap=True, end="", markup=False)
     elif options.format == "text":
-        text = terminal.terminal(comparison, all_cases=options.all, width=console.width)
+        text = terminal.overview(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
     elif options.format == "json":
         output.write_json(formats.as_json(comparison))

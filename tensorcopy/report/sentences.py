@@ -207,11 +207,24 @@ def _method_lines(comparison: Comparison) -> Iterator[str]:
                 if case.spec.module == module and change.verdict is verdict:
                     by_method.setdefault(dict(case.parameters).get("method", case.suite), []).append(change.size)
             if by_method:
-                largest = {method: _largest(sizes, verdict) for method, sizes in by_method.items()}
+                largest = {method: (max if verdict is Verdict.SLOWER else min)(sizes) for method, sizes in by_method.items()}
                 by_size = sorted(largest, key=lambda method: largest[method], reverse=verdict is Verdict.SLOWER)
                 shown = ", ".join(f"{method} {short_change(largest[method])}" for method in by_size[:MOST_METHODS])
                 more = f" and {len(by_size) - MOST_METHODS} more" if len(by_size) > MOST_METHODS else ""
                 yield f"{verdict.value}: {module}: {shown}{more}"
+
+
+def reasons(comparison: Comparison) -> list[str]:
+    """Return a line for each reason of the unchanged and the inconclusive cases."""
+    changes = comparison.changes.values()
+    unchanged = Counter(change.reason for change in changes if change.verdict is Verdict.UNCHANGED)
+    inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
+    texts = {
+        Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
+        Reason.COUNT_UNCHANGED: "instructions unchanged, and the interval of the time includes 0 %",
+    }
+    lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
+    return lines + [f"{number} inconclusive: {reason}" for reason, number in inconclusive.most_common()]
 
 
 def left_out(comparison: Comparison) -> list[str]:
@@ -236,10 +249,6 @@ def _extent(sizes: Sequence[float], verdict: Verdict) -> str:
     """Return the smallest and the largest change of sorted ratios."""
     near, far = (sizes[0], sizes[-1]) if verdict is Verdict.SLOWER else (sizes[-1], sizes[0])
     return short_change(near) if short_change(near) == short_change(far) else f"{short_change(near)} to {short_change(far)}"
-
-
-def _largest(sizes: Sequence[float], verdict: Verdict) -> float:
-    return max(sizes) if verdict is Verdict.SLOWER else min(sizes)
 
 
 def _is_small(case: Case) -> bool:

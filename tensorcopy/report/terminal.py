@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import exp
 from statistics import median
@@ -25,8 +24,8 @@ from tensorcopy.report.sentences import (
     left_out,
     not_included,
     ordered,
+    reasons,
     sentence,
-    summary,
 )
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results.passes import Case, PassSamples
@@ -41,7 +40,7 @@ NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # fields of the provenance that
 Row = tuple[Case, Change]
 
 
-def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
+def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80, how_to_list: str = "--all") -> RenderableType:
     """Return the headline, the causes, the changed cases by suite, and the counts of the others.
 
     how_to_list : the option or command that lists every case
@@ -61,11 +60,11 @@ def terminal(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         return Group(*parts, Text("\n".join([line, *not_included(comparison.problems)])))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
     hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
-    return Group(*parts, Text("\n".join([*counts(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
+    return Group(*parts, Text("\n".join([*reasons(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
 
 
 def _wide(shown: Sequence[Row]) -> RenderableType:
-    cells = [(*_start(case, change, f"{_suite(case)} {_name(case)}"), multiple(change.ratio), sentence(change)) for case, change in shown]
+    cells = [(*_start(case, change, case_name(case)), multiple(change.ratio), sentence(change)) for case, change in shown]
     return terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
 
 
@@ -73,11 +72,13 @@ def _narrow(shown: Sequence[Row]) -> RenderableType:
     """Return a table with a heading for each suite, whose rows fit in 80 columns."""
     by_suite: dict[str, list[Row]] = {}
     for case, change in shown:
-        by_suite.setdefault(_suite(case), []).append((case, change))
+        by_suite.setdefault(case.spec.label, []).append((case, change))
     cells = []
     for suite, suite_rows in by_suite.items():
         cells.append(("", suite, "", "", ""))
-        cells += [(*_start(case, change, f" {_short_name(case)}"), _evidence(change)) for case, change in suite_rows]
+        for case, change in suite_rows:
+            name = " ".join(_short_value(name, value) for name, value in case.parameters)  # such as "clone_detach 2¹⁷ float16"
+            cells.append((*_start(case, change, f" {name}"), _evidence(change)))
     return terminal_table(("", "case", "before", "after", "change"), cells, "llrrl")
 
 
@@ -94,36 +95,10 @@ def _evidence(change: Change) -> str:
     return interval_text(change) if change.reason is Reason.CHANGED else multiple(change.ratio)
 
 
-def _suite(case: Case) -> str:
-    return case.spec.label
-
-
-def _short_name(case: Case) -> str:
-    """Return the method and its parameters in few columns: "clone_detach 2¹⁷ float16"."""
-    return " ".join(_short_value(name, value) for name, value in case.parameters)
-
-
 def _short_value(name: str, value: str) -> str:
     if name == "requires_grad":
         return "grad" if value == "True" else "no grad"
     return count(int(value)) if name == "numel" else value
-
-
-def _name(case: Case) -> str:
-    return " ".join(value if name == "method" else f"{name}={value}" for name, value in case.parameters)
-
-
-def counts(comparison: Comparison) -> list[str]:
-    """Return a line for each reason of the unchanged and the inconclusive cases."""
-    changes = comparison.changes.values()
-    unchanged = Counter(change.reason for change in changes if change.verdict is Verdict.UNCHANGED)
-    inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
-    texts = {
-        Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
-        Reason.COUNT_UNCHANGED: "instructions unchanged, and the interval of the time includes 0 %",
-    }
-    lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
-    return lines + [f"{count} inconclusive: {reason}" for reason, count in inconclusive.most_common()]
 
 
 def evidence(comparison: Comparison, case: Case) -> str:

@@ -14,8 +14,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report import formats as comparison_formats
-from tensorcopy.report import terminal
-from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered
+from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, reasons
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -201,7 +200,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
         "sections": shown,
         "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section.listed) for section in shown),
         "most_listed": MOST_LISTED,
-        "reasons": terminal.counts(comparison),
+        "reasons": reasons(comparison),
         "limit": limit,
         "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
