@@ -1,4 +1,1 @@
-"""Results as web pages.
-
-model/ holds values, charts/ draws SVG, pages/ has a module per kind of page, data_files/ writes data, docgen/ writes docs.
-"""
+"""Results as web pages: model/ has values, pages/ a module for each kind of page, templates/ their HTML."""

@@ -10,7 +10,6 @@ from tensorcopy.asv_plugin import configuration, publisher
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations
 from tensorcopy.site import addresses
-from tensorcopy.site.pages import accuracy_report
 from tensorcopy.worker import declarations
 
 
@@ -20,6 +19,7 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     Logs a warning for each machine that shares its name with another one.
     """
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
+    from tensorcopy.site.pages import accuracy_report
 
     loaded = publisher.read(results_dir)
     card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
