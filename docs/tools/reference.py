@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
@@ -17,14 +18,15 @@ COMMANDS = f"""# Commands
 
 {PRODUCED}
 
-Every command exits with 0 on success, with 1 if a check failed, and with 2 on an error, after printing one line: what went
-wrong, the value it got, what is allowed, and what to do next. `compare` and `ci pull-request` exit with 3 if nothing could be
-compared. Ctrl-C ends a command with one line and 130, SIGTERM with 143; 141 means that its output was closed early.
+A command exits with 0 on success, with 1 if a check failed, and with 2 on an error, after one line with the problem, the value
+it got, what is allowed and what to do next. `compare` and `ci pull-request` exit with 3 if nothing could be compared. Ctrl-C
+ends a command with 130, SIGTERM with 143, output that is closed early with 141.
 
-`python -m tensorcopy` is the same program. A release without its patch, such as 2.14, is the last one of the table. Control
-characters in results are escaped, and what the encoding of a terminal lacks is replaced. `TENSORCOPY_TRACEBACK=1` shows where a
-fault arose. `tensorcopy --completion bash` prints the script with which Tab completes commands, options, releases and files in your
-shell.
+`python -m tensorcopy` is the same program. 2.14 means its last release in the table. `tensorcopy --completion bash` prints the
+script that completes commands, options, releases and files. `TENSORCOPY_TRACEBACK=1` shows where a fault arose.
+
+## Common options
+
 """
 API = f"""# In Python
 
@@ -47,20 +49,27 @@ Function = ast.FunctionDef
 
 def commands(parser: argparse.ArgumentParser) -> str:
     """Return every command of a parser with its arguments and options, as Markdown."""
-    lines = [COMMANDS]
+    found = []
     for name, about, command in _commands(parser, ""):
-        arguments = [action for action in command._actions if not isinstance(action, (argparse._HelpAction, argparse._SubParsersAction))]
-        if any(isinstance(action, argparse._SubParsersAction) and action.required for action in command._actions):
-            continue  # it needs one of the subcommands below
-        positional = [_argument(action) for action in arguments if not action.option_strings]
-        about = about.replace("%%", "%")
-        about = f"{about[:1].upper()}{about[1:]}." if about else ""
-        lines += [f"## tensorcopy {name}", "", f"`{' '.join(['tensorcopy', name, *positional])}`", "", about, ""]
-        if arguments:
-            lines += ["| | |", "|---|---|"]
-            lines += [f"| {_cell(action)} | {_escaped(action.help or '')} |" for action in arguments]
-            lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+        actions = [action for action in command._actions if not isinstance(action, (argparse._HelpAction, argparse._SubParsersAction))]
+        if not any(isinstance(action, argparse._SubParsersAction) and action.required for action in command._actions):
+            found.append((name, about.replace("%%", "%"), actions))  # otherwise it needs one of its subcommands
+    uses = Counter((action.option_strings[-1], _row(action)) for _, _, actions in found for action in actions if action.option_strings)
+    common: dict[str, str] = {}  # row of each option that means the same in several commands
+    for (option, row), times in uses.most_common():
+        if times > 1:
+            common.setdefault(option, row)
+    lines = [COMMANDS, "| | |", "|---|---|", *common.values(), ""]
+    for name, about, actions in found:
+        positional = [_argument(action) for action in actions if not action.option_strings]
+        lines += [f"## tensorcopy {name}", "", f"`{' '.join(['tensorcopy', name, *positional])}`", ""]
+        lines += [f"{about[:1].upper()}{about[1:]}." if about else "", ""]
+        rows = [row for row in map(_row, actions) if row not in common.values()]
+        if rows:
+            lines += ["| | |", "|---|---|", *rows, ""]
+        if also := [f"`{action.option_strings[-1]}`" for action in actions if _row(action) in common.values()]:
+            lines += [f"Also {', '.join(also)}.", ""]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
 def _commands(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
@@ -78,6 +87,11 @@ def _argument(action: argparse.Action) -> str:
     """Return an argument as the usage line shows it."""
     name = str(action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper()))
     return {"*": f"[{name} …]", "+": f"{name} …", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
+def _row(action: argparse.Action) -> str:
+    """Return an argument as a row of a table: its name and its help."""
+    return f"| {_cell(action)} | {_escaped(action.help or '')} |"
 
 
 def _cell(action: argparse.Action) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tensorcopy.measure.run_passes import Progress
 
 RESULTS = Path("results")
+MACHINE = "a machine in results; default: the last that measured what the command needs"
 MOST_PASSES = 1000  # of a release: a file has all of them, and is read as a whole
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
@@ -80,7 +81,7 @@ def _time_left(seconds: float) -> str:
 
 def add_strict(command: argparse.ArgumentParser) -> None:
     """Add the option --strict."""
-    text = "exit with 2 if a result file that could have taken part cannot be read; in CI always"
+    text = "exit with 2 if a needed result file cannot be read; always so in CI"
     command.add_argument("--strict", action="store_true", help=text)
 
 

@@ -25,7 +25,7 @@ PASSES = 10  # of each commit: few, because people wait for the answer; changed 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    group = commands.add_parser("ci", help="commands for workflows: measure a pull request, comment on it, open one, list the runners")
+    group = commands.add_parser("ci", help="measure a pull request, comment on it, open one, list the runners")
     actions = group.add_subparsers(required=True, metavar="ACTION")
     _add_pull_request(actions)
     _add_comment(actions)
@@ -41,9 +41,7 @@ def _add_pull_request(actions: Any) -> None:
     )
     pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
-    pull.add_argument(
-        "--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits and this machine support"
-    )
+    pull.add_argument("--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits support here")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
     pull.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
@@ -54,14 +52,14 @@ def _add_pull_request(actions: Any) -> None:
 
 def _add_comment(actions: Any) -> None:
     comment = actions.add_parser("comment", help="write the comment for a pull request from the results of pull-request")
-    comment.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder of results or its parent; read as untrusted input")
+    comment.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder of results or its parent, read as untrusted")
     comment.add_argument("--device", choices=DEVICES, default="cpu", help="the measured device; default: cpu")
-    comment.add_argument("--post", action="store_true", help="post the comment on GitHub, replacing the earlier one (in comment.yml)")
+    comment.add_argument("--post", action="store_true", help="post the comment on GitHub, in place of the earlier one")
     comment.set_defaults(command=_comment)
 
 
 def _add_unlabel(actions: Any) -> None:
-    unlabel = actions.add_parser("unlabel", help="remove a label from the measured pull request, so that it must be set for the next run")
+    unlabel = actions.add_parser("unlabel", help="remove a label from the measured pull request")
     unlabel.add_argument("label", metavar="LABEL", help='such as "measure on gpu"')
     unlabel.set_defaults(command=_unlabel)
 

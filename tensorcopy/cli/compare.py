@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, add_strict, expression, incomplete, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression, incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NOTHING_COMPARED = 3
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
-MACHINE = "a machine's name in results; default: the machine that measured last"
 
 
 def add(commands: Any) -> None:
@@ -46,14 +45,14 @@ def _add_compare(commands: Any) -> None:
         "--metric",
         choices=("time", "instructions", "bytes", "allocations"),
         default="time",
-        help="time, with the instructions beside it, or an exact count; default: time",
+        help="time (default, with the instructions beside it) or an exact count",
     )
     compare.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
-    evidence = "show the evidence behind one verdict instead: every pass, the interval, the test and both environments"
-    shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; a name, or a regular expression that matches one")
+    evidence = "show the evidence for one verdict instead: passes, interval, test, environments"
+    shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
     add_strict(compare)
@@ -61,19 +60,19 @@ def _add_compare(commands: Any) -> None:
 
 
 def _add_history(commands: Any) -> None:
-    history = commands.add_parser("history", help="show a case's time over all releases and the releases where it changed")
+    history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
     history.add_argument(
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
     history.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
-    history.add_argument("--all", action="store_true", help="list every case that changed, and not only the largest three of a group")
+    history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument(
         "--values",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="find the changes in these files instead: a JSON array of numbers, or of arrays of samples; prints one line of JSON per file",
+        help="find changes in JSON arrays of numbers, or of arrays of samples, instead; prints a line of JSON per file",
     )
     add_strict(history)
     history.set_defaults(command=_history)

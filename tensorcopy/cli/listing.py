@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tensorcopy.cli.arguments import RESULTS, expression, print_errors, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, expression, print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -25,25 +25,25 @@ def add(commands: Any) -> None:
     listing = commands.add_parser("list", help="list the releases of torch, the methods, or the times of a release")
     kinds = listing.add_subparsers(required=True, metavar="WHAT")
 
-    releases = kinds.add_parser("releases", help="list the torch releases, where each was measured and can be installed; add new ones")
+    releases = kinds.add_parser("releases", help="list the torch releases, and where each was measured and can be installed")
     releases.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: also whether this GPU can run each")
     releases.add_argument(
         "--add",
         nargs="?",
         const="",
         metavar="RELEASE",
-        help="add this release or nightly to the table, such as 2.16.0; without a number every release that the package index has",
+        help="add this release, such as 2.16.0, to the table; without a number, all that the package index has",
     )
-    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
+    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX")
     releases.set_defaults(command=_releases)
 
-    methods = kinds.add_parser("methods", help="list the ways of copying a tensor and the observed behaviour of each")
+    methods = kinds.add_parser("methods", help="list the methods and their observed behaviour")
     methods.add_argument("name", nargs="?", help="show one method on every measured release")
     methods.set_defaults(command=_methods)
 
-    times = kinds.add_parser("times", help="list the time of each case, relative to memcpy and in bytes per second")
+    times = kinds.add_parser("times", help="list times, also relative to memcpy and in bytes per second")
     times.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that was measured")
-    times.add_argument("--machine", default="", metavar="NAME", help="a machine's name in results; default: the machine that measured last")
+    times.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     times.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: the newest that was measured")
     times.add_argument("--bench", type=expression, metavar="REGEX", help="suites; default: those by size, in a project all")
     times.set_defaults(command=_times)

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 def _add_advise(commands: Any) -> None:
     advise = commands.add_parser(
-        "advise", help="print the code to use: measured here, or from the shipped results if torch is missing; exit 1 if no method matches"
+        "advise", help="print the code to use, measured here (without torch: from the shipped results); exit 1 if no method matches"
     )
     advise.add_argument("--to", choices=("tensor", "numpy"), default="tensor", help="make a tensor (default) or an ndarray")
     storage = advise.add_mutually_exclusive_group()
@@ -59,7 +59,7 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_plot(commands: Any) -> None:
-    plot = commands.add_parser("plot", help="measure the article's figures here in ten seconds: a table, or a picture with -o")
+    plot = commands.add_parser("plot", help="time every method over size in ten seconds: a table, or a picture with -o")
     plot.add_argument(
         "what",
         nargs="?",

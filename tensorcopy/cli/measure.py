@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tensorcopy.results.confirmations import ReleasePair
 
 RUNNERS = Path(".github/runners.toml")
-MACHINE = "this machine's name in results; default: its host name. Other hardware under this name gets a suffix"
+MACHINE = "this machine's name in results; default: its host name"
 
 
 def add(commands: Any) -> None:
@@ -53,7 +53,7 @@ def _add_dashboard(commands: Any) -> None:
     board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it")
     board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; default: the newest")
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, with few samples")
-    board.add_argument("--again", action="store_true", help="also measure releases that this machine has measured, and add the samples")
+    board.add_argument("--again", action="store_true", help="measure once more, and add the samples")
     board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     _add_rebuild(board)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
@@ -63,7 +63,7 @@ def _add_dashboard(commands: Any) -> None:
 
 
 def _add_measure(commands: Any) -> None:
-    passes = commands.add_parser("measure", help="measure each release in several passes, in random order; resumes where it stopped")
+    passes = commands.add_parser("measure", help="measure releases in passes, in random order; resumes where it stopped")
     passes.add_argument(
         "releases",
         nargs="*",
@@ -73,7 +73,7 @@ def _add_measure(commands: Any) -> None:
     passes.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes per release; default: {PASSES}")
     passes.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     passes.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
-    passes.add_argument("--device", choices=DEVICES, help="only the cases on this device; exit 2 if it is missing or fails; default: all")
+    passes.add_argument("--device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
     passes.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
@@ -81,13 +81,13 @@ def _add_measure(commands: Any) -> None:
         "--shard",
         type=shard,
         metavar="K/N",
-        help="take only part K of the passes, on one of N machines of the same kind; merge them later",
+        help="take part K of the passes, on one of N machines of the same kind",
     )
     passes.add_argument(
         "--environments",
         type=two_or_more,
         metavar="N",
-        help="keep at most N environments on the disk; each group of releases includes the newest one",
+        help="keep at most N environments on the disk",
     )
     passes.add_argument(
         "--for",
@@ -95,7 +95,7 @@ def _add_measure(commands: Any) -> None:
         default=inf,
         dest="budget",
         metavar="TIME",
-        help="begin no pass after this time, such as 5h, 90m or 1h30m, and exit 0; the same command takes the rest",
+        help="begin no pass after this time, such as 5h or 1h30m, and exit 0",
     )
     _add_rebuild(passes)
     _add_end(passes)
@@ -104,8 +104,8 @@ def _add_measure(commands: Any) -> None:
 
 def _add_end(passes: argparse.ArgumentParser) -> None:
     """Add the options on what follows the passes."""
-    passes.add_argument("--no-confirm", action="store_true", help="do not measure new changes of the history again at the end")
-    text = "do not count the functions of releases whose instructions were counted; with --environments they never are"
+    passes.add_argument("--no-confirm", action="store_true", help="do not repeat the measurement of new changes of the history")
+    text = "do not count functions; with --environments they never are"
     passes.add_argument("--no-profile", action="store_true", help=text)
 
 

@@ -28,11 +28,11 @@ def add(commands: Any) -> None:
     machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
     machine.set_defaults(command=_machine)
 
-    merge = commands.add_parser("merge", help="merge folders of results in any order; each pass is kept once, each machine gets its folder")
-    folders = "a folder written by measure, with benchmarks.json in it, or a folder of such folders"
+    merge = commands.add_parser("merge", help="merge folders of results, in any order; each pass is kept once")
+    folders = "a folder of results with benchmarks.json, or a folder of such folders"
     merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
     merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
-    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if the branch exists")
+    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
     merge.set_defaults(command=_merge)
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, expression, incomplete, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, expression, incomplete, print_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     why.add_argument("case", type=expression, metavar="CASE", help=case)
     why.add_argument("before", metavar="A", help="a result as compare takes it, such as 2.14.1 or 1.13.1@3.9")
     why.add_argument("after", metavar="B", help="in the same form")
-    why.add_argument("--machine", default="", metavar="NAME", help="a machine's name in results; default: the machine that measured last")
+    why.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
     instead = why.add_mutually_exclusive_group()
     instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
     instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")

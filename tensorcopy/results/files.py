@@ -243,7 +243,7 @@ def in_no_row(path: Path, torch: str, sha: str) -> FileProblem:
         path=path,
         got=f"torch {torch[:60]} of {sha[:8]}",
         allowed="a SHA with a row in the table of releases",
-        next=f"tensorcopy releases add {torch.partition('+')[0][:60]}",
+        next=f"tensorcopy list releases --add {torch.partition('+')[0][:60]}",
     )
 
 

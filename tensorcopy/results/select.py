@@ -262,5 +262,5 @@ def _no_such_result(released: Sequence[Result], got: str) -> TensorcopyError:
         "no such result",
         got=got or "no results",
         allowed="; ".join(available) or "results/ of a checkout",
-        next="tensorcopy releases lists what was measured",
+        next="tensorcopy list releases",
     )
