@@ -53,7 +53,7 @@ tensorcopy COMMAND --help explains a command."""
 FORMER = {
     "explain": "tensorcopy compare A B --explain CASE",
     "repro": "tensorcopy why CASE A B --script",
-    "upstream": "tensorcopy why CASE --issue",
+    "upstream": "tensorcopy why CASE A B --issue",
     "times": "tensorcopy list times",
     "methods": "tensorcopy list methods",
     "releases": "tensorcopy list releases, with --add to add some",

@@ -64,7 +64,7 @@ def _add_history(commands: Any) -> None:
     history.add_argument(
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
     )
-    history.add_argument("--machine", default="", metavar="NAME", help=MACHINE)
+    history.add_argument("--machine", default="", metavar="NAME", help=f"{MACHINE}, of those with two releases")
     history.add_argument("--python", default="", metavar="N.N", help="such as 3.11; default: all, joined where both were measured")
     history.add_argument("--all", action="store_true", help="list every changed case, not only the largest three of a group")
     history.add_argument(

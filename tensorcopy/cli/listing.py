@@ -239,8 +239,9 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases."""
-    from tensorcopy.report.numbers import duration
+    from tensorcopy.report.numbers import duration, span
     from tensorcopy.results import related
+    from tensorcopy.results.suite_specs import SECONDS
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
     for title in ("time", "range of passes", "× memcpy", "GB/s", "in", "passes"):
@@ -250,7 +251,7 @@ def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
         table.add_row(
             *(value for _, value in case.parameters),
             duration(timing.median),
-            f"{duration(timing.low)} … {duration(timing.high)}",
+            span(timing.low, timing.high, SECONDS),
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
             related.bytes_in(result, case) if speed else "",

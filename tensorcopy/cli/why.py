@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     instead = why.add_mutually_exclusive_group()
     instead.add_argument("--format", choices=("text", "json"), default="text", help="text or json; default: text")
     instead.add_argument("--script", action="store_true", help="print a script that shows the change with only torch and numpy")
-    instead.add_argument("--issue", action="store_true", help="print more instructions as an issue for PyTorch's tracker, in Markdown")
+    instead.add_argument("--issue", action="store_true", help="print an issue for PyTorch's tracker, of a case that runs more instructions")
     why.add_argument("--output", type=Path, metavar="FILE", help="write the output there; default: print it")
     why.set_defaults(command=_why)
 

@@ -44,6 +44,13 @@ def quantity(value: float | None, unit: str) -> str:
     return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else whole(value)
 
 
+def span(low: float, high: float, unit: str) -> str:
+    """Return a range of values, with the unit once where both ends have the same: "1.30 … 1.44 µs"."""
+    first, last = quantity(low, unit), quantity(high, unit)
+    amount, _, name = first.rpartition(" ")
+    return f"{amount if amount and last.endswith(f' {name}') else first} … {last}"
+
+
 def count(numel: int) -> str:
     """Return a count as a power of two, "2¹⁰", or else with spaced thousands."""
     exponent = numel.bit_length() - 1
@@ -63,7 +70,7 @@ def number(value: float) -> str:
 def signed(value: float) -> str:
     """Return a difference with its sign: "−1 642", "+12", "0"."""
     text = number(abs(value))
-    return text if text == "0" else f"{'+' if value > 0 else '−'}{text}"
+    return text if text == "0" else f"{'+' if value > 0 else MINUS}{text}"
 
 
 def counted(number: int, noun: str) -> str:

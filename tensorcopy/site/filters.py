@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change
-from tensorcopy.report.numbers import count, percent, quantity, signed_interval, signed_percent, unbroken
+from tensorcopy.report import numbers
+from tensorcopy.report.numbers import count, percent, signed_interval, signed_percent, unbroken
 from tensorcopy.results.passes import Case, Timing
 
 NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
@@ -53,10 +54,8 @@ def interval(ends: tuple[float, float]) -> str:
 
 
 def span(timing: Timing, unit: str) -> str:
-    """Format the range of a release's passes, with its unit once where both ends have the same: "1.30 … 1.44 µs"."""
-    low, high = quantity(timing.low, unit), quantity(timing.high, unit)
-    number, _, name = low.rpartition(" ")
-    return f"{number if number and high.endswith(f' {name}') else low} … {high}"
+    """Format the range of a release's passes: "1.30 … 1.44 µs"."""
+    return numbers.span(timing.low, timing.high, unit)
 
 
 def plus_minus(change: Change) -> str:
