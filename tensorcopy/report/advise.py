@@ -293,5 +293,5 @@ def show_progress(share: float, doing: str) -> None:
 
     For `report_progress` of `advise` and `plot`, which write nothing by default.
     """
-    sys.stderr.write(f"\r{share:4.0%}  {doing[:WIDTH]:<{WIDTH}}" + ("\n" if share >= 1 else ""))
+    sys.stderr.write(f"\r{percent(share, 0):>5}  {doing[:WIDTH]:<{WIDTH}}" + ("\n" if share >= 1 else ""))
     sys.stderr.flush()
