@@ -9,14 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
@@ -191,6 +191,26 @@ def browser() -> Generator[Browser, None, None]:
         opened.close()
 
 
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Callable[..., Any]]:
+    """Return a function that opens an empty page without a network; its `messages` are those of the console, its `requests` addresses."""
+    contexts = []
+
+    def open_page(width: int = 1280, height: int = 800, scheme: str = "light", **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, **options)
+        contexts.append(context)
+        page: Any = context.new_page()
+        page.requests, page.messages = [], []
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.on("console", lambda message: page.messages.append(message.text))
+        page.on("pageerror", lambda error: page.messages.append(str(error)))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
 @pytest.fixture(scope="session")
 def emulated_cuda(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
     """The emulated CUDA, also where there is a real one: its faults can be planted."""
@@ -225,7 +245,6 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
 
     No test changes it. Beside it, "seconds" has the processor time of the writing process.
     """
-    from tensorcopy.asv_plugin import publisher as explorer_publisher
     from tensorcopy.site import publisher
 
     root = tmp_path_factory.getbasetemp()
@@ -235,7 +254,6 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
         if not (root / "seconds").exists():
             begin = os.times()
             site.mkdir()
-            explorer_publisher.replace_explorer(site)
             card = json.loads((ROOT / accuracy_report.FILE).read_text(encoding="utf-8"))
             stored = confirmations.load(ROOT / "results").confirmations
             writer.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))

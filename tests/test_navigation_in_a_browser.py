@@ -34,23 +34,17 @@ def published(shipped_results, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def opened(browser, published):
-    """Return a function that opens a page offline; the page must not log anything."""
-    contexts, messages = [], []
+def opened(offline, published):
+    """Return a function that opens a page; the page must not log anything."""
+    pages = []
 
     def open_page(address: str, width: int = 1280, height: int = 800, **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
-        page.goto((published / address).as_uri())
-        return page
+        pages.append(offline(width, height, **options))
+        pages[-1].goto((published / address).as_uri())
+        return pages[-1]
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert messages == []
+    assert [message for page in pages for message in page.messages] == []
 
 
 def test_the_header_is_one_row_of_large_targets(opened, published):

@@ -52,26 +52,6 @@ KINDS = [
 ]  # at least one page of each template, with the longest words
 
 
-@pytest.fixture
-def watched(browser):
-    """Return a function that opens a page offline and records its requests and console messages."""
-    contexts = []
-
-    def open_page(width: int, scheme: str = "light", **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.requests, page.messages = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("console", lambda message: page.messages.append(message.text))
-        page.on("pageerror", lambda error: page.messages.append(str(error)))
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
 SIZES = [(360, "light"), (1280, "dark")]  # of every page
 MORE_SIZES = [(360, "dark"), (1280, "light"), (3840, "light"), (3840, "dark")]  # of one page of each template
 
@@ -100,13 +80,13 @@ def visited(published_site: Path) -> list[str]:
     return [address for address in pages if address not in skipped or address in KINDS]
 
 
-def test_every_page_fits_and_is_accessible(watched, published_site):
+def test_every_page_fits_and_is_accessible(offline, published_site):
     """No page scrolls sideways, logs to the console or loads foreign files; axe-core finds nothing but what is minor.
 
     Each page is opened once and resized. axe-core checks one page of each template: in dark on a desk by all rules, in light on a phone by
     those that depend on the size and the scheme.
     """
-    page, axe, faults = watched(*SIZES[0]), Axe(), []
+    page, axe, faults = offline(360), Axe(), []
     for address in visited(published_site):
         path = published_site / address
         page.goto(path.as_uri(), wait_until="load" if address in KINDS else "domcontentloaded")
@@ -146,10 +126,10 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize(("clicks", "place", "answer"), QUESTIONS.values(), ids=QUESTIONS)
-def test_a_question_is_answered_within_two_clicks(watched, published_site, clicks, place, answer):
+def test_a_question_is_answered_within_two_clicks(offline, published_site, clicks, place, answer):
     """From the landing page."""
     assert len(clicks) <= 2
-    page = watched(1280)
+    page = offline(1280)
     page.goto((published_site / "index.html").as_uri())
     for click in clicks:
         page.locator(click).first.click()
@@ -162,9 +142,9 @@ def test_a_question_is_answered_within_two_clicks(watched, published_site, click
     assert page.messages == []
 
 
-def test_pages_are_complete_without_scripts(watched, published_site):
+def test_pages_are_complete_without_scripts(offline, published_site):
     """Every page has its content, and the chooser works by plain links."""
-    page = watched(1280, java_script_enabled=False)
+    page = offline(1280, java_script_enabled=False)
     for address in KINDS:
         page.goto((published_site / address).as_uri())
         assert page.locator("h1").count() == 1
@@ -175,9 +155,9 @@ def test_pages_are_complete_without_scripts(watched, published_site):
     assert page.locator(".recommended code").inner_text() == "x.detach().numpy().copy()"
 
 
-def test_the_script_adds_a_switch_and_a_filter(watched, published_site):
+def test_the_script_adds_a_switch_and_a_filter(offline, published_site):
     """The colour scheme is remembered; the filter leaves the rows that contain all its words."""
-    page = watched(1280, "light")
+    page = offline(1280)
     page.goto((published_site / "history/index.html").as_uri())
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Light or dark").click()
@@ -191,9 +171,9 @@ def test_the_script_adds_a_switch_and_a_filter(watched, published_site):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
-def test_pages_can_be_used_by_keyboard(watched, published_site):
+def test_pages_can_be_used_by_keyboard(offline, published_site):
     """The first stop skips the navigation; links, scrolling tables and points of a plot take the focus."""
-    page = watched(1280)
+    page = offline(1280)
     page.goto((published_site / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"

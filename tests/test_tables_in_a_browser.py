@@ -34,15 +34,11 @@ def site(published_site) -> dict[str, str]:
 
 
 @pytest.fixture
-def page(browser):
+def page(offline):
     """A page whose console stays empty."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
-    page, messages = context.new_page(), []
-    page.on("console", lambda message: messages.append(message.text))
-    page.on("pageerror", lambda error: messages.append(str(error)))
+    page = offline()
     yield page
-    context.close()
-    assert messages == []
+    assert page.messages == []
 
 
 def test_every_page_shows_the_changes_of_its_case(site, content):
