@@ -106,11 +106,6 @@ def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
         output.print_line(f"warning: {warning}")
 
 
-def print_wait(message: str) -> None:
-    """Print what this command waits for to stderr."""
-    output.print_line(message)
-
-
 def expression(text: str) -> str:
     """Return a valid regular expression unchanged."""
     try:

@@ -12,13 +12,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli import output
 from tensorcopy.cli.arguments import (
     duration,
     expression,
     machine_name,
     pass_count,
     print_errors,
-    print_wait,
     print_warnings,
     progress_bar,
     shard,
@@ -288,7 +288,7 @@ def confirm(ranges: Sequence[str], machine: str, console: Console, until: float 
     console.print(f"{_steps(pairs)} not confirmed yet (about {max(1, round(duration / 60))} min)", soft_wrap=True)
     confirm_history.require_host(pairs)
     with progress_bar() as report_progress:
-        confirmed = confirm_history.confirm(pairs, paths, confirmation.confirm, report_progress, until, print_wait)
+        confirmed = confirm_history.confirm(pairs, paths, confirmation.confirm, report_progress, until, output.print_line)
     print_errors(confirmed.problems)
     if confirmed.left:
         console.print(f"stopped at the end of its time: {counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
@@ -346,7 +346,7 @@ def _profile(measurements: Sequence[Measurement], job: Job, console: Console) ->
     if not missing:
         return 0
     with progress_bar(console) as report_progress:
-        written, problems = functions.count_all(missing, job.paths, job.machine, report_progress, print_wait)
+        written, problems = functions.count_all(missing, job.paths, job.machine, report_progress, output.print_line)
     print_errors(problems)
     console.print(f"functions of {counted(len(written), 'release')} counted, in results/{job.machine}")
     return 2 if problems else 0

@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import RESULTS, print_wait, print_warnings
+from tensorcopy.cli import output
+from tensorcopy.cli.arguments import RESULTS, print_warnings
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             branch = Path(temporary) / "branch"
             git.export(sha, branch, only=options.into.as_posix())
             folders.append(branch / options.into)
-        merged = merge.merge(folders, options.into, stamp.summary, print_wait)
+        merged = merge.merge(folders, options.into, stamp.summary, output.print_line)
     print_warnings(merged.warnings)
     console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
     return 0
