@@ -6,7 +6,7 @@ import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.passes import Case, PassSamples, Timing, timing
-from tensorcopy.site.model.machine import Cost, machines
+from tensorcopy.site.model.machine import SizeCost, machines
 from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, SEEN, measured
 
@@ -34,7 +34,7 @@ def test_tied_methods_are_those_that_are_not_significantly_slower():
 def test_a_missing_time_is_never_the_fastest():
     """It is shown as not measured."""
     machine = only(measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6, ("b", 16): 2e-6}))
-    assert machine.costs[0].costs[1][0] == Cost(None, fastest=False, among_fastest=False)
+    assert machine.costs[0].costs[1][0] == SizeCost(None, fastest=False, among_fastest=False)
 
 
 def test_the_share_of_quiet_samples_is_known():

@@ -31,7 +31,7 @@ HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where
 
 
 @dataclass(frozen=True)
-class Cost:
+class SizeCost:
     """A method at one size.
 
     fastest : has the lowest time
@@ -55,7 +55,7 @@ class CostTable:
     device: str
     numels: tuple[int, ...]
     methods: tuple[str, ...]
-    costs: tuple[tuple[Cost, ...], ...]
+    costs: tuple[tuple[SizeCost, ...], ...]
     baselines: tuple[Timing | None, ...]
 
     def sizes_among_fastest(self, row: int) -> int:
@@ -359,11 +359,11 @@ def _cases_by_size(result: Result, group: str, device: str) -> list[Case]:
     return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
 
 
-def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> Cost:
+def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> SizeCost:
     if case not in changes:
-        return Cost(None, fastest=False, among_fastest=False)
+        return SizeCost(None, fastest=False, among_fastest=False)
     change = changes[case]
-    return Cost(result.timings[case], fastest=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)
+    return SizeCost(result.timings[case], fastest=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)
 
 
 def group_history(all_series: tuple[Series, ...], group: str, numel: int) -> History:
