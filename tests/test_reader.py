@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, merge, reader, schemas
+from tensorcopy.results import reader, schemas
 from tensorcopy.results.passes import Case, PassSamples
-from tests.conftest import NEW, PROVENANCE, measured_in_passes
+from tests.conftest import PROVENANCE
 
 FILE = "box/d0f2af8b-py3.11-cuda.json"
 
@@ -186,38 +186,3 @@ def test_a_case_is_found_again_in_another_process():
     code = "import pickle, sys; case = pickle.load(sys.stdin.buffer); print(case in {type(case)(case.suite, case.parameters)})"
     run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(case), capture_output=True, check=True)
     assert run.stdout.decode().strip() == "True"
-
-
-EMULATED, REAL = ({"accelerators": {"cuda": name}} for name in ("Emulated CUDA device 0", "NVIDIA H200"))
-
-
-def test_one_pass_of_an_emulated_device_refuses_its_file(tmp_path):
-    """The other files are read; neither asv nor a merge takes it."""
-    folder = tmp_path / "results"
-    measured_in_passes(folder, NEW, {"tensor": [1.0, 1.0]}, machine="real", **REAL)
-    path = measured_in_passes(folder, NEW, {"tensor": [1.0, 1.0]}, machine="emulated", **REAL)
-    document = json.loads(path.read_text())
-    document["passes"][0]["ledger"] = {**document["ledger"], **EMULATED}  # not the last pass, nor the file's own
-    path.write_text(json.dumps(document))
-    loaded = reader.load_results(folder)
-    assert [result.machine for result in loaded.results] == [path.parent.name for path in loaded.valid] == ["real"]
-    (problem,) = [each for each in loaded.problems if "is in no history" not in str(each)]  # the fixture's release is in no table
-    assert problem.what == f"the result file results/emulated/{NEW.sha[:8]}-py3.11-cuda.json is refused: it is of an emulated device"
-    assert problem.got == "Emulated CUDA device 0"
-    with pytest.raises(TensorcopyError, match="it is of an emulated device"):
-        merge.merge([folder], tmp_path / "merged", lambda samples: {})
-    assert not (tmp_path / "merged").exists()
-
-
-@pytest.mark.parametrize(("value", "is_refused"), [(None, True), ("1", True), ("allowed", False)])
-def test_only_one_value_of_the_variable_allows_an_emulated_device(monkeypatch, value, is_refused):
-    """The tests that measure on it set it."""
-    monkeypatch.delenv(files.EMULATED_VARIABLE, raising=False)
-    if value is not None:
-        monkeypatch.setenv(files.EMULATED_VARIABLE, value)
-    files.refuse_emulated("a measurement", {**PROVENANCE, **REAL}, {})
-    if is_refused:
-        with pytest.raises(TensorcopyError, match="a measurement is refused: it is of an emulated device"):
-            files.refuse_emulated("a measurement", {**PROVENANCE, **EMULATED})
-    else:
-        files.refuse_emulated("a measurement", {**PROVENANCE, **EMULATED})

@@ -128,7 +128,7 @@ def _side(comparison: Comparison, index: int) -> dict[str, Any]:
         "label": comparison.labels[index],
         "machine": result.machine,
         "python": result.python,
-        "build": result.build,
+        "build": result.series_key.build,
         "provenance": result.provenance,
     }
 

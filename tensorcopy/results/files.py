@@ -181,18 +181,13 @@ class FileProblem(TensorcopyError):
     """An error that names a file of results: it is damaged, refused or gone."""
 
     def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str, repair: str = "") -> None:
-        super().__init__(what, got=_in_one_line(got), allowed=allowed, next=next, repair=repair)
+        super().__init__(what, got=" ".join(got[:LONGEST_QUOTE].split()), allowed=allowed, next=next, repair=repair)
         self.path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process raises the error again."""
         parts = {"got": self.got, "allowed": self.allowed, "next": self.next, "repair": self.repair}
         return partial(type(self), self.what, path=self.path, **parts), ()
-
-
-def _in_one_line(text: str) -> str:
-    """Return a text that may quote a file, without ends of lines and not longer than `LONGEST_QUOTE`."""
-    return " ".join(text[:LONGEST_QUOTE].split())
 
 
 def displayed(path: Path) -> Path:
@@ -280,22 +275,12 @@ def read_json(path: Path, inside: Path | None = None) -> dict[str, Any]:
 def content(path: Path, inside: Path | None = None) -> bytes:
     """Return the content of a regular file; `inside` and ValueError as for `read`."""
     try:
-        if inside is not None:
-            _check_inside(path, inside)
-        return _bytes(path)
+        if inside is not None and Path(os.path.realpath(inside)) not in Path(os.path.realpath(path)).parents:
+            raise ValueError("a link that leaves the folder of results")
+        with open(path, "rb", opener=_open) as file:  # Path.open takes no opener
+            return file.read(LARGEST)  # a file that grows meanwhile is cut off, and so no JSON
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from error
-
-
-def _check_inside(path: Path, inside: Path) -> None:
-    if Path(os.path.realpath(inside)) not in Path(os.path.realpath(path)).parents:
-        raise ValueError("a link that leaves the folder of results")
-
-
-def _bytes(path: Path) -> bytes:
-    """Return the content of a regular file. Raises ValueError and OSError."""
-    with open(path, "rb", opener=_open) as file:  # Path.open takes no opener
-        return file.read(LARGEST)  # a file that grows meanwhile is cut off, and so no JSON
 
 
 def _open(path: str, flags: int) -> int:

@@ -356,14 +356,19 @@ def numbers(
 ) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float]]:
     """Return the samples of every timed case and the value of every counted one.
 
-    Suites of another version than the current one are skipped.
+    Suites of an earlier version than that of benchmarks.json are skipped. Raises ValueError for a later one, and for a time that cannot be.
     """
     samples: dict[Case, tuple[PassSamples, ...]] = {}
     counts: dict[Case, float] = {}
     interruptions = recorded_faults(document.get("passes", ()))
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
-        if suite not in suites or not _is_current(suite, row["version"], suites[suite]["version"]):
+        if suite not in suites:
+            continue
+        version, current = row["version"], suites[suite]["version"]
+        if version.isdecimal() and current.isdecimal() and int(version) > int(current):
+            raise ValueError(f"{suite} has version {version}, and version {current} in benchmarks.json")
+        if version != current:
             continue
         timed = suites[suite].get("type", "time") == "time"
         for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
@@ -371,8 +376,16 @@ def numbers(
             if value is None:  # failed or skipped
                 continue
             if timed:
-                seconds = [float(sample) for sample in files.cell(row, "samples", index) or _single(value)]
-                by_pass = _by_pass(split_by_pass(document.get("passes", ()), suite, index, seconds), rule)
+                recorded = files.cell(row, "samples", index)
+                if not recorded and not SHORTEST_SAMPLE < value < LONGEST_SAMPLE:
+                    raise ValueError(f"a sample of {value!r} seconds")
+                seconds = [float(sample) for sample in recorded or (value,)]
+                by_pass = tuple(
+                    PassSamples(tuple(taken), tuple(map(_in_seconds, readings)), rule.limit, None, rule.excluded.get(name, ""), name)
+                    if name
+                    else PassSamples(tuple(taken))
+                    for name, taken, readings in split_by_pass(document.get("passes", ()), suite, index, seconds)
+                )
                 samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
             else:
                 counts[case] = value
@@ -395,26 +408,8 @@ def count_repeats(document: dict[str, Any], suites: dict[str, Any]) -> dict[Case
     return repeats
 
 
-def _is_current(suite: str, version: str, current: str) -> bool:
-    """Return whether a row has the version of benchmarks.json. Raises ValueError for a later one."""
-    if version.isdecimal() and current.isdecimal() and int(version) > int(current):
-        raise ValueError(f"{suite} has version {version}, and version {current} in benchmarks.json")
-    return version == current
-
-
-def _by_pass(parts: list[Part], rule: QuietRule) -> tuple[PassSamples, ...]:
-    by_pass = []
-    for name, samples, readings in parts:
-        if name:
-            control = tuple(map(_seconds_of_control, readings))
-            by_pass.append(PassSamples(tuple(samples), control, rule.limit, None, rule.excluded.get(name, ""), name))
-        else:
-            by_pass.append(PassSamples(tuple(samples)))
-    return tuple(by_pass)
-
-
 @lru_cache(maxsize=2**16)
-def _seconds_of_control(nanoseconds: int) -> float:
+def _in_seconds(nanoseconds: int) -> float:
     """Return a reading in seconds; equal readings share one number, since there are as many as samples."""
     return nanoseconds * NANO
 
@@ -465,10 +460,3 @@ def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     if not _is_numel(numel):
         raise ValueError(f"numel {numel[:20]!r}")
     return parameters
-
-
-def _single(value: float) -> tuple[float]:
-    """Return the only sample of a case whose samples were not recorded. Raises ValueError for a value that no time can have."""
-    if not SHORTEST_SAMPLE < value < LONGEST_SAMPLE:
-        raise ValueError(f"a sample of {value!r} seconds")
-    return (value,)

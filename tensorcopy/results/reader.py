@@ -22,7 +22,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import files, passes, schemas
-from tensorcopy.results.files import NOT_RESULTS, FileProblem, in_no_row
+from tensorcopy.results.files import NOT_RESULTS, FileProblem
 from tensorcopy.results.merge_results import has_one_identity, separated
 from tensorcopy.results.passes import ALL_QUIET, Case, PassSamples, QuietRule, Timing, control_exponent
 from tensorcopy.results.series_key import INTERPRETER, SeriesKey, key_of, of_provenance
@@ -128,18 +128,13 @@ def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
     problems, untimed = read_in.problems, []
     valid = tuple(read_in.by_path)
     read_in.by_path.clear()
-    for path, document in _consumed(by_machine.documents):
+    for path in list(by_machine.documents):
+        document = by_machine.documents.pop(path)
         try:
             untimed.append(_untimed(path, document, suites, rules.get(key_of(path.parent.name, document), ALL_QUIET)))
         except TensorcopyError as error:
             problems.append(error)
     return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings, valid)
-
-
-def _consumed(documents: dict[Path, dict[str, Any]]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield documents and forget them."""
-    for path in list(documents):
-        yield path, documents.pop(path)
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
@@ -282,7 +277,13 @@ def documents(directory: Path) -> Iterator[Documents]:
             files.machine(folder)
             for path in sorted(folder.glob("*.json")):
                 if path.name not in files.NOT_RESULTS:
-                    _read(path, read_in)
+                    try:
+                        document = read_in.by_path[path] = files.result(path)
+                    except TensorcopyError as error:
+                        read_in.problems.append(error)
+                        continue
+                    if not schemas.release_of(document):
+                        read_in.problems.append(files.in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
         except TensorcopyError as error:
             read_in.problems.append(error)
             read_in.unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
@@ -297,16 +298,6 @@ def joined_documents(parts: Iterable[Documents]) -> Documents:
         whole.problems += part.problems
         whole.unpublishable += part.unpublishable
     return whole
-
-
-def _read(path: Path, read_in: Documents) -> None:
-    try:
-        document = read_in.by_path[path] = files.result(path)
-    except TensorcopyError as error:
-        read_in.problems.append(error)
-        return
-    if not schemas.release_of(document):
-        read_in.problems.append(in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
 
 
 def paths(directory: Path) -> list[Path]:
