@@ -63,7 +63,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     for build, value in values.items():
         console.print(f"{build:<28}{f'{numbers.number(value)} instructions' if counted else numbers.duration(value):>24}")
     change, whole = (numbers.signed_percent(values[new] / values[old]) for old, new in ((before, after), (builds[0], builds[-1])))
-    untold = f" In between, {', '.join(between)} cannot be told from either end." if between else ""
+    untold = f" {', '.join(between)} in between cannot be assigned to either side." if between else ""
     console.print(f"Changed between torch {before} and {after}: {change}, of {whole} in all.{untold}", soft_wrap=True)
     if counted:
         difference = functions.of_profiles(int(name.split()[1]), call.functions(before), call.functions(after))
