@@ -32,8 +32,7 @@ API = f"""# In Python
 
 {PRODUCED}
 
-`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used. The [glossary](glossary.md)
-explains the terms.
+`import tensorcopy` imports neither torch nor asv; a name loads what it needs when it is first used.
 
 ```python
 >>> import torch, tensorcopy
@@ -141,7 +140,7 @@ def _documented(name: str, body: list[ast.stmt]) -> Iterator[str]:
 def _parameters(function: Function) -> str:
     arguments = function.args
     arguments.args = [each for each in arguments.args if each.arg != "self"]
-    return re.sub(r"(?<=[\w\]])=(?=\S)", " = ", _text(arguments))
+    return re.sub(r"(?<=[\w\]])=(?=\S)", " = ", re.sub(r"=lambda [^:]*: None", "=...", _text(arguments)))  # a function that does nothing
 
 
 def _text(node: ast.AST | None) -> str:

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         metavar="RELEASE",
         help="add this release, such as 2.16.0, to the table; without a number, all that the package index has",
     )
-    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX")
+    releases.add_argument("--nightly", action="store_true", help="also add the newest nightly, from the index NIGHTLY_INDEX or uv's own")
     releases.set_defaults(command=_releases)
 
     methods = kinds.add_parser("methods", help="list the methods and their observed behaviour")

@@ -60,7 +60,7 @@ class Advice:
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
-    quiet : the share of samples beside which the machine was quiet; None for shipped results
+    quiet : the share of quiet samples; None for shipped results
     """
 
     request: CopyRequest
@@ -138,9 +138,9 @@ def advise(
     requires_grad : whether x requires grad
     numel : number of elements of x
     device : device of x
-    shipped : answer from the results shipped with the package, even if torch is installed
+    shipped : answer from the shipped results, even if torch is installed
     interpreter : the Python whose torch is measured; "same" for the running one
-    report_progress : called with the finished share (0 to 1) and the current step; `show_progress` prints them
+    report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
 
     Raises TensorcopyError for a request that cannot be answered.
     """

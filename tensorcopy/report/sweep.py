@@ -117,7 +117,7 @@ def plot(
     what : "copies" or "conversions"
     most : number of elements of the largest tensor
     relative_to : a method's name or "baseline", to plot multiples of its time
-    report_progress : called with the finished share (0 to 1) and the current step; `show_progress` prints them
+    report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
 
     Raises TensorcopyError if matplotlib is missing, and like `measure`.
     """

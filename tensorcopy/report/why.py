@@ -62,9 +62,9 @@ class Cause:
 def why(case: str, before: str, after: str, *, machine: str = "") -> Cause:
     """Return which functions make the difference of a case between two releases.
 
-    case : a method such as "detach", a case as `tensorcopy compare` prints it, or a regular expression that matches only one
+    case : a method such as "detach", or a name or regular expression of one case
     before, after : releases as `tensorcopy compare` takes them, such as "2.5.1" or "1.13.1@3.9"
-    machine : a machine's name in results; by default the one that measured last
+    machine : a machine in results; by default the last that measured both
 
     Reads results/ of the current folder. Raises TensorcopyError where the case is unknown, or the functions of a side were not counted.
     """

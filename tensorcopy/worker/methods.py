@@ -173,7 +173,7 @@ COPIES = make_table(
     make_method("tensor", "torch.tensor(x)", *_copy_construct("torch.tensor")),
     make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),
 )
-"""The article's five copies, each a `Method` by name: new_tensor, clone_detach, empty_like_copy, tensor, detach_clone."""
+"""The article's five copies by name, each a `Method`: new_tensor, clone_detach, empty_like_copy, tensor, detach_clone."""
 
 CONVERSIONS = make_table(
     make_method(

@@ -72,7 +72,7 @@ def observed(method: RunsOnDevices, device: str) -> Semantics:
 
     device : one of `devices.DEVICES`
 
-    An error that the method raises is an outcome, and is not raised.
+    An error of the method is an outcome, and is not raised.
     """
     return Semantics(
         plain=_outcome(method, device, requires_grad=False),
