@@ -4,9 +4,8 @@ All are counted in one process per release, which takes a minute or two; skipped
 """
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.methods import DTYPES, LAYOUTS
-from tensorcopy.worker.probes import instruction_count
-from tensorcopy.worker.probes.instruction_count import (
+from tensorcopy.worker import instruction_count
+from tensorcopy.worker.instruction_count import (
     COPIED,
     DTYPE_NUMELS,
     LAYOUT_NUMELS,
@@ -15,6 +14,7 @@ from tensorcopy.worker.probes.instruction_count import (
     OTHERS,
     Section,
 )
+from tensorcopy.worker.methods import DTYPES, LAYOUTS
 
 from .cases import skip, skip_if_absent
 

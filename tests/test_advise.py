@@ -21,15 +21,15 @@ from tensorcopy.releases import interpreters
 from tensorcopy.report import advise
 from tensorcopy.report.words import translate
 from tensorcopy.site import render
+from tensorcopy.worker import timing
 from tensorcopy.worker.methods import NAMES
-from tensorcopy.worker.probes import quick_bench
 from tests.conftest import SEEN
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
 
 
 def benchmark(nanoseconds, **observed):
-    """Return the output of `quick_bench` for methods with these times.
+    """Return the output of `timing.time_request` for methods with these times.
 
     `observed` gives special behaviour by method.
     """
@@ -121,7 +121,7 @@ def test_without_torch_the_shipped_answer_is_given(monkeypatch):
 )
 def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, to, independent, requires_grad, keep_graph):
     """It is run with the torch that it was measured with."""
-    monkeypatch.setattr(quick_bench, "ROUNDS", 4)  # how fast it is, is not tested
+    monkeypatch.setattr(timing, "REQUEST_ROUNDS", 4)  # how fast it is, is not tested
     advice = advise.advise(to, independent=independent, requires_grad=requires_grad, keep_graph=keep_graph, numel=64)
     assert advice.measured == "here"
     assert advice.torch == torch.__version__

@@ -13,8 +13,7 @@ from tensorcopy.site import render
 from tensorcopy.site.page import translator
 from tensorcopy.site.pages import article
 from tensorcopy.site.pages.methods import result_by_release
-from tensorcopy.worker import devices
-from tensorcopy.worker.probes import article_claims
+from tensorcopy.worker import conformance, devices
 from tests.conftest import NEW, OLD, SEEN, measured
 
 
@@ -34,28 +33,28 @@ def site(content) -> dict[str, str]:
 @pytest.mark.parametrize("device", devices.available())
 def test_the_article_s_values_are_reproduced(device):
     """On every available device; claims about two devices need an accelerator."""
-    assert [claim for claim in article_claims.claims(device) if not claim.holds] == []
+    assert [claim for claim in conformance.claims(device) if not claim.holds] == []
 
 
 def test_every_value_is_checked(content):
     """As many on the CPU as when the shipped results were measured: a line of several values cannot lose one."""
-    claims = article_claims.claims("cpu")
+    claims = conformance.claims("cpu")
     assert len(claims) == content.machine.result.article["cpu"]["statements"]
-    assert {claim.section for claim in claims} == set(article_claims.SECTIONS)
+    assert {claim.section for claim in claims} == set(conformance.SECTIONS)
     assert {type(claim.got) for claim in claims if claim.expression.endswith(".grad")} == {type(None), float}
 
 
 def test_a_value_that_differs_is_named(monkeypatch):
     """Otherwise the tests above would pass whatever torch does."""
-    monkeypatch.setitem(article_claims.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
-    failed = [claim for claim in article_claims.claims("cpu") if not claim.holds]
+    monkeypatch.setitem(conformance.SECTIONS, "detach", "w = leaf(1.0)\nw.detach() is w, w -> True, 1.0")
+    failed = [claim for claim in conformance.claims("cpu") if not claim.holds]
     assert failed == [("detach", "w.detach() is w", False, True)]
 
 
 def test_every_value_that_the_article_prints_belongs_to_a_question():
     """The names of the checked sections are those of the worker."""
     claimed = [name for question in article.questions() for name in question.get("claims", ())]
-    assert set(claimed) == set(article_claims.SECTIONS)
+    assert set(claimed) == set(conformance.SECTIONS)
 
 
 def test_every_statement_was_observed_on_every_shipped_release(shipped_results):

@@ -172,7 +172,7 @@ def test_builds_are_timed_in_turns_and_removed_where_only_the_search_needs_them(
     opened = {version: SimpleNamespace(python=version, variables=dict) for version in (row.version, "2.8.1", "2.8.2")}
     monkeypatch.setattr(environments, "build", lambda directory, release, python, build: opened[release.version])
 
-    def run_probe(python, module, name, variables):
+    def run_probe(python, module, what, name, variables):
         if python == "2.8.2":
             raise TensorcopyError("it does not run", got=name, allowed="", next="")
         order.append(python)
@@ -267,6 +267,6 @@ def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, 
 
 @pytest.mark.slow
 def test_a_call_is_timed_in_a_process_of_its_own():
-    seconds = interpreters.run_probe(Path(sys.executable), bisection.TIMER, "detach 1 float32 contiguous")["seconds"]
+    seconds = interpreters.run_probe(Path(sys.executable), "tensorcopy.worker.timing", "call", "detach 1 float32 contiguous")["seconds"]
     assert len(seconds) == 150
     assert 2e-8 < min(seconds) < 2e-5

@@ -9,19 +9,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-import tensorcopy
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
-from tensorcopy.worker import devices
+from tensorcopy.worker import conformance, devices
 from tensorcopy.worker.methods import METHODS, exists
-from tensorcopy.worker.probes import conformance
 
 
 @pytest.fixture(scope="module")
 def report():
     """The report of this torch, as the probe returns it."""
-    return conformance.document(tensorcopy.check(["cpu"]))
+    return conformance.main(["cpu"])
 
 
 def test_the_installed_torch_keeps_every_promise(report):

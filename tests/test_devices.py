@@ -11,9 +11,8 @@ import torch
 from tensorcopy.asv_plugin import environment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
-from tensorcopy.worker import devices
+from tensorcopy.worker import devices, timing
 from tensorcopy.worker.devices import Usability, has_kernels
-from tensorcopy.worker.probes import timers
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 
@@ -153,8 +152,8 @@ def test_the_clock_of_plot_and_advise_waits_for_every_device(monkeypatch):
     """torch's own waits for XPU and MPS in recent releases only."""
     waits = []
     monkeypatch.setattr(devices, "waiter", lambda device: lambda: waits.append(device))
-    timers.make_timer("None", {}, "xpu").timeit(5)
+    timing.make_timer("None", {}, "xpu").timeit(5)
     assert waits == ["xpu"] * len(waits)
     assert len(waits) >= 2  # before and after the loop
-    timers.make_timer("None", {}, "cpu").timeit(5)
+    timing.make_timer("None", {}, "cpu").timeit(5)
     assert set(waits) == {"xpu"}

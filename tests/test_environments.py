@@ -146,8 +146,8 @@ def test_an_error_in_a_probe_arrives_with_its_four_parts():
     """As JSON: the caller raises the same error as the probe."""
     request = json.dumps({"what": "copies", "device": "tpu"})
     with pytest.raises(TensorcopyError) as caught:
-        interpreters.run_probe(Path(sys.executable), "tensorcopy.worker.probes.size_sweep", request)
-    assert (caught.value.what, caught.value.got) == ("there is no tpu here", "tpu")
+        interpreters.run_probe(Path(sys.executable), "tensorcopy.worker.timing", "sizes", request)
+    assert (caught.value.what, caught.value.got) == ("tpu cannot be used on this machine", "tpu")
     assert caught.value.allowed.startswith("cpu")
 
 

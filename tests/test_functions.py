@@ -11,7 +11,7 @@ import pytest
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import functions, select
-from tensorcopy.worker.probes.functions import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
+from tensorcopy.worker.functions import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "results"

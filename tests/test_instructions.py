@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker.probes import instruction_count
+from tensorcopy.worker import instruction_count
 
 
 @pytest.mark.parametrize(

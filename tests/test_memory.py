@@ -12,9 +12,9 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import memory
+from tensorcopy.worker import allocations
+from tensorcopy.worker.allocations import Allocations
 from tensorcopy.worker.methods import COPIES, METHODS
-from tensorcopy.worker.probes import allocations
-from tensorcopy.worker.probes.allocations import Allocations
 
 NUMEL = 2**18  # 1 MiB
 

@@ -13,8 +13,7 @@ from tensorcopy.measure import functions as measured
 from tensorcopy.releases import environments
 from tensorcopy.report import why
 from tensorcopy.results import functions, reader
-from tensorcopy.worker import declarations
-from tensorcopy.worker.probes import instruction_count
+from tensorcopy.worker import declarations, instruction_count
 from tests.conftest import require
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"

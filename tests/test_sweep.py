@@ -21,8 +21,8 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report import sweep
+from tensorcopy.worker import timing
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, make_method
-from tensorcopy.worker.probes import size_sweep
 from tests.conftest import ROOT
 
 matplotlib.use("agg")
@@ -32,8 +32,8 @@ matplotlib.use("agg")
 def sweep_document():
     """A real sweep of five sizes, in few rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(size_sweep, "ROUNDS", 3)
-        return size_sweep.measure("copies", most=16)
+        patch.setattr(timing, "SIZES_ROUNDS", 3)
+        return timing.time_sizes(what="copies", most=16)
 
 
 def known(what="copies", **times):
@@ -72,13 +72,13 @@ def test_every_method_is_measured_at_every_size(sweep_document):
 def test_a_method_that_does_not_copy_is_an_error(monkeypatch):
     """It is detected before anything is timed."""
     wrong = type("Wrong", (), {"name": "zeros", "code": "x * 0", "since": "1.9.0", "on": {"cpu": lambda x: x * 0}})()
-    monkeypatch.setattr(size_sweep, "SWEEPS", {"copies": {"zeros": wrong}})
+    monkeypatch.setattr(timing, "SWEEPS", {"copies": {"zeros": wrong}})
     with pytest.raises(TensorcopyError, match=r"x \* 0 does not copy 1 elements"):
-        size_sweep.measure("copies", most=4)
+        timing.time_sizes(what="copies", most=4)
 
 
 def test_a_leaf_that_requires_grad_and_conversions_are_measured_too():
-    conversions = size_sweep.measure("conversions", most=1, requires_grad=True)
+    conversions = timing.time_sizes(what="conversions", most=1, requires_grad=True)
     assert [curve["name"] for curve in conversions["curves"]] == list(CONVERSIONS)
     assert conversions["requires_grad"]
 
@@ -191,7 +191,7 @@ def test_the_articles_sizes_take_seconds_and_agree_with_torchs_timer(tmp_path):
 
 def agrees() -> bool:
     """Return whether the median ratio to torch's blocked_autorange is within 5 %."""
-    measured_sweep = size_sweep.measure("copies", most=2**10)
+    measured_sweep = timing.time_sizes(what="copies", most=2**10)
     ratios = []
     for numel in (1, 2**6, 2**10):
         x = torch.ones(numel)
@@ -209,4 +209,4 @@ def test_an_operation_that_returns_no_tensor_is_not_plotted():
     for code, got in (("x.tolist()", "AttributeError"), ("x.no_such_method()", "AttributeError")):
         method = make_method("a", code, since="1.9.0")
         with pytest.raises(TensorcopyError, match=rf"cannot be plotted: got {got}"):
-            size_sweep._check_copy(method, torch.ones(2), "cpu")
+            timing._check_copy(method, torch.ones(2), "cpu")

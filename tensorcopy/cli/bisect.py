@@ -30,8 +30,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import numbers, why
     from tensorcopy.results import reader
-    from tensorcopy.worker import hardware
-    from tensorcopy.worker.probes import instruction_count
+    from tensorcopy.worker import hardware, instruction_count
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
     first, last = releases[0], releases[-1]

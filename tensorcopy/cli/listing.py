@@ -165,7 +165,7 @@ def _observed_here() -> _Observed:
     """Return what the installed torch does. Raises TensorcopyError where there is none."""
     from tensorcopy.releases import interpreters
 
-    report = interpreters.run_probe(interpreters.executable("same"), "tensorcopy.worker.probes.conformance", "cpu")
+    report = interpreters.run_probe(interpreters.executable("same"), "tensorcopy.worker.conformance", "cpu")
     methods: dict[str, Any] = {}
     for row in report["checked"]:
         method = methods.setdefault(row["method"], {"code": row["code"], "observed": {"cpu": {}}})

@@ -160,7 +160,7 @@ def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str]) 
 def _check(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import interpreters
 
-    report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.probes.conformance", *options.device)
+    report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.conformance", *options.device)
     rows = report["checked"]
     differing = [row for row in rows if row["kept"] is False]
     if options.json:

@@ -340,7 +340,7 @@ def _outcome_table(confirmed: Confirmed) -> Table:
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
     """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
     from tensorcopy.measure import functions
-    from tensorcopy.worker.probes import instruction_count
+    from tensorcopy.worker import instruction_count
 
     missing = [] if instruction_count.missing_valgrind() else functions.not_counted(measurements, job.paths, job.machine)
     if not missing:

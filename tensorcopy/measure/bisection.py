@@ -23,7 +23,6 @@ from tensorcopy.releases.interpreters import run_probe
 from tensorcopy.results import files, writing
 from tensorcopy.results.functions import Profile, of_document
 
-TIMER = "tensorcopy.worker.probes.time_call"
 PASSES = 10  # of each build that is timed in turns
 Values = list[float]  # of a build: its count, or the seconds of its passes
 
@@ -93,9 +92,12 @@ class Call:
             start = number % len(builds)  # each build in another place, so that a drift of the machine affects all alike
             for build in (*builds[start:], *builds[:start]):
                 key = f"{' '.join(builds)}, pass {number + 1} of {PASSES}: {build}"
-                timed = self._kept(key, build, lambda opened: run_probe(opened.python, TIMER, self.name, variables=opened.variables()))
+                timed = self._kept(key, build, self._timed)
                 seconds[build].append(min(timed["seconds"]))  # other programs only add to it
         return seconds
+
+    def _timed(self, environment: Environment) -> dict[str, Any]:
+        return run_probe(environment.python, "tensorcopy.worker.timing", "call", self.name, variables=environment.variables())
 
     def _kept(self, key: str, build: str, measure: Callable[[Environment], Any]) -> Any:
         """Return what is kept under a key, or measured now in the environment of a build. Raises BuildFailed."""

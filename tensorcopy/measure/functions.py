@@ -21,7 +21,7 @@ from tensorcopy.results import files, functions, suite_specs
 from tensorcopy.results.writing import ReportWait, ignore_wait, one_writer
 from tensorcopy.worker import hardware
 
-PROBE = "tensorcopy.worker.probes.functions"
+PROBE = "tensorcopy.worker.functions"
 INSTALL, COUNT = 60.0, 150.0  # rough estimates in seconds
 
 

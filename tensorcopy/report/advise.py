@@ -1,6 +1,6 @@
 """Advice for the user's own machine: the code to type, its cost and its caveats.
 
-With torch, every matching method is observed and timed on the spot, in a separate process (`worker.probes.quick_bench`). Without torch
+With torch, every matching method is observed and timed on the spot, in a separate process (`worker.timing`). Without torch
 the answer is that of the chooser's page, which comes with the package as shipped.json, written with the documentation. Both are chosen by
 `analysis.recommend`.
 """
@@ -152,7 +152,8 @@ def advise(
     parameters = {"to": request.to, "device": device, "numel": int(numel), "requires_grad": requires_grad}
     benchmark = interpreters.run_probe(
         interpreters.executable(interpreter),
-        "tensorcopy.worker.probes.quick_bench",
+        "tensorcopy.worker.timing",
+        "request",
         json.dumps(parameters),
         report_progress=report_progress,
     )
@@ -169,7 +170,7 @@ def can_measure(interpreter: str = "same") -> bool:
 
 
 def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
-    """Return the advice from the output of `quick_bench`.
+    """Return the advice from the output of `timing.time_request`.
 
     Each round counts as a pass."""
     timings = {}

@@ -42,7 +42,7 @@ def measure(
 ) -> dict[str, Any]:
     """Time every copy or every conversion at numel = 1, 2, 4, … `most`.
 
-    Return plain values, as `size_sweep` prints them.
+    Return plain values, as `timing.time_sizes` returns them.
 
     what : "copies" or "conversions"
     most : number of elements of the largest tensor
@@ -54,7 +54,7 @@ def measure(
     """
     request = {"what": what, "device": device, "most": most, "requires_grad": requires_grad, "relative_to": relative_to}
     document = interpreters.run_probe(
-        interpreters.executable(interpreter), "tensorcopy.worker.probes.size_sweep", json.dumps(request), report_progress=report_progress
+        interpreters.executable(interpreter), "tensorcopy.worker.timing", "sizes", json.dumps(request), report_progress=report_progress
     )
     report_progress(1.0, "finished")
     return document

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,11 +17,8 @@ import numpy
 import torch
 
 from tensorcopy import __version__
-from tensorcopy.worker import declarations, devices, hardware, nvidia, semantics
+from tensorcopy.worker import conformance, devices, hardware, nvidia
 from tensorcopy.worker.hardware import kernel_text
-from tensorcopy.worker.methods import Method, exists, promised
-from tensorcopy.worker.own import groups, own_groups
-from tensorcopy.worker.probes import article_claims
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # environment variables that change the time of a copy: kernels, allocator, threads
@@ -97,58 +93,6 @@ def build() -> str:
     return "xpu" if getattr(torch.version, "xpu", None) else "cpu"
 
 
-def observations() -> dict[str, Any]:
-    """Return the observed semantics of every method, and the article's statements.
-
-    Both are by device: "methods" as `observed_on` returns them, "article" with the number of statements that hold.
-    """
-    available = devices.available()
-    return {"methods": {**observed_on(available), **_with_inputs()}, "article": {device: _article(device) for device in available}}
-
-
-def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]] | None = None) -> dict[str, Any]:
-    """Return each method's group, code and observed semantics on `devices`, by name.
-
-    of_groups : the methods by group; all by default
-
-    "observed" is empty for a method that this torch does not have.
-    """
-    rows: dict[str, Any] = {}
-    for group, methods in (groups() if of_groups is None else of_groups).items():
-        for method in methods.values():
-            row = {"group": group, "code": method.code, "code_on_accelerator": method.code_on_accelerator, "since": method.since}
-            rows[method.name] = {**row, "observed": {}}
-            for device in devices if exists(method) else ():
-                observation, promise = semantics.observed(method, device), promised(method, device)
-                as_promised = None if promise is None else observation == promise
-                rows[method.name]["observed"][device] = {**asdict(observation), "as_promised": as_promised}
-    return rows
-
-
-def _with_inputs() -> dict[str, Any]:
-    """Return the rows of own operations that declare their inputs: what they do to a tensor x is not observed."""
-    return {
-        operation.name: {
-            "group": operation.group,
-            "code": operation.code,
-            "code_on_accelerator": operation.code_on_accelerator or operation.code,
-            "since": operation.since,
-            "observed": {},
-        }
-        for operation in declarations.operations()
-        if operation.inputs
-    }
-
-
-def _article(device: str) -> dict[str, Any]:
-    claims = article_claims.claims(device)
-    return {
-        "statements": len(claims),
-        "hold": sum(claim.holds for claim in claims),
-        "fail": [f"{claim.section}: {claim.expression} is {claim.got!r}, printed {claim.printed!r}" for claim in claims if not claim.holds],
-    }
-
-
 def _installed(package: str) -> str:
     try:
         return version(package)
@@ -158,6 +102,5 @@ def _installed(package: str) -> str:
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Return the provenance, with `--observe` the observations, with `--observe-own` those of own operations only."""
-    if "--observe-own" in arguments:
-        return {"ledger": collect(), "methods": {**observed_on(devices.available(), own_groups()), **_with_inputs()}}
-    return {"ledger": collect(), **(observations() if "--observe" in arguments else {})}
+    observes = bool({"--observe", "--observe-own"} & set(arguments))
+    return {"ledger": collect(), **(conformance.observations(own_only="--observe-own" in arguments) if observes else {})}

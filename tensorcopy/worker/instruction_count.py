@@ -1,6 +1,6 @@
 """Count the instructions of a call with valgrind's callgrind.
 
-The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.worker.probes.instruction_count` under
+The count is the same on a busy machine as on a quiet one. `count` starts `python -m tensorcopy.worker.instruction_count` under
 callgrind. That process runs every method on every tensor of `sections`, in one thread, and counts only inside its loops, switched by
 torch's callgrind toggles; importing torch, which takes half a minute under callgrind, is not counted. The median of several counts of each
 loop is used, because the number of instructions in malloc depends on the state of the heap.
@@ -143,7 +143,7 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
     """
     require_valgrind()
     out = folder / "counts"
-    command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.probes.instruction_count"]
+    command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.instruction_count"]
     # the same order of sets in every run, and no GPU driver for valgrind to run
     own = {"PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", PADDING: "x" * randbelow(PAGE), REPEAT: str(times)}
     completed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)
@@ -155,7 +155,7 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
             "instructions were not counted",
             got=(completed.stderr.strip().splitlines() or ["nothing"])[-1],
             allowed="a count for each method",
-            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.probes.instruction_count shows the full error",
+            next=f"{' '.join(CALLGRIND)} python -m tensorcopy.worker.instruction_count shows the full error",
         )
     by_section: dict[int, list[Path]] = {}
     for number, path in zip(numbers, paths):

@@ -1,4 +1,7 @@
-"""The values that the article prints, checked on every torch release.
+"""Compare what this torch does with what the methods promise and with what the article prints.
+
+`python -m tensorcopy.worker.processes tensorcopy.worker.conformance [DEVICE …]` prints the methods' semantics as JSON, for `tensorcopy
+check`; `observations` adds them to the provenance of a measurement.
 
 `SECTIONS` has the article's code line by line. A line `expressions -> values` states what the article prints for each expression; any other
 line is run. `leaf(value)` makes a tensor of one element on `device`, which replaces the article's DEVICE, CUDA. The lines after
@@ -8,11 +11,22 @@ line is run. `leaf(value)` makes a tensor of one element on `device`, which repl
 from __future__ import annotations
 
 import ast
+import platform
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy
 import torch
+
+from tensorcopy.worker import declarations, devices, semantics
+from tensorcopy.worker.methods import Method, code_on, exists, promised
+from tensorcopy.worker.own import groups, own_groups
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
+from tensorcopy.worker.semantics import Outcome
+
+PLAIN, WITH_GRAD = "plain", "with_grad"
 
 ON_ACCELERATOR = "# on an accelerator"
 
@@ -144,6 +158,49 @@ t.grad, w -> 3.0, 3.0
 }
 
 
+@dataclass(frozen=True)
+class Checked:
+    """One method on one device, for a tensor without grad or a leaf that requires it.
+
+    of : "plain" or "with_grad"
+    promised : None where nothing is promised, as on most accelerators
+    """
+
+    method: str
+    group: str
+    code: str
+    device: str
+    of: str
+    promised: Outcome | None
+    observed: Outcome
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether the promise is kept; None without a promise."""
+        return None if self.promised is None else self.promised == self.observed
+
+
+def check(on: str | Iterable[str] = ()) -> list[Checked]:
+    """Check every method that this torch has, on these devices.
+
+    on : a device or several; all available ones by default
+
+    Takes a second or two. Raises TensorcopyError for a device that is not available.
+    """
+    selected = ([on] if isinstance(on, str) else list(on)) or devices.available()
+    for device in selected:
+        devices.require(device)
+    rows: list[Checked] = []
+    for device in selected:
+        for group, methods in groups().items():
+            for method in filter(exists, methods.values()):
+                observation, promise = semantics.observed(method, device), promised(method, device)
+                for of in (PLAIN, WITH_GRAD):
+                    expected = getattr(promise, of) if promise else None
+                    rows.append(Checked(method.name, group, code_on(method, device), device, of, expected, getattr(observation, of)))
+    return rows
+
+
 class Claim(NamedTuple):
     """A value that the article prints, with its section and the value here."""
 
@@ -203,3 +260,63 @@ def _descend(*parameters: torch.Tensor) -> None:
     with torch.no_grad():
         for parameter in parameters:
             parameter.add_(parameter.grad, alpha=-0.5)
+
+
+def observations(*, own_only: bool = False) -> dict[str, Any]:
+    """Return "methods" as `observed_on` returns them for all available devices, and by device "article": how many of its statements hold.
+
+    own_only : leave out the article and the registry's methods, which a project does not measure
+    """
+    available = devices.available()
+    methods = observed_on(available, own_groups() if own_only else groups())
+    for operation in declarations.operations():
+        if operation.inputs:  # what it does to a tensor x is not observed
+            code_on_accelerator = operation.code_on_accelerator or operation.code
+            row = {"group": operation.group, "code": operation.code, "code_on_accelerator": code_on_accelerator, "since": operation.since}
+            methods[operation.name] = {**row, "observed": {}}
+    if own_only:
+        return {"methods": methods}
+    article = {}
+    for device in available:
+        claimed = claims(device)
+        failing = [claim for claim in claimed if not claim.holds]
+        article[device] = {
+            "statements": len(claimed),
+            "hold": len(claimed) - len(failing),
+            "fail": [f"{claim.section}: {claim.expression} is {claim.got!r}, printed {claim.printed!r}" for claim in failing],
+        }
+    return {"methods": methods, "article": article}
+
+
+def observed_on(devices: Sequence[str], of_groups: Mapping[str, Mapping[str, Method]]) -> dict[str, Any]:
+    """Return each method's group, code and observed semantics on `devices`, by name.
+
+    of_groups : the methods by group
+
+    "observed" is empty for a method that this torch does not have.
+    """
+    rows: dict[str, Any] = {}
+    for group, methods in of_groups.items():
+        for method in methods.values():
+            row = {"group": group, "code": method.code, "code_on_accelerator": method.code_on_accelerator, "since": method.since}
+            rows[method.name] = {**row, "observed": {}}
+            for device in devices if exists(method) else ():
+                observation, promise = semantics.observed(method, device), promised(method, device)
+                as_promised = None if promise is None else observation == promise
+                rows[method.name]["observed"][device] = {**asdict(observation), "as_promised": as_promised}
+    return rows
+
+
+def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Check on the devices that are the arguments, or on all available ones.
+
+    Returns the versions, the rows, and the devices that are there and cannot be used, as plain values.
+    """
+    return {
+        "torch": torch.__version__,
+        "torch_sha": torch.version.git_version,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "unsupported": devices.unsupported(),
+        "checked": [{**asdict(row), "kept": row.kept} for row in check(arguments)],
+    }

@@ -1,6 +1,6 @@
 """Profile the functions of every counted case under callgrind: the exclusive instructions of each, and how often it is called.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.probes.functions REGEX` prints the profile as JSON, for `tensorcopy measure`. The
+`python -m tensorcopy.worker.processes tensorcopy.worker.functions REGEX` prints the profile as JSON, for `tensorcopy measure`. The
 cases are those of `instruction_count`, and their instructions are counted in the same way. The regular expression selects sections by name;
 "" selects all.
 """
@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tensorcopy.worker.probes import instruction_count
-from tensorcopy.worker.probes.instruction_count import CALLS, EMPTY, EMPTY_SHORT, FEWEST_CALLS, Section
+from tensorcopy.worker import instruction_count
+from tensorcopy.worker.instruction_count import CALLS, EMPTY, EMPTY_SHORT, FEWEST_CALLS, Section
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 TIMES = 2  # the lower of two: malloc consolidates the heap now and then
