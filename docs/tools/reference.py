@@ -61,7 +61,8 @@ def commands(parser: argparse.ArgumentParser) -> str:
     lines = [COMMANDS, "| | |", "|---|---|", *common.values(), ""]
     for name, about, actions in found:
         positional = [_argument(action) for action in actions if not action.option_strings]
-        lines += [f"## tensorcopy {name}", "", f"`{' '.join(['tensorcopy', name, *positional])}`", ""]
+        usage = f"`{' '.join(['tensorcopy', name, *positional])}`" if positional else ""
+        lines += [f"## tensorcopy {name}", "", usage, ""]
         lines += [f"{about[:1].upper()}{about[1:]}." if about else "", ""]
         rows = [row for row in map(_row, actions) if row not in common.values()]
         if rows:
