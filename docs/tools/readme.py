@@ -148,16 +148,12 @@ def history_svg(machine: Machine) -> str:
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
-    """Return what `tensorcopy why` says about a case; None where a release was not measured."""
+    """Return the first sentences of `tensorcopy why` about a case; None where a release was not measured."""
     results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
     if not {(before, python), (after, python)} <= results.keys():
         return None
     explained = why.of_pair(Pair(results[before, python], results[after, python], machine.results), case)
-    sentences = [
-        why.sentence(explained.difference),
-        why.time_text(explained.time),
-        why.named_text(explained.difference),
-    ]
+    sentences = [why.sentence(explained.difference), why.time_text(explained.time)]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
     return f"`{explained.code}`, torch {before} → {after}, Python {python}, {why.case_text(explained.name)}:\n\n{quoted}"
 
