@@ -19,7 +19,7 @@ from tensorcopy.analysis.groups import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project
-from tensorcopy.releases import environments, project_suites
+from tensorcopy.releases import environments, interpreters
 from tensorcopy.report.case_history import group_name
 from tensorcopy.results import passes, related, suite_specs
 from tensorcopy.results.passes import Case
@@ -165,7 +165,7 @@ def test_an_invalid_input_is_refused(folder, row, expected):
 def test_a_suite_alone_is_read_where_it_is(folder):
     theirs = suite(folder / "benchmarks", "theirs")
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n')
-    assert project_suites.folder(declarations.project(), folder / ".asv") == theirs
+    assert interpreters.suites_folder(declarations.project(), folder / ".asv") == theirs
     assert declarations.project().variables() == {"OMP_NUM_THREADS": "1"}
 
 
@@ -173,20 +173,20 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written."""
     suite(folder / "benchmarks", "theirs")
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
-    made = project_suites.folder(declarations.project(), folder / ".asv")
+    made = interpreters.suites_folder(declarations.project(), folder / ".asv")
     assert made == folder / ".asv/suites/benchmarks"
     code = f"import sys; sys.path.insert(0, {str(made.parent)!r}); import benchmarks.theirs, benchmarks; print(*benchmarks.__path__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder / ".asv")
     assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        project_suites.folder(declarations.project(), folder / ".asv")
+        interpreters.suites_folder(declarations.project(), folder / ".asv")
 
 
 def test_an_empty_project_is_refused(folder):
     (folder / declarations.FILE).write_text("[project]\n")
     with pytest.raises(TensorcopyError, match="this project has nothing to measure"):
-        project_suites.folder(declarations.project(), folder / ".asv")
+        interpreters.suites_folder(declarations.project(), folder / ".asv")
 
 
 def test_benchmarks_of_one_class_have_pages_of_their_own():

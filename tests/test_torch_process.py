@@ -13,7 +13,7 @@ import pytest
 
 from tensorcopy.asv_plugin import environment
 from tensorcopy.errors import CannotRun
-from tensorcopy.releases.torch_process import TorchProcess
+from tensorcopy.releases.interpreters import TorchProcess
 from tests.conftest import ROOT
 
 JOB = """
@@ -51,7 +51,7 @@ def test_torch_is_imported_once_for_all_jobs(process, variables, tmp_path):
     (tmp_path / "folder").mkdir()
     for name, folder in (("one", tmp_path), ("two", tmp_path / "folder")):
         finished = process.run([str(tmp_path / "job.py")], ["a", "b"], {**variables, "NAME": name}, folder)
-        assert (finished.status, finished.output, finished.errors) == (3, f"{name} {folder} a b\n", "a warning\n")
+        assert (finished.returncode, finished.stdout, finished.stderr) == (3, f"{name} {folder} a b\n", "a warning\n")
     assert process.run_probe(Path("python"), "probe_of_a_test", "--all", variables=variables) == {"arguments": ["--all"]}
     server = process.become([str(tmp_path / "job.py")], ["last"], variables)
     assert server.stdout.read().decode() == f"first {Path.cwd()} last\na warning\n"
@@ -62,8 +62,8 @@ def test_torch_is_imported_once_for_all_jobs(process, variables, tmp_path):
 def test_a_job_that_a_signal_ends_ends_alone(process, variables, tmp_path):
     """As one that crashes does; its process can run the next one."""
     (tmp_path / "crash.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    assert process.run([str(tmp_path / "crash.py")], [], variables, tmp_path).status == -11
-    assert process.run([str(tmp_path / "job.py")], [], variables, tmp_path).status == 3
+    assert process.run([str(tmp_path / "crash.py")], [], variables, tmp_path).returncode == -11
+    assert process.run([str(tmp_path / "job.py")], [], variables, tmp_path).returncode == 3
     with pytest.raises(CannotRun, match="No module named 'no_such_probe'"):
         process.run_probe(Path("python"), "no_such_probe", variables=variables)
 

@@ -22,10 +22,9 @@ from tensorcopy.asv_plugin.exits import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import environments, interpreters, project_suites, release_table, uv
-from tensorcopy.releases.project_suites import package_folder
+from tensorcopy.releases import environments, interpreters, release_table, uv
+from tensorcopy.releases.interpreters import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.releases.torch_process import SEARCH_PATHS, TorchProcess, without_search_paths
 from tensorcopy.worker import declarations
 
 JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
@@ -82,9 +81,9 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
                 return process.become([script], [job, *arguments], variables)
             if job == "discover" and process.can_run(variables):
                 finished = process.run([script], [job, *arguments], variables, Path(folder))
-                if finished.status == 0:
+                if finished.returncode == 0:
                     self._torch = process
-                    return finished.output
+                    return finished.stdout
         process.close()
         return None
 
@@ -246,7 +245,9 @@ class InterpreterEnvironment(_MeasuringEnvironment):
 
     def _search_path(self, python: Path) -> dict[str, str]:
         """Return this checkout and asv_runner, which are not installed there."""
-        return dict.fromkeys(SEARCH_PATHS, interpreters.search_path([package_folder(self._folder), runner_folder(self._folder)], python))
+        return dict.fromkeys(
+            SEARCH_PATHS, interpreters.search_path([interpreters.package_folder(self._folder), runner_folder(self._folder)], python)
+        )
 
 
 def _read_suites_of_project(conf: Any) -> None:
@@ -254,7 +255,7 @@ def _read_suites_of_project(conf: Any) -> None:
     with exit_on_error():
         declared = declarations.project()
         if declared:
-            conf.benchmark_dir = str(project_suites.folder(declared, Path(conf.env_dir).absolute().parent))
+            conf.benchmark_dir = str(interpreters.suites_folder(declared, Path(conf.env_dir).absolute().parent))
 
 
 def _named_python(conf: Any, python: str) -> Path:

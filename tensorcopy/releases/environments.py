@@ -18,7 +18,6 @@ from typing import Any
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.releases.project_suites import package_folder
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import has_kernels
@@ -166,7 +165,7 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
             complete.write_text(text, encoding="utf-8")
         try:
             # written on every call, so that the environment works after the checkout was moved
-            (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{package_folder(directory)}\n", encoding="utf-8")
+            (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
             environment = inspected(uv.interpreter(path), bytecode_in(path), run_probe=run_probe)
             break
         except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's

@@ -1,23 +1,49 @@
-"""Start processes of any Python that has torch: run a probe of the worker there, and return its result."""
+"""Processes of any Python that has torch, and the folders from which it imports tensorcopy, and asv the suites.
+
+A process runs one probe of the worker, or imports torch once and runs several jobs in forks. Importing torch takes one to two seconds, and a
+pass needs it three times: for the provenance, for asv's list of suites, and for asv's fork server.
+
+In a checkout, tensorcopy is imported from the checkout. An installed package is beside others that were installed for another Python, so
+it is linked into a folder of its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
+path begins with that folder.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
 from tensorcopy.worker import declarations, processes
+from tensorcopy.worker.declarations import CHECKOUT, Project
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-CHECKOUT = declarations.CHECKOUT
+IN_A_JOB = ("ASV", "TENSORCOPY_")  # beginnings of variables that a job reads; others, such as OMP_NUM_THREADS, libraries read earlier
+SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
+LONGEST = 600.0  # seconds of a job, as for asv's own
+PACKAGE = Path(__file__).resolve().parents[1]
+SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
+OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
+OWN = "own"  # the module of the suites of own operations
+OF_OPERATIONS = f'"""The operations of tensorcopy.toml, over sizes."""\n\nfrom {SUITES_NAME}.{OWN} import *  # noqa: F403\n'
+OF_BOTH = '''"""The suites of the project, and those of the operations in tensorcopy.toml."""
+
+from pathlib import Path
+
+__path__ = [{path!r}, *__path__]
+__file__ = str(Path({path!r}) / "__init__.py")
+exec(compile(Path(__file__).read_text(encoding="utf-8"), __file__, "exec"))
+'''
 
 
 def executable(python: str) -> Path:
@@ -105,17 +131,146 @@ def last_document(lines: Iterable[str], report_progress: ReportProgress = ignore
 
 
 @contextmanager
-def _package() -> Iterator[Path]:
-    """Yield a folder that contains this package and no other.
+def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Yield a process that writes text to `stdout`, a pipe.
 
-    An installed package is copied: the packages installed beside it are for this Python, not for the other one.
+    Ctrl-C reaches every process of a terminal; a signal to this process alone does not. So the process and its descendants are killed where
+    this one is interrupted: they would go on measuring.
+
+    options : of subprocess.Popen
     """
-    if (CHECKOUT / "asv.conf.json").exists():
-        yield CHECKOUT
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(Path(__file__).parents[1], Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
-        yield Path(folder)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
+        try:
+            yield process
+        except BaseException:
+            descendants: list[Any] = []
+            with suppress(ImportError):  # of the dashboard's extra; without it, only probes are started, which start nothing
+                import psutil
+
+                with suppress(psutil.Error):
+                    descendants = psutil.Process(process.pid).children(recursive=True)
+            process.kill()
+            for descendant in descendants:
+                with suppress(Exception):  # it has ended, or is another's now
+                    descendant.kill()
+            raise
+
+
+class TorchProcess:
+    """A Python that has imported torch, and runs each job in a fork."""
+
+    def __init__(self, python: Path, variables: Mapping[str, str]) -> None:
+        """Start the process, with the environment variables of its jobs."""
+        self._variables = dict(variables)
+        self._process = subprocess.Popen(
+            [str(python), "-m", processes.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._variables,
+            cwd=os.sep,
+            start_new_session=True,  # asv ends its servers as process groups
+        )
+
+    @staticmethod
+    def started(python: Path, variables: Mapping[str, str]) -> TorchProcess | None:
+        """Return a process that has imported torch; None where that fails, which a process for each job reports, and except on Linux."""
+        if sys.platform != "linux":
+            return None
+        try:
+            process = TorchProcess(python, variables)
+        except OSError:
+            return None
+        is_ready = False
+        try:
+            is_ready = bool(process._answer())
+        finally:
+            if not is_ready:
+                process.close()
+        return process if is_ready else None
+
+    def can_run(self, variables: Mapping[str, str]) -> bool:
+        """Return whether a job may have these environment variables: libraries have read theirs when torch was imported."""
+        names = {*variables, *self._variables}
+        return all(variables.get(name) == self._variables.get(name) for name in names if not name.startswith(IN_A_JOB))
+
+    def run(
+        self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a job, and wait for it. Raises OSError where the process has ended.
+
+        program : a script, or "-m" and a module
+        """
+        with tempfile.TemporaryDirectory() as temporary:
+            files = [Path(temporary) / name for name in ("output", "errors")]
+            for file in files:
+                file.touch()
+            try:
+                self._write(program, arguments, variables, folder, files)
+                answer = self._answer()
+            except BaseException:
+                self.close()
+                raise
+            output, errors = (file.read_text(encoding="utf-8", errors="replace") for file in files)
+        return subprocess.CompletedProcess([*program, *arguments], answer.get("status", -signal.SIGKILL), output, errors)
+
+    def run_probe(self, python: Path, module: str, *arguments: str, variables: Mapping[str, str]) -> dict[str, Any]:
+        """Run a probe as the function `run_probe` does."""
+        program = ["-m", processes.__name__]
+        own = {name: value for name, value in self._variables.items() if name in SEARCH_PATHS}
+        all_variables = {**without_search_paths(variables), **declarations.variables(), **own}
+        finished = self.run(program, [module, *arguments], all_variables, CHECKOUT)
+        document = last_document(finished.stdout.splitlines())
+        return result_of(document, finished.returncode, finished.stderr.strip(), [str(python), *program, module])
+
+    def become(self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Let the process itself run a last program, and return it. Raises OSError where it has ended."""
+        self._write(program, arguments, variables, Path.cwd(), [])
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process
+
+    def close(self) -> None:
+        """End the process, and its jobs."""
+        self._kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):  # what was not yet written
+                stream.close()
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:  # else the number may be another's by now
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _write(
+        self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path, files: Sequence[Path]
+    ) -> None:
+        job = {"program": [*program], "arguments": [*arguments], "variables": {**variables}}
+        assert self._process.stdin is not None
+        line = json.dumps({**job, "folder": str(folder), "output": [str(file) for file in files]})
+        self._process.stdin.write(f"{line}\n".encode())
+        self._process.stdin.flush()
+
+    def _answer(self) -> dict[str, Any]:
+        """Return the next answer of the process; {} where it has ended. Torch may print other lines while it is imported."""
+        assert self._process.stdout is not None
+        limit = Timer(LONGEST, self._kill)
+        limit.start()
+        try:
+            for line in self._process.stdout:
+                document = last_document([line.decode(errors="replace")])
+                if document:
+                    return document
+        finally:
+            limit.cancel()
+        return {}
+
+
+def without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return environment variables without those that add packages of another Python."""
+    return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
 
 def search_path(folders: Sequence[Path], python: Path) -> str:
@@ -128,30 +283,78 @@ def search_path(folders: Sequence[Path], python: Path) -> str:
 
 
 @contextmanager
-def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Yield a process that writes text to `stdout`, a pipe.
+def _package() -> Iterator[Path]:
+    """Yield a folder that contains this package and no other.
 
-    Ctrl-C reaches every process of a terminal; a signal to this process alone does not. Without this, its children would go on measuring.
-
-    options : of subprocess.Popen
+    An installed package is copied: the packages installed beside it are for this Python, not for the other one.
     """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
-        try:
-            yield process
-        except BaseException:
-            _kill_with_descendants(process)
-            raise
+    if is_checkout():
+        yield CHECKOUT
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(PACKAGE, Path(folder) / "tensorcopy", ignore=shutil.ignore_patterns("__pycache__"))
+        yield Path(folder)
 
 
-def _kill_with_descendants(process: subprocess.Popen[str]) -> None:
-    """Kill a process and its descendants."""
-    descendants: list[Any] = []
-    with suppress(ImportError):  # of the dashboard's extra; without it, only probes are started, which start nothing
-        import psutil
+def is_checkout() -> bool:
+    """Return whether this package is in a checkout, and not installed from a wheel."""
+    return (CHECKOUT / "asv.conf.json").exists()
 
-        with suppress(psutil.Error):
-            descendants = psutil.Process(process.pid).children(recursive=True)
-    process.kill()
-    for descendant in descendants:
-        with suppress(Exception):  # it has ended, or is another's now
-            descendant.kill()
+
+def own_suites() -> Path:
+    """Return the folder of tensorcopy's suites: in the checkout, or in the wheel."""
+    return CHECKOUT / "benchmarks" if is_checkout() else PACKAGE / "suites"
+
+
+def package_folder(environments: Path) -> Path:
+    """Return the folder to import tensorcopy from.
+
+    environments : the folder of all environments, in which links are made
+    """
+    if is_checkout() and declarations.project() is None:
+        return CHECKOUT
+    folder = environments.absolute() / "tensorcopy"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, target in (("tensorcopy", PACKAGE), (SUITES_NAME, own_suites())):
+        link = folder / name
+        if not (link.is_symlink() and link.readlink() == target):
+            link.unlink(missing_ok=True)  # it may lead to a package that was removed
+            link.symlink_to(target)
+    return folder
+
+
+def suites_folder(project: Project, workplace: Path) -> Path:
+    """Return the folder that asv shall read, written into `workplace` unless it is the project's own.
+
+    Raises TensorcopyError for a project with nothing to measure, and for a suite with the name of tensorcopy's.
+    """
+    theirs, operated = project.suites, bool(declarations.operations())
+    if theirs and not operated:
+        return theirs
+    if not operated:
+        raise TensorcopyError(
+            "this project has nothing to measure",
+            got=f"{declarations.FILE} without an operation or a suite",
+            allowed='[[operation]], or [suites] with path = "benchmarks"',
+            next=declarations.GUIDE,
+        )
+    if theirs and ((theirs / f"{OWN}.py").exists() or (theirs / OWN).exists()):
+        raise TensorcopyError(
+            "a suite has the name of tensorcopy's",
+            got=f"{OWN} in {theirs.name}",
+            allowed=f"any other name beside [[operation]], whose suites are in {OWN}",
+            next="rename it, or measure the operations in a project of their own",
+        )
+    made = workplace / "suites" / (theirs.name if theirs else OF_OPERATIONS_NAME)
+    made.mkdir(parents=True, exist_ok=True)
+    _write(made / "__init__.py", OF_BOTH.format(path=str(theirs)) if theirs else "")
+    _write(made / f"{OWN}.py", OF_OPERATIONS)
+    return made
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file unless it has this text: another process may read it."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)

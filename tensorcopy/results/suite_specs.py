@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tensorcopy.releases import project_suites
+from tensorcopy.releases import interpreters
 from tensorcopy.worker import toml
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
@@ -82,7 +82,7 @@ class SuiteSpec:
 def table() -> dict[str, SuiteSpec]:
     """Return every row of the table by name, in its order."""
     specs: dict[str, SuiteSpec] = {}
-    for module, rows in toml.load(project_suites.own_suites() / "suites.toml").items():
+    for module, rows in toml.load(interpreters.own_suites() / "suites.toml").items():
         shared = {name: value for name, value in rows.items() if not isinstance(value, dict)}
         for suite, functions in rows.items():
             for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):

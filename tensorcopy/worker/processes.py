@@ -7,7 +7,7 @@ printed as `{"error": {...}}`, with exit status 2. `releases/interpreters.py` re
 Without arguments, it imports torch, prints a line of JSON, and one after each job. A job is a line of standard input: `program` (a script,
 or "-m" and a module), `arguments`, the environment's `variables`, `folder`, and the files for its `output` and errors. A job without these
 files is the last: this process becomes its program. So asv's fork server has run nothing before. Linux only: elsewhere a forked process
-must not use the GPU. `releases/torch_process.py` writes the jobs.
+must not use the GPU. `releases/interpreters.py` writes the jobs.
 """
 
 from __future__ import annotations
