@@ -21,9 +21,9 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import dashboard, plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import release_table, uv
-from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.results import suite_specs
 from tensorcopy.worker import nvidia
+from tensorcopy.worker.declarations import CHECKOUT
 from tensorcopy.worker.nvidia import Gpu
 from tests.conftest import measured_in_passes
 

@@ -33,10 +33,10 @@ from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.run_passes import Reporter, Stage
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
-from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.tables import terminal_table
 from tensorcopy.results import writing
 from tensorcopy.worker import declarations
+from tensorcopy.worker.declarations import CHECKOUT
 from tensorcopy.worker.devices import DEVICES
 
 SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
@@ -97,7 +97,8 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
         reporter.at(0)
         environment = measurement.opened(paths)
         if measurement.interpreter:
-            environment = replace(environment, folders=(runner_folder(paths.environments),))
+            search_path = interpreters.search_path([CHECKOUT, runner_folder(paths.environments)], environment.python)
+            environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
         return run(Probe(environment, options.device, options.bench), partial(reporter.at, 1))
 
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
-from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.releases.release_table import Release, load, minor, numpy_for
 from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import has_kernels
@@ -49,17 +48,16 @@ class Environment:
     python : its interpreter
     report : the result of the probe tensorcopy.worker.provenance in it: "ledger", "methods", "article"
     own : additional environment variables of its processes
-    folders : to import packages from that are not installed in it
     """
 
     python: Path
     report: dict[str, Any]
     own: Mapping[str, str] = field(default_factory=dict)
-    folders: tuple[Path, ...] = ()
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a process that measures this checkout."""
-        return {**steady(), **os.environ, **self.own, "PYTHONPATH": interpreters.search_path([CHECKOUT, *self.folders], self.python)}
+        search_path = interpreters.search_path([declarations.CHECKOUT], self.python)
+        return {**steady(), **os.environ, "PYTHONPATH": search_path, **self.own}
 
 
 def steady() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Processes of any Python that has torch, and the folders from which it imports tensorcopy, and asv the suites.
 
-A process runs one probe of the worker, or imports torch once and runs several jobs in forks. Importing torch takes one to two seconds, and a
-pass needs it three times: for the provenance, for asv's list of suites, and for asv's fork server.
+A process runs one probe of the worker, or imports torch once and runs several jobs in forks. Importing torch takes one to two seconds, and
+a pass needs it three times: for the provenance, for asv's list of suites, and for asv's fork server.
 
 In a checkout, tensorcopy is imported from the checkout. An installed package is beside others that were installed for another Python, so
 it is linked into a folder of its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
