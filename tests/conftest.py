@@ -30,7 +30,7 @@ from tensorcopy.results import confirmations, reader, select
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
-from tensorcopy.site.pages import accuracy_report
+from tensorcopy.site.pages import data
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu
@@ -254,7 +254,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
         if not (root / "seconds").exists():
             begin = os.times()
             site.mkdir()
-            card = json.loads((ROOT / accuracy_report.FILE).read_text(encoding="utf-8"))
+            card = json.loads((ROOT / data.ACCURACY_FILE).read_text(encoding="utf-8"))
             stored = confirmations.load(ROOT / "results").confirmations
             writer.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
             spent = [after - before for before, after in zip(begin, os.times())]

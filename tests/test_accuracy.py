@@ -13,7 +13,7 @@ from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.site.pages import accuracy_report
+from tensorcopy.site.pages import data
 from tests.conftest import assert_golden, measured_in_passes
 
 NEWEST = release_table.find("2.15.0")
@@ -56,7 +56,7 @@ def test_the_report(checkout, capsys):
     )
     accuracy.main(["--dataset", "data.json"])
     assert_golden("accuracy.txt", capsys.readouterr().out)
-    card = json.loads((checkout / accuracy_report.FILE).read_text())
+    card = json.loads((checkout / data.ACCURACY_FILE).read_text())
     assert card["annotated"]["found"] == 1
     assert [row["change"] for row in card["two_sides"]] == [0.0, 0.05, 0.1]
     assert (
@@ -70,7 +70,7 @@ def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
     monkeypatch.setattr(known_changes, "judge", lambda pairs, noise: dict.fromkeys(pairs, alarm))
     monkeypatch.setattr(change_points, "steps", lambda values, spreads=(): [Step(1, 1.0, 2.0, 0.0)])
     accuracy.main([])
-    card = json.loads((checkout / accuracy_report.FILE).read_text())
+    card = json.loads((checkout / data.ACCURACY_FILE).read_text())
     assert [row["slower"] / row["comparisons"] for row in card["two_sides"]] == [1.0, 1.0, 1.0]
     quiet, *_ = card["histories"]
     assert quiet["false"] == quiet["series"]

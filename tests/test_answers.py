@@ -6,7 +6,7 @@ import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.passes import Case, PassSamples, Timing, timing
-from tensorcopy.site.model.machine import SizeCost, machines
+from tensorcopy.site.machine import SizeCost, machines
 from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, SEEN, measured
 

@@ -16,9 +16,9 @@ from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results import confirmations
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
+from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.feeds import feeds
-from tensorcopy.site.model.content import ComparisonTable
-from tensorcopy.site.model.machine import machines
+from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
 from tests.conftest import ROOT, measured
 

@@ -15,11 +15,10 @@ from tensorcopy.report.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render, writer
+from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
-from tensorcopy.site.model import explorer
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.pages import explorer as explorer_page
+from tensorcopy.site.machine import Machine
+from tensorcopy.site.pages import explorer
 from tests.conftest import measured
 
 RELEASES = {
@@ -165,7 +164,7 @@ def test_hostile_names_cannot_leave_the_script():
 
 def test_without_scripts_the_page_links_to_every_case(content, machine):
     """Each value of its tables is a link; two cases never share one."""
-    page, times, counted = explorer_page.machine_pages(content, machine)
+    page, times, counted = explorer.machine_pages(content, machine)
     assert page.address == "history/xeon-2core/index.html"
     links = [address for table in page.values["tables"] for _, address in table.cells.values()]
     assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)

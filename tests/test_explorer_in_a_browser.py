@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import duration
 from tensorcopy.site import render, writer
+from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
-from tensorcopy.site.model.content import Content
 from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.results import confirmations
 from tensorcopy.site import render, writer
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.content import Content
 from tests.conftest import ROOT, write_files
 
 pytestmark = pytest.mark.slow

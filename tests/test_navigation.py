@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.site import addresses, navigation, publisher, render, social_image, writer
+from tensorcopy.site import addresses, navigation, plots, publisher, render, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import NEW, ROOT, measured
 from tests.test_site import Tags, resolved
@@ -100,7 +100,7 @@ def test_a_page_describes_itself_to_other_sites(site):
         described = [attributes["content"] for _, attributes in tags if attributes.get("name") == "description"]
         assert properties.get("og:description", "") == "".join(described)
         assert properties["og:url"] == WEB.site + address.removesuffix("index.html")
-        assert properties["og:image"] == WEB.site + social_image.name()
+        assert properties["og:image"] == WEB.site + plots.social_image_name()
         assert [attributes["href"] for _, attributes in tags if attributes.get("rel") == "canonical"] == [properties["og:url"]]
         (icon,) = [attributes["href"] for _, attributes in tags if attributes.get("rel") == "icon"]
         assert resolved(address, icon) in writer.ASSETS
@@ -134,8 +134,8 @@ def test_the_picture_for_other_sites_is_a_picture(monkeypatch, tmp_path):
     writer.write(results, None, {}, tmp_path)
     assert not list(tmp_path.glob("social.*"))
     writer.write(results, None, {}, tmp_path, web=WEB)
-    begin = (tmp_path / social_image.name()).read_bytes()[:4]
-    assert begin == (b"\x89PNG" if social_image.name().endswith("png") else b"<svg")
-    monkeypatch.setattr(social_image, "find_spec", lambda name: None)
+    begin = (tmp_path / plots.social_image_name()).read_bytes()[:4]
+    assert begin == (b"\x89PNG" if plots.social_image_name().endswith("png") else b"<svg")
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
     writer.write(results, None, {}, tmp_path, web=WEB)
     assert (tmp_path / "social.svg").read_text().startswith("<svg")

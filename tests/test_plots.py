@@ -16,7 +16,7 @@ from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.passes import Case
 from tensorcopy.site import plots
-from tensorcopy.site.model.machine import machines
+from tensorcopy.site.machine import machines
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, Sparkline, sparkline, whole_percent
 from tensorcopy.site.svg import (
     Band,

@@ -18,8 +18,8 @@ from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select, series_key
 from tensorcopy.results.series_key import SeriesKey, by_history
-from tensorcopy.site.model import machine as machine_model
-from tensorcopy.site.model.series import series_of_results
+from tensorcopy.site import machine as machine_model
+from tensorcopy.site.machine import series_of_results
 from tensorcopy.worker import hardware
 from tests.conftest import ROOT, measured_in_passes
 

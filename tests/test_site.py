@@ -23,8 +23,8 @@ from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import reader
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, navigation, publisher, render, writer
-from tensorcopy.site.model.changes import counted_changes
-from tensorcopy.site.pages import accuracy_report, comparisons, history, methods
+from tensorcopy.site.changes import counted_changes
+from tensorcopy.site.pages import comparisons, data, history, methods
 from tests.conftest import NEW, OLD, ON_3_11, ROOT, measured, measured_in_passes
 
 SHOWN = {
@@ -64,7 +64,7 @@ def shipped(shipped_results) -> dict[str, str]:
         if version(result) in SHOWN.get(result.environment, ())
     )
     assert len(results) == sum(len(releases) for releases in SHOWN.values())
-    card = json.loads((ROOT / accuracy_report.FILE).read_text())
+    card = json.loads((ROOT / data.ACCURACY_FILE).read_text())
     content = render.content(results, card, publisher.documentation(ROOT))
     explained = [result for result in results if (version(result), result.python) in EXPLAINED]
     content.machine.__dict__["causes"] = counted_changes([sorted(explained, key=version)])
@@ -247,7 +247,7 @@ def test_a_change_on_the_landing_page_names_its_methods(shipped):
 
 def test_shares_on_the_landing_page_are_exact(shipped):
     """385 of 386 is not 100 %."""
-    row = next(row for row in json.loads((ROOT / accuracy_report.FILE).read_text())["two_sides"] if row["change"] == 0.1)
+    row = next(row for row in json.loads((ROOT / data.ACCURACY_FILE).read_text())["two_sides"] if row["change"] == 0.1)
     tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", shipped["index.html"]))
     assert tiles["Detected slowdowns of 10 %"] == f"{row['slower']} of {row['comparisons']}"
     assert not [value for value in tiles.values() if "%" in value]

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tensorcopy.results import confirmations, related
 from tensorcopy.site import render, svg
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.content import Content
 from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
 

@@ -12,7 +12,7 @@ from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.passes import Case
 from tensorcopy.site import render
-from tensorcopy.site.model.content import Content
+from tensorcopy.site.content import Content
 from tensorcopy.site.pages.landing import Tally, Upgrade, axis_of, own_machine, upgrades
 from tests.conftest import measured
 

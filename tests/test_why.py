@@ -13,7 +13,7 @@ from tensorcopy.report import why
 from tensorcopy.results import functions, select
 from tensorcopy.results.functions import FunctionCost, Profile
 from tensorcopy.results.passes import Case
-from tensorcopy.site.model.changes import CountedChange, cause_link, counted_changes
+from tensorcopy.site.changes import CountedChange, cause_link, counted_changes
 from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT
 
 RESULTS = ROOT / "results"

@@ -32,7 +32,7 @@ from tensorcopy.report.tables import terminal_table
 from tensorcopy.results import noise, reader, writing
 from tensorcopy.results.passes import PASSES
 from tensorcopy.results.reader import Result, Results
-from tensorcopy.site.pages import accuracy_report
+from tensorcopy.site.pages import data
 
 WITHIN = 5  # points from the annotated one that count as found
 
@@ -53,11 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     slowdowns, shipped = _results(known_changes.FOLDER), _results(RESULTS)
     with share_bar() as report_share:
         report = document(slowdowns, shipped, graded, report_share)
-    writing.replace(accuracy_report.FILE, accuracy_report.as_json(report))
+    writing.replace(data.ACCURACY_FILE, data.accuracy_json(report))
     console = output.console()
-    for title, (header, *rows) in accuracy_report.tables(report):
+    for title, (header, *rows) in data.accuracy_tables(report):
         console.print(terminal_table(header, rows, "l" + "r" * (len(header) - 1), title), "")
-    console.print(f"Written to {accuracy_report.FILE}")
+    console.print(f"Written to {data.ACCURACY_FILE}")
 
 
 def _results(folder: Path) -> tuple[Result, ...]:

@@ -16,9 +16,9 @@ from tensorcopy.report.numbers import size
 from tensorcopy.report.tables import markdown_table
 from tensorcopy.results.passes import excluded_passes
 from tensorcopy.results.reader import Result
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.pages import accuracy_report
-from tensorcopy.site.pages.memory import memory_case
+from tensorcopy.site.machine import Machine
+from tensorcopy.site.pages import data
+from tensorcopy.site.pages.costs import memory_case
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
 NUMEL = 2**20  # of the memory suites
@@ -27,8 +27,8 @@ TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "de
 
 def accuracy(machine: Machine) -> str:
     """Return how often the verdicts of measured comparisons are right; the site's report card has the simulated ones, too."""
-    report = _document(accuracy_report.FILE)
-    title, (header, *rows) = accuracy_report.tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}})[0]
+    report = _document(data.ACCURACY_FILE)
+    title, (header, *rows) = data.accuracy_tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}})[0]
     return f"{title}:\n\n{markdown_table(header, rows, 'l' + 'r' * (len(header) - 1))}"
 
 

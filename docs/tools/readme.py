@@ -32,7 +32,7 @@ from tensorcopy.results.select import Pair
 from tensorcopy.site import addresses, data_files, plots
 from tensorcopy.site.addresses import WebAddresses
 from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.model.machine import HISTORY_NUMELS, Machine, longest_history, machines
+from tensorcopy.site.machine import HISTORY_NUMELS, Machine, longest_history, machines
 from tensorcopy.site.svg import standalone
 from tensorcopy.worker.semantics import describe
 

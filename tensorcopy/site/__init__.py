@@ -1,1 +1,1 @@
-"""Results as web pages: model/ has values, pages/ a module for each kind of page, templates/ their HTML."""
+"""Results as web pages: pages/ has a module for each kind of page, templates/ their HTML."""

@@ -13,7 +13,7 @@ from tensorcopy.report.tables import csv_text
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.machine import Machine
 
 DATA_SCHEMA = Path(__file__).with_name("data.schema.json")  # of a machine's JSON
 UNIT = "seconds per call"

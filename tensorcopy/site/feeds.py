@@ -9,7 +9,7 @@ from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.report.numbers import signed_percent
 from tensorcopy.site import addresses
-from tensorcopy.site.model.content import Content, MachineChange, time_changes
+from tensorcopy.site.content import Content, MachineChange, time_changes
 
 ATOM = "http://www.w3.org/2005/Atom"
 

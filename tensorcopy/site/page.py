@@ -1,16 +1,20 @@
-"""Pages and data files before they are rendered, and the texts of a page in its language. Pure."""
+"""Pages and data files before they are rendered, the texts of a page in its language, and code and cases as pages show them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.report.numbers import count
 from tensorcopy.report.words import texts
+from tensorcopy.results.passes import Case
 
 Translate = Callable[..., Markup]
+NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are
+SHORT_NAME = 5  # characters: "x", "np", "torch"
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,36 @@ def translator(language: str) -> Translate:
         return Markup(texts()[name][language]).format(**values)  # noqa: S704 - words.toml is ours; values are escaped
 
     return translate
+
+
+def code_markup(code: str) -> Markup:
+    """Return code as a <code> element that may wrap between calls."""
+    return Markup("<code>{}</code>").format(breakable(code))
+
+
+def breakable(code: str) -> Markup:
+    """Allow line breaks before each call, but never after a name as short as `x` or `torch`."""
+    head, *calls = code.split(".")
+    if calls and len(head) <= SHORT_NAME:
+        head, *calls = f"{head}.{calls[0]}", *calls[1:]
+    return Markup("<wbr>.").join([head, *calls])
+
+
+def circumstances(case: Case) -> str:
+    """Format a case's parameters without its method: "2¹⁷ elements, float16"."""
+    return parameters([(name, value) for name, value in case.parameters if name != "method"]) or "default parameters"
+
+
+def parameters(named: Iterable[tuple[str, str]]) -> str:
+    """Format parameters: "2¹⁷ elements, float16"."""
+    return ", ".join(_parameter(name, value) for name, value in named)
+
+
+def _parameter(name: str, value: str) -> str:
+    if name == "numel":
+        return f"{count(int(value))} element{'' if value == '1' else 's'}"
+    if name == "requires_grad":
+        return "requires grad" if value == "True" else "no grad"
+    if name == "threads":
+        return f"{value} thread{'' if value == '1' else 's'}"
+    return value if name in NAMED_BY_VALUE else f"{name}={value}"

@@ -1,10 +1,16 @@
-"""The plots of the pages: cases, groups, methods, sizes, comparisons, and sparklines."""
+"""The plots of the pages: cases, groups, methods, sizes, comparisons, sparklines, and the picture that other sites show beside a link.
+
+Most other sites show PNG only, which needs matplotlib (the extra "plot"). Without it that picture is an SVG.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO
 from math import log
+from typing import Any
 
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
@@ -14,9 +20,8 @@ from tensorcopy.report.numbers import count, duration, quantity, signed_percent,
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site.addresses import of_section
-from tensorcopy.site.model.changes import CaseChange
-from tensorcopy.site.model.machine import CostTable, History, Machine
-from tensorcopy.site.model.series import Series, release_versions
+from tensorcopy.site.changes import CaseChange
+from tensorcopy.site.machine import CostTable, History, Machine, Series, release_versions
 from tensorcopy.site.svg import (
     HEIGHT,
     LEFT,
@@ -34,6 +39,7 @@ from tensorcopy.site.svg import (
     ValueAxis,
     Whisker,
     outline,
+    standalone,
     stretches,
 )
 
@@ -46,6 +52,10 @@ ARTICLE_NUMEL = 2**14  # of the article's largest tensor
 VISIBLE = 1.002  # the greatest value of a band over its least; that of a count is thinner than its line
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
+PICTURE_SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect
+PAPER, INK, QUIET, RULE, ACCENT = "#fbfaf7", "#1d1f24", "#5d626d", "#e0ddd4", "#0b6e4f"  # the light theme's
+PICTURE_COLOURS = ("#a34a00", "#0b6e4f", "#6b4fa0", "#8a6500", "#1f5fa8")
+PICTURE_TITLE = "How do I copy a tensor?"
 ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evidence, "" for none
 
 
@@ -316,3 +326,64 @@ def _spark_points(series: CaseSeries, releases: Sequence[str]) -> list[Place | N
 def _spark_path(points: Sequence[Place | None]) -> str:
     """Join points, with a gap at each None; a point between two gaps is a dash."""
     return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
+
+
+def social_image_name() -> str:
+    """Return the file's name, whose ending is its format."""
+    return "social.png" if find_spec("matplotlib") else "social.svg"
+
+
+def social_image(machine: Machine) -> bytes:
+    """Return the picture; empty where no copies were measured."""
+    history = next((history for history in machine.histories if history.group == "copy"), None)
+    if history is None:
+        return b""
+    codes = {method: machine.code(method) for method in history.methods}
+    if social_image_name().endswith(".svg"):
+        return standalone(of_group(history, codes).svg()).encode()
+    return _png(history, codes)
+
+
+def _png(history: History, codes: dict[str, str]) -> bytes:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context({"font.family": "DejaVu Sans", "axes.edgecolor": RULE, "text.color": INK, "xtick.color": QUIET, "ytick.color": QUIET}):
+        figure = Figure(figsize=PICTURE_SIZE, dpi=100, facecolor=PAPER)
+        axes = figure.add_axes((0.07, 0.12, 0.69, 0.6), facecolor=PAPER)
+        figure.text(0.05, 0.88, PICTURE_TITLE, fontsize=34, fontweight="bold")
+        subtitle = f"Five ways, {history.numel:,} float32: µs per call on {len(history.releases)} torch releases"
+        figure.text(0.05, 0.79, subtitle, fontsize=19, color=QUIET)
+        figure.text(0.95, 0.06, "tensorcopy", fontsize=20, fontweight="bold", color=ACCENT, ha="right")
+        _draw_lines(axes, history)
+        _label_lines(axes, history, codes)
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", facecolor=PAPER)
+    return buffer.getvalue()
+
+
+def _draw_lines(axes: Any, history: History) -> None:
+    for number, environment in enumerate(history.environments):
+        for method, colour in zip(history.methods, PICTURE_COLOURS):
+            timings = [history.at(release, environment, method) for release in history.releases]
+            values = [timing.median * 1e6 if timing else float("nan") for timing in timings]
+            axes.plot(values, color=colour, linewidth=3, linestyle="-" if number == 0 else (0, (3, 2)), alpha=1 if number == 0 else 0.6)
+    axes.set_ylim(bottom=0)
+    axes.set_xticks(range(len(history.releases)), [release.removesuffix(".0") for release in history.releases], rotation=50, ha="right")
+    axes.tick_params(labelsize=13, length=0)
+    axes.grid(axis="y", color=RULE)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _label_lines(axes: Any, history: History, codes: dict[str, str]) -> None:
+    """Write each method's code beside the end of its line, without overlap."""
+    ends = []
+    for method, colour in zip(history.methods, PICTURE_COLOURS):
+        points = [point for point in history.points if point.method == method and point.environment == history.environments[0]]
+        if points:
+            ends.append((points[-1].timing.median * 1e6, codes[method], colour))
+    gap, below = 0.075 * axes.get_ylim()[1], float("-inf")
+    for value, code, colour in sorted(ends):
+        below = max(value, below + gap)
+        place = (len(history.releases) - 0.6, below)
+        axes.annotate(code, place, color=colour, fontsize=12, family="DejaVu Sans Mono", va="center", annotation_clip=False)

@@ -19,10 +19,10 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     Logs a warning for each machine that shares its name with another one.
     """
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
-    from tensorcopy.site.pages import accuracy_report
+    from tensorcopy.site.pages import data
 
     loaded = publisher.read(results_dir)
-    card = json.loads(accuracy_report.FILE.read_text(encoding="utf-8")) if accuracy_report.FILE.exists() else None
+    card = json.loads(data.ACCURACY_FILE.read_text(encoding="utf-8")) if data.ACCURACY_FILE.exists() else None
     stored = confirmations.load(results_dir)
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     problems = (*loaded.problems, *stored.problems)

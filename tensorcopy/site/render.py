@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
@@ -13,16 +13,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__
-from tensorcopy.report.numbers import count, duration, quantity, size, three_digits
+from tensorcopy.analysis.two_sample import Change
+from tensorcopy.report import numbers
+from tensorcopy.report.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, filters, navigation, pages, social_image
+from tensorcopy.site import addresses, navigation, pages, plots
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS, machines
-from tensorcopy.site.page import File, Page, translator
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import NO_CONFIRMATIONS, machines
+from tensorcopy.site.page import File, Page, breakable, circumstances, parameters, translator
 from tensorcopy.site.svg import ENDS, SHAPES
 
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
@@ -110,20 +112,31 @@ def templates_of(content: Content) -> Environment:
         quantity=quantity,
         count=count,
         size=size,
-        percent=filters.change,
-        breakable=filters.breakable,
-        circumstances=filters.circumstances,
-        parameters=filters.parameters,
-        values_of=filters.values_of,
-        interval=filters.interval,
-        span=filters.span,
+        percent=lambda ratio: unbroken(signed_percent(ratio)),
+        breakable=breakable,
+        circumstances=circumstances,
+        parameters=parameters,
+        values_of=values_of,
+        interval=lambda ends: unbroken(signed_interval(ends, " … ")),
+        span=lambda timing, unit: numbers.span(timing.low, timing.high, unit),
         three_digits=three_digits,
-        plus_minus=filters.plus_minus,
+        plus_minus=plus_minus,
         slug=addresses.slug,
         section_anchor=addresses.of_section,
     )
     environment.globals.update(_globals(content))
     return environment
+
+
+def values_of(named: Iterable[tuple[str, str]]) -> str:
+    """Format the values of parameters whose names stand elsewhere: "2¹⁷, float16"."""
+    return ", ".join(count(int(value)) if name == "numel" else value for name, value in named) or "change"
+
+
+def plus_minus(change: Change) -> str:
+    """Format a change with half the width of its interval: "+1.2 ± 4.3 %"."""
+    middle, ends = signed_percent(change.ratio or 1.0), change.interval
+    return unbroken(f"{middle.removesuffix(' %')} ± {percent((ends[1] - ends[0]) / 2, 1)}" if ends else middle)
 
 
 def _globals(content: Content) -> dict[str, Any]:
@@ -142,7 +155,7 @@ def _globals(content: Content) -> dict[str, Any]:
         "translated": {language: navigation.translated(content.docs, language) for language in LANGUAGES},
         "marker": navigation.marker,
         "web": content.web,
-        "social_image": content.web.absolute(social_image.name()) if content.machine and not project else "",
+        "social_image": content.web.absolute(plots.social_image_name()) if content.machine and not project else "",
         "clone_address": content.web.source or UNKNOWN_SOURCE,
         "signs": {verdict.value: sign for verdict, sign in SIGNS.items()},
         "shapes": SHAPES,

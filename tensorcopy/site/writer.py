@@ -30,10 +30,10 @@ from jinja2 import Environment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
-from tensorcopy.site import render, social_image
+from tensorcopy.site import plots, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import NO_CONFIRMATIONS, Machine
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import NO_CONFIRMATIONS, Machine
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.declarations import Project
 
@@ -51,7 +51,7 @@ PARTS = {  # the files that become one script
 UPLOT, UPLOT_CSS, LICENSES = "uplot.js", "uplot.css", "licenses.txt"
 ASSETS = (*STYLESHEETS, ICON, MISSING, *SCRIPTS, UPLOT, UPLOT_CSS, LICENSES)
 
-LONGEST = ("history", "functions", "comparisons", "sizes")  # modules whose pages take longest
+LONGEST = ("history", "functions", "comparisons", "costs")  # modules whose pages take longest
 FEW_MACHINES = 3  # whose pages are written together; processes that read more of them would copy too much memory
 PIECES = 4  # of the comparisons of a machine, for each process: they take different times
 VARIABLE = "TENSORCOPY_PROCESSES"  # of the environment: how many processes write pages
@@ -92,7 +92,7 @@ def write(
 
     Many machines are written one after another, so that the memory of only one is copied.
 
-    card : of `accuracy_report`
+    card : the accuracy report, as in `Content`
     docs : Markdown by file name, as in `Content`
     processes : how many write pages; 0 for as many as there are cores
     problems : of files that could not be read, which every page names
@@ -105,7 +105,7 @@ def write(
         content = render.content(results, card, docs, confirmations)
         site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
         if web.site and site.content.machine and not project:
-            (directory / social_image.name()).write_bytes(social_image.picture(site.content.machine))
+            (directory / plots.social_image_name()).write_bytes(plots.social_image(site.content.machine))
         _ = site.templates  # what every page shows, before the processes start
         count = processes or available()
         machines, tasks = site.content.machines, []

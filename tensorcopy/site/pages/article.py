@@ -17,12 +17,11 @@ from tensorcopy.report.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
+from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.filters import code_markup
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import CostTable, Machine, costs, methods_of
-from tensorcopy.site.page import Page, Translate, translator
-from tensorcopy.site.pages.memory import device_peaks, host_peak
+from tensorcopy.site.machine import CostTable, Machine, costs, methods_of
+from tensorcopy.site.page import Page, Translate, code_markup, translator
+from tensorcopy.site.pages.costs import device_peaks, host_peak
 from tensorcopy.site.pages.methods import observed, result_by_release
 from tensorcopy.worker import toml
 

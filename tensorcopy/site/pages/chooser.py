@@ -13,8 +13,8 @@ from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.report.numbers import count
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import Page, translator
 
 FIRST = recommend.common_request("tensor", "cpu")

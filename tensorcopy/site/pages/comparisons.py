@@ -18,13 +18,12 @@ from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, re
 from tensorcopy.report.tables import csv_text
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses, filters, plots
-from tensorcopy.site.model.changes import CauseLink, CountedChange, ProfileKey, cause_link
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.explorer import group_by_section
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import Series, machine_differences
+from tensorcopy.site import addresses, plots
+from tensorcopy.site.changes import CauseLink, CountedChange, ProfileKey, cause_link
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import Machine, Series, machine_differences
 from tensorcopy.site.page import File, Page
+from tensorcopy.site.pages.explorer import group_by_section
 
 Across = dict[Path, list[Comparison]]  # by the path of a result, its comparisons with other environments and machines
 
@@ -185,7 +184,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
 def _comparison_page(content: Content, address: str, comparison: Comparison) -> Iterator[Page | File]:
     before, after, changes = comparison.before, comparison.after, comparison.changes
     csv_address = addresses.data(address, "csv")
-    machine, limit = content.machine_of(after), filters.axis_limit(list(changes.values()))
+    machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
     series = next(series for series in machine.series if after in series.results)
     by_section = group_by_section(machine, changes)
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
@@ -213,6 +212,15 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, _csv(comparison))
+
+
+def axis_limit(changes: list[Change]) -> float:
+    """Return an axis limit that holds nine tenths of the intervals, as a share.
+
+    It is at least 0.1.
+    """
+    ends = sorted(max(change.interval[1], 1 / change.interval[0]) - 1 for change in changes if change.interval)
+    return max(0.1, ends[int(0.9 * (len(ends) - 1))]) if ends else 0.1
 
 
 def _causes(machine: Machine, comparison: Comparison) -> dict[ProfileKey, CountedChange]:

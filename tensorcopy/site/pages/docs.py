@@ -24,11 +24,11 @@ from pygments.util import ClassNotFound
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.site import addresses, filters
+from tensorcopy.site import addresses
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
+from tensorcopy.site.content import Content
 from tensorcopy.site.drawings import draw_methods
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.page import Page
+from tensorcopy.site.page import Page, breakable
 
 REPOSITORY_FILE = re.compile(r"^(https?:|\.\.?/|[A-Z]+\.md|known_changes|[\w/]+\.(py|sh|json|toml)$)")
 
@@ -171,7 +171,7 @@ def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
 def _code(text: str) -> str:
     """Return code that breaks between calls and between words, but not after the hyphen of an option."""
     if "(" in text:
-        return f"<code>{filters.breakable(text)}</code>"
+        return f"<code>{breakable(text)}</code>"
     words = (f'<span class="name">{escape(word)}</span>' if "-" in word else escape(word) for word in text.split(" "))
     return f"<code>{' '.join(words)}</code>"
 

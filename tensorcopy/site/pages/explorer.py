@@ -1,21 +1,291 @@
-"""The history explorer: a page for each machine, and its whole history as scripts."""
+"""The history explorer: a page for each machine, and its whole history as scripts for the interactive chart.
+
+Suites differ in their parameters; here every case has the same axes (`Place`), so that one set of controls reaches all of them. A case of
+`copies.ByGrad` is a case of `copies.BySize` with grad.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.report.numbers import quantity
-from tensorcopy.results import suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.analysis.confirmation import Status
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.report.numbers import duration, quantity, signed_percent, unbroken
+from tensorcopy.results import related, suite_specs
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.filters import circumstances
-from tensorcopy.site.model import explorer
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import History, Machine
-from tensorcopy.site.page import File, Page
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import History, Machine, Series, release_versions
+from tensorcopy.site.page import File, Page, circumstances
+
+STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
+FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
+NANO = 1e9
+PER_MILLE = 1000
+EXACT = 1  # per mille: a count that repeats within it is drawn without a range
+ComparisonAddress = Callable[[Result, Result], str]  # "" for two results without a page
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a case is among all cases of a machine; the fields are axes of the explorer.
+
+    quantity : the metric of its suite
+    timed : "throughput" or "latency", which differ on devices with a queue
+    """
+
+    group: str
+    method: str
+    numel: int
+    quantity: str = "time"
+    grad: str = "no"
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    device: str = "cpu"
+    threads: int = 1
+    timed: str = "throughput"
+
+
+DEFAULTS = {field.name: field.default for field in fields(Place)}
+
+
+def place_of(machine: Machine, case: Case) -> Place | None:
+    """Return a case's place; None for a case without a method and a size, or of a third-party suite."""
+    parameters = dict(case.parameters)
+    if not {"method", "numel"} <= parameters.keys() or not case.spec.shipped:
+        return None
+    spec = case.spec
+    methods = spec.methods or machine.methods.get(parameters["method"], {}).get("group", "")
+    return Place(
+        group=suite_specs.section_of(methods) or spec.module,
+        method=parameters["method"],
+        numel=int(parameters["numel"]),
+        quantity=spec.metric,
+        grad="yes" if parameters.get("requires_grad") == "True" else "no",
+        dtype=parameters.get("dtype", "float32"),
+        layout=parameters.get("layout", "contiguous"),
+        device=parameters.get("device", spec.device),
+        threads=int(parameters.get("threads", "1")),
+        timed="latency" if spec.latency else "throughput",
+    )
+
+
+def of_history(machine: Machine, history: History) -> str:
+    """Return the address of the explorer that shows a group's history."""
+    group = suite_specs.section_of(history.group) or suite_specs.OWN
+    shown = {method: Place(group, method, history.numel) for method in history.methods}
+    return link(machine, *(case for case in machine.cases if (place := place_of(machine, case)) and place == shown.get(place.method)))
+
+
+def link(machine: Machine, *cases: Case, **state: str) -> str:
+    """Return the address of the explorer that shows cases; they differ in their method only.
+
+    state : further values of the fragment, such as `unit="memcpy"` or `base="2.5.1"`; history-data.js lists them
+    """
+    address = addresses.of_explorer(machine.name)
+    places = [place for case in cases if (place := place_of(machine, case))]
+    if not places:
+        return address
+    first = places[0]
+    axes = {field.name: getattr(first, field.name) for field in fields(Place) if field.name not in ("quantity", "method")}
+    values = {
+        "group": first.group,
+        "method": ",".join(place.method for place in places),
+        **{name: str(value) for name, value in axes.items() if value != DEFAULTS[name]},
+        **({"unit": first.quantity} if first.quantity != "time" else {}),
+        **state,
+    }
+    return f"{address}#{'&'.join(f'{name}={value}' for name, value in values.items())}"
+
+
+def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: ComparisonAddress = lambda before, after: "") -> dict[str, Any]:
+    """Return the history of cases of one machine as JSON-able data.
+
+    Times are in nanoseconds, others are counts. Values start at the release with the index that stands before them. Each case has values as
+    measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis.
+    """
+    all_series = machine.joined_series
+    versions = release_versions(all_series)
+    position = {version: index for index, version in enumerate(versions)}
+    dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}
+    placed = _placed(machine, cases)
+    baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := related.baseline_case(case))))
+    suites = list(dict.fromkeys(case.suite for case in placed))
+    return {
+        "machine": machine.name,
+        "releases": versions,
+        "dates": [dates[version] for version in versions],
+        "pythons": [series.results[0].python for series in all_series],
+        "environments": [series.environment for series in all_series],
+        "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
+        "methods": _methods(machine, placed.values()),
+        "suites": [
+            [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
+        ],
+        "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
+        "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
+        "machine_changes": _machine_changes(all_series, position),
+        "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
+        "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
+        "comparison_folders": {series.results[0].python: _comparison_folder(series) for series in all_series},
+        "comparisons": _comparisons(all_series, position, comparison_address),
+    }
+
+
+def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
+    """Return data as compact JSON that may stand in a <script> element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return Markup(text)  # noqa: S704 - nothing in it closes the element
+
+
+def _placed(machine: Machine, cases: Sequence[Case]) -> dict[Case, Place]:
+    """Return the place of each case; of two cases in one place the one of the suite by size."""
+    first: dict[Place, Case] = {}
+    for case in sorted(cases, key=lambda case: case.spec.rank > 0):
+        place = place_of(machine, case)
+        if place and case in machine.history:
+            first.setdefault(place, case)
+    return {case: place for place, case in first.items()}
+
+
+def _methods(machine: Machine, places: Sequence[Place] | Any) -> dict[str, dict[str, str]]:
+    """Return each method's group and code, on accelerators too where it differs."""
+    rows: dict[str, dict[str, str]] = {}
+    for place in places:
+        code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
+        rows[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
+    order = list(machine.methods)
+    return dict(sorted(rows.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)))
+
+
+def _case(
+    machine: Machine,
+    case: Case,
+    place: Place,
+    all_series: Sequence[Series],
+    position: Mapping[str, int],
+    suites: Sequence[str],
+    baselines: Sequence[Case],
+) -> dict[str, Any]:
+    history, memcpy = machine.history[case], related.baseline_case(case)
+    axes = {field.name: getattr(place, field.name) for field in fields(Place)}
+    return {
+        **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
+        "suite": suites.index(case.suite),
+        "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
+        **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
+        **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
+        "values": _by_python(all_series, case, position, bounds=True),
+        **({"joints": _joints(history, position)} if history.joints else {}),
+        **({"steps": _steps(machine, case, position)} if machine.case_changes[case] else {}),
+    }
+
+
+def _joints(history: CaseSeries, position: Mapping[str, int]) -> list[list[Any]]:
+    """Return release, older Python and factor of each joint, the newest joint first."""
+    joints = sorted(history.joints, key=lambda joint: joint.index, reverse=True)
+    return [[position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")] for joint in joints]
+
+
+def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[list[Any]]:
+    """Return release, ratio, text, sentence, status and Python of each change of a case."""
+    pythons = {series.environment: series.newest.python for series in machine.series}
+    return [
+        [
+            position[change.release],
+            float(f"{change.step.ratio:.4g}"),
+            unbroken(signed_percent(change.step.ratio)),
+            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
+            STATUSES[change.status],
+            pythons[change.environment],
+        ]
+        for change in machine.case_changes[case]
+    ]
+
+
+def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], *, bounds: bool) -> dict[str, list[Any]]:
+    """Return by Python the first release's index, the values, and the range of passes in per mille of each value."""
+    columns = {}
+    for series in all_series:
+        timings: list[Timing | None] = [None] * len(position)
+        for release, result in zip(series.releases, series.results):
+            timings[position[release.version]] = related.measured(result, case)
+        measured = [index for index, timing in enumerate(timings) if timing]
+        if measured:
+            within = timings[measured[0] : measured[-1] + 1]
+            values = [None if timing is None else _compact(timing.median, case.spec.unit) for timing in within]
+            ranges = [[_per_mille(timing, name) for timing in within] for name in BOUNDS]
+            exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
+            columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
+    return columns
+
+
+BOUNDS = ("low", "high")
+
+
+def _per_mille(timing: Timing | None, name: str) -> int | None:
+    """Return how far an end of the range of passes is from the value; 0 for a count of 0."""
+    if timing is None:
+        return None
+    return round(PER_MILLE * (getattr(timing, name) / timing.median - 1)) if timing.median else 0
+
+
+def _compact(value: float, unit: str) -> float:
+    """Return a time in nanoseconds with as few digits as show the same duration; a count as it is."""
+    if unit != suite_specs.SECONDS:
+        return int(value) if value == int(value) else value
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        rounded = float(f"{value * NANO:.{digits}g}")
+        if duration(rounded / NANO) == duration(value):
+            break
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _machine_changes(all_series: Sequence[Series], position: Mapping[str, int]) -> dict[str, list[str]]:
+    """Return the changes of the machine by the release's index, those of every Python once."""
+    by_index: dict[str, dict[str, None]] = {}
+    for series in all_series:
+        for name, texts in series.machine_changes.items():
+            by_index.setdefault(str(position[name]), {}).update(dict.fromkeys(texts))
+    return {index: list(texts) for index, texts in by_index.items()}
+
+
+def _comparison_folder(series: Series) -> str:
+    return addresses.of_comparison(series.newest, series.newest).rpartition("/")[0]
+
+
+def _comparisons(
+    all_series: Sequence[Series], position: Mapping[str, int], comparison_address: ComparisonAddress
+) -> dict[str, list[list[int]]]:
+    """Return by Python the pairs of releases whose comparison has a page."""
+    pairs: dict[str, list[list[int]]] = {}
+    for series in all_series:
+        places = [position[release.version] for release in series.releases]
+        pairs[series.results[0].python] = [
+            [places[first], places[second]]
+            for first in range(len(places))
+            for second in range(first + 1, len(places))
+            if comparison_address(series.results[first], series.results[second])
+        ]
+    return pairs
+
+
+def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return cases by the title of their section, without empty ones. A count is in the section of its method."""
+    titles = suite_specs.sections()
+    groups: dict[str, list[Case]] = {title: [] for title in (*titles.values(), "Others")}
+    for case in cases:
+        place = None if case.spec.title else place_of(machine, case)
+        title = case.spec.title or (titles.get(place.group) if place else "") or "Others"
+        groups.setdefault(title, []).append(case)
+    return {title: members for title, members in groups.items() if members}
+
 
 TIMES, COUNTS = "times", "counts"
 
@@ -45,16 +315,16 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     counted = [case for case in machine.cases if not case.spec.timed]
     yield _page(content, machine, counted)
     for name, cases in ((TIMES, timed), (COUNTS, counted)):
-        data = {**explorer.chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
-        yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({explorer.json_text(data)});\n")
+        data = {**chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
+        yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
 
 
 def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
     """Return the page: the chart, and what is shown without scripts."""
-    places = [place for case in counted if (place := explorer.place_of(machine, case))]
+    places = [place for case in counted if (place := place_of(machine, case))]
     values = {
         "machine": machine,
-        "charted": any(explorer.place_of(machine, case) for case in machine.cases),
+        "charted": any(place_of(machine, case) for case in machine.cases),
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for place in places)),

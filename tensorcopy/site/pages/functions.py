@@ -9,8 +9,8 @@ from tensorcopy.report import reproduction, why
 from tensorcopy.results import functions
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 
 

@@ -19,15 +19,13 @@ from tensorcopy.report.numbers import count
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.site import addresses, plots
+from tensorcopy.site.changes import CaseChange, CauseLink, cause_link
+from tensorcopy.site.content import Content, MachineChange, count_changes, time_changes
 from tensorcopy.site.data_files import case_csv
-from tensorcopy.site.filters import circumstances
-from tensorcopy.site.model import explorer
-from tensorcopy.site.model.changes import CaseChange, CauseLink, cause_link
-from tensorcopy.site.model.content import Content, MachineChange, count_changes, time_changes
-from tensorcopy.site.model.explorer import Place, group_by_section, place_of
-from tensorcopy.site.model.machine import History, Machine, longest_history
-from tensorcopy.site.model.series import release_versions
-from tensorcopy.site.page import File, Page
+from tensorcopy.site.machine import History, Machine, longest_history, release_versions
+from tensorcopy.site.page import File, Page, circumstances
+from tensorcopy.site.pages import explorer
+from tensorcopy.site.pages.explorer import Place, group_by_section, place_of
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,10 @@ from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.filters import code_markup
-from tensorcopy.site.model import explorer
-from tensorcopy.site.model.content import Content, MachineChange, time_changes
-from tensorcopy.site.model.machine import GROUPS, CostTable, Machine, case_of
-from tensorcopy.site.page import Page, Translate, translator
+from tensorcopy.site.content import Content, MachineChange, time_changes
+from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of
+from tensorcopy.site.page import Page, Translate, code_markup, translator
+from tensorcopy.site.pages import explorer
 from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 

@@ -13,11 +13,10 @@ from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine, longest_history
-from tensorcopy.site.model.series import release_versions
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import Machine, longest_history, release_versions
 from tensorcopy.site.page import Page
-from tensorcopy.site.pages.memory import host_peak
+from tensorcopy.site.pages.costs import host_peak
 from tensorcopy.worker.semantics import describe
 
 SEMANTICS_TITLE = "What each method does"

@@ -12,11 +12,10 @@ from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report.numbers import quantity
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.model import explorer
-from tensorcopy.site.model.content import Content, time_changes
-from tensorcopy.site.model.machine import History, Machine
-from tensorcopy.site.model.series import release_versions
+from tensorcopy.site.content import Content, time_changes
+from tensorcopy.site.machine import History, Machine, release_versions
 from tensorcopy.site.page import Page
+from tensorcopy.site.pages import explorer
 from tensorcopy.site.plots import sparkline
 
 MOST_CASES = 200  # in the table, so that the page stays short; the histories have all

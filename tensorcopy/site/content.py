@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from tensorcopy.analysis import groups
@@ -12,6 +13,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import release_table
 from tensorcopy.report.case_history import change_text
 from tensorcopy.results.confirmations import RepeatOutcome, key_of
 from tensorcopy.results.passes import Case
@@ -19,9 +21,66 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
-from tensorcopy.site.model.machine import Machine, longest_history
-from tensorcopy.site.model.series import Pair, Series, compared_pairs
+from tensorcopy.site.machine import Machine, Series, longest_history
 from tensorcopy.worker.declarations import Project
+
+Pair = tuple[Series, Result, Result]  # the series whose noise applies, before, after
+
+
+def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
+    """Return the pairs of results that have a comparison page, the earlier first.
+
+    In each series every release with the one before it and with the newest, and the last release of each minor version with that of the
+    minor version before; the same release in two environments of a machine, and on two machines. Each result is in a fixed number of
+    pairs as the later side or beside the newest, so the pages grow in proportion to the results. The explorer compares any others.
+    """
+    selected = {}
+    for series, before, after in (*_neighbours(all_series), *_across(all_series)):
+        selected[before.path, after.path] = (series, before, after)
+    return list(selected.values())
+
+
+def _neighbours(all_series: Sequence[Series]) -> Iterator[Pair]:
+    for series in all_series:
+        last_of_minor = {release_table.minor(release.version): result for release, result in zip(series.releases, series.results)}
+        yield from ((series, before, after) for before, after in pairwise(series.results))
+        yield from ((series, before, series.newest) for before in series.results[:-2])
+        yield from ((series, before, after) for before, after in pairwise(last_of_minor.values()))
+
+
+def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
+    """Pair releases that two environments of a machine, or two machines, share.
+
+    An environment is paired with the next older one, the next of its build and the next of its Python, for all releases that both have;
+    two neighbouring machines for the newest release that both have.
+    """
+    by_machine: dict[str, list[Series]] = {}
+    for series in all_series:
+        by_machine.setdefault(series.machine, []).append(series)
+    for machine_series in by_machine.values():
+        by_release: dict[str, list[tuple[Series, Result]]] = {}
+        for series in machine_series:
+            for result in series.results:
+                by_release.setdefault(result.sha, []).append((series, result))
+        for measured in by_release.values():
+            yield from _environments(measured)
+    for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
+        yield from ((first, before, after) for before, after in _shared(first, second)[-1:])
+
+
+def _environments(measured: Sequence[tuple[Series, Result]]) -> Iterator[Pair]:
+    """Pair the results of one release on one machine, the newest Python first."""
+    for index, (_, after) in enumerate(measured):
+        older = measured[index + 1 :]
+        same_build = [pair for pair in older if pair[1].series_key.build == after.series_key.build]
+        same_python = [pair for pair in older if pair[1].python == after.python]
+        yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
+
+
+def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:
+    """Return the results of both series for each release that both have."""
+    by_sha = {result.sha: result for result in second.results}
+    return [(result, by_sha[result.sha]) for result in first.results if result.sha in by_sha]
 
 
 class ComparisonTable(Mapping[str, Comparison]):
@@ -71,7 +130,7 @@ class Content:
     """Everything that the pages show.
 
     machines : the machine that measured last first
-    card : the accuracy report (`accuracy_report`); None when there is none
+    card : the accuracy report (`pages.data`); None when there is none
     docs : the Markdown of docs/ by file name: "guide", "guide.ja"
     day : the day of writing, "2026-11-21"
     web : where the repository and the site are published

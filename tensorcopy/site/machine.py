@@ -1,33 +1,138 @@
-"""The results of one machine, as the pages show them: its histories, and the cost of each method at each size. Pure."""
+"""Results as the pages show them: series, the histories of a machine, and the cost of each method at each size. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import confirmation, groups, recommend
+from tensorcopy.analysis import comparisons, confirmation, groups, recommend
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
+from tensorcopy.results.series_key import SeriesKey, by_series
 from tensorcopy.site import addresses
-from tensorcopy.site.model.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
-from tensorcopy.site.model.series import Series, release_versions, series_of_results
+from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
 from tensorcopy.worker.devices import ACCELERATORS
 
+TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 GROUPS = ("copy", "conversion")
 NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
+
+
+@dataclass(frozen=True)
+class Series:
+    """The results of one machine, Python and build in order of release; at least one.
+
+    releases : of each result
+    """
+
+    results: tuple[Result, ...]
+    releases: tuple[Release, ...]
+
+    @property
+    def key(self) -> SeriesKey:
+        """Machine, Python and build."""
+        return self.results[-1].series_key
+
+    @property
+    def machine(self) -> str:
+        """The machine's name."""
+        return self.results[-1].machine
+
+    @property
+    def environment(self) -> str:
+        """Python and build: "py3.11-cuda"."""
+        return self.results[-1].environment
+
+    @property
+    def newest(self) -> Result:
+        """The newest result."""
+        return self.results[-1]
+
+    @cached_property
+    def series_by_case(self) -> dict[Case, CaseSeries]:
+        """Each case's times over the releases."""
+        return case_series.over(self.results)
+
+    def compared(self, before: Result, after: Result) -> Comparison:
+        """Return the comparison of two results, with the noise of this series.
+
+        `before` belongs to the series.
+        """
+        return comparisons.between(before, after, self.results)
+
+    @cached_property
+    def machine_changes(self) -> dict[str, list[str]]:
+        """The differences of the machine from the release before, by release.
+
+        Releases without a difference are omitted.
+        """
+        return {
+            comparisons.version(after): differences
+            for before, after in pairwise(self.results)
+            if (differences := machine_differences(before, after))
+        }
+
+
+def machine_differences(before: Result, after: Result) -> list[str]:
+    """Return the differences of machine and timer between two results.
+
+    Each is a text: "hugepages: madvise → always".
+    """
+    (ours, theirs) = (
+        {**comparisons.machine_fields(result, with_gpu=True), **{name: _field(result, name) for name in SAME_TIMER}}
+        for result in (before, after)
+    )
+    compared = [name for name in ours if name not in TORCH_CHOICES and ours[name] and theirs.get(name)]
+    return [f"{name}: {ours[name]} → {theirs[name]}" for name in compared if ours[name] != theirs[name]]
+
+
+def series_of_results(results: Sequence[Result]) -> list[Series]:
+    """Return every series, the machine that measured last first, then by newest release and Python; those of interpreters are its last.
+
+    Results of an unknown SHA are omitted.
+    """
+    releases = release_table.load()
+    groups = by_series(result for result in results if result.timings)
+    all_series = [Series(tuple(group), tuple(releases[releases.position(result.sha)] for result in group)) for group in groups.values()]
+    last_started: dict[str, str] = {}
+    for key, group in groups.items():
+        started = max(str(result.provenance["started"]) for result in group)
+        last_started[key.machine] = max(started, last_started.get(key.machine, ""))
+    all_series.sort(
+        key=lambda series: (
+            *(not series.key.is_of_interpreter, releases.position(series.newest.sha)),
+            *(release_table.minor(series.key.python), series.key.build),
+        ),
+        reverse=True,
+    )
+    all_series.sort(key=lambda series: (last_started[series.machine], series.machine), reverse=True)
+    return all_series
+
+
+def _field(result: Result, name: str) -> str:
+    value = result.provenance.get(name)
+    return "" if value in (None, "") else str(value)
+
+
+def release_versions(all_series: Sequence[Series]) -> list[str]:
+    """Return every release of any of the series, in order of version."""
+    return [release.version for release in sorted({release for series in all_series for release in series.releases})]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The memory of every method in bytes, and whether it changed between releases."""
+"""What each method costs: its memory in bytes, and its time over size, with two plots for each group and device."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import quantity, size
 from tensorcopy.report.tables import csv_text
-from tensorcopy.results import suite_specs
+from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.site import addresses
-from tensorcopy.site.filters import code_markup
-from tensorcopy.site.model.content import Content
-from tensorcopy.site.model.machine import Machine
-from tensorcopy.site.model.series import Series
-from tensorcopy.site.page import File, Page
+from tensorcopy.site import addresses, plots
+from tensorcopy.site.content import Content
+from tensorcopy.site.data_files import times_csv
+from tensorcopy.site.machine import CostTable, Machine, Series, case_of, costs, groups_of
+from tensorcopy.site.page import File, Page, code_markup
 from tensorcopy.worker.devices import ACCELERATORS
 
 TITLE = "Memory, in bytes"
@@ -43,7 +42,8 @@ class MemoryRow:
 
 
 def pages(content: Content) -> Iterator[Page | File]:
-    """Yield the page of memory with its CSV, of the machine with the longest history."""
+    """Yield the index of time over size, and the page of memory with its CSV, of the machine with the longest history."""
+    yield Page(addresses.SIZES, "sizes_index.html", "Time over size", {"machines": content.machines})
     machine = content.machine
     if machine is None:
         yield Page(addresses.MEMORY, "memory.html", TITLE, {"machine": None})
@@ -144,3 +144,39 @@ def _csv(machine: Machine) -> str:
                 names = (result.machine, result.environment, version(result), case.suite)
                 rows.append([*names, parameters.get("method"), parameters.get("numel"), parameters.get("device", ""), int(value)])
     return csv_text(COLUMNS, rows)
+
+
+def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
+    """Yield a page and a CSV for each result of a machine."""
+    for series in machine.series:
+        for index in range(len(series.results)):
+            yield from _result_page(content, series, index)
+
+
+def _result_page(content: Content, series: Series, index: int) -> Iterator[Page | File]:
+    result, release = series.results[index], version(series.results[index])
+    machine, address = content.machine_of(result), addresses.of_sizes(result)
+    csv_address = addresses.data(address, "csv")
+    possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
+    tables = [table for table in possible if table.methods]
+    values = {
+        "result": result,
+        "release": release,
+        "tables": tables,
+        "codes": lambda table: list(_codes(machine, table).values()),
+        "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
+        "neighbours": [
+            (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
+            for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
+        ],
+        "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
+        "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
+        "csv": csv_address,
+    }
+    yield Page(address, "sizes.html", f"torch {release}: time over size", values)
+    cases = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
+    yield File(csv_address, times_csv(machine, cases, [result]))
+
+
+def _codes(machine: Machine, table: CostTable) -> dict[str, str]:
+    return {method: machine.code(method, table.device) for method in table.methods}
