@@ -11,7 +11,8 @@ import pytest
 
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.machine import compared_pairs, machines, series_of_results
+from tensorcopy.site.content import compared_pairs
+from tensorcopy.site.machine import machines, series_of_results
 from tests.conftest import NEW, OLD, measured
 
 NEXT = Release("2.1.0", date(2022, 1, 1), "c" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/3")
