@@ -22,7 +22,7 @@ A command exits with 0 on success, with 1 if a check failed, and with 2 on an er
 it got, what is allowed and what to do next. `compare` and `ci pull-request` exit with 3 if nothing could be compared. Ctrl-C
 ends a command with 130, SIGTERM with 143, output that is closed early with 141.
 
-`python -m tensorcopy` is the same program. 2.14 means its last release in the table. `tensorcopy --completion bash` prints the
+`python -m tensorcopy` is the same program. `2.14` stands for the last 2.14 release of the table. `tensorcopy --completion bash` prints the
 script that completes commands, options, releases and files. `TENSORCOPY_TRACEBACK=1` shows where a fault arose.
 
 ## Common options
@@ -68,7 +68,7 @@ def commands(parser: argparse.ArgumentParser) -> str:
         if rows:
             lines += ["| | |", "|---|---|", *rows, ""]
         if also := [f"`{action.option_strings[-1]}`" for action in actions if _row(action) in common.values()]:
-            lines += [f"Also {', '.join(also)}.", ""]
+            lines += [f"Common options: {', '.join(also)}.", ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
@@ -102,7 +102,9 @@ def _cell(action: argparse.Action) -> str:
 
 
 def _escaped(help_text: str) -> str:
-    return help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("|", "\\|")  # Python up to 3.12 adds the default
+    return (
+        help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("|", "\\|").replace("*", "\\*")
+    )  # Python up to 3.12 adds the default
 
 
 def api(modules: dict[str, str], package: Path) -> str:
