@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorcopy.analysis import comparisons, exact_counts
+from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.two_sample import Change, CountPair, Reason, Verdict
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.report import sentences
@@ -21,7 +21,7 @@ INCONCLUSIVE = Change(Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE, ratio=1.01
 
 
 def count(before: float, after: float, repeatability: float = 0.002) -> CountPair:
-    return CountPair("instructions", before, after, repeatability, max(exact_counts.LEAST, 2 * repeatability))
+    return CountPair("instructions", before, after, repeatability, max(comparisons.LEAST_COUNT, 2 * repeatability))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(suite, paramet
 
 def test_a_changed_count_decides_an_inconclusive_time():
     """The sentence names the count first, and the interval of the time."""
-    change = exact_counts.with_count(INCONCLUSIVE, count(10_000, 10_520))
+    change = comparisons.with_count(INCONCLUSIVE, count(10_000, 10_520))
     assert (change.verdict, change.reason) == (Verdict.SLOWER, Reason.COUNT_CHANGED)
     assert change.size == pytest.approx(1.052)
     assert sentences.sentence(change) == "slower: 5.2 % more instructions; time within ±6.0 %"
@@ -73,10 +73,10 @@ def test_a_changed_count_decides_an_inconclusive_time():
 
 def test_an_equal_count_makes_an_interval_around_no_change_unchanged():
     """It is no longer inconclusive; nor is one with a difference below a change."""
-    change = exact_counts.with_count(INCONCLUSIVE, count(10_000, 10_010))
+    change = comparisons.with_count(INCONCLUSIVE, count(10_000, 10_010))
     assert (change.verdict, change.reason) == (Verdict.UNCHANGED, Reason.COUNT_UNCHANGED)
     assert sentences.sentence(change) == "unchanged: same instructions; time within ±6.0 %"
-    smaller = exact_counts.with_count(INCONCLUSIVE, count(10_000, 9_960))
+    smaller = comparisons.with_count(INCONCLUSIVE, count(10_000, 9_960))
     assert sentences.sentence(smaller) == "unchanged: 0.4 % fewer instructions; time within ±6.0 %"
 
 
@@ -87,21 +87,21 @@ def test_an_equal_count_makes_an_interval_around_no_change_unchanged():
 )
 def test_otherwise_an_inconclusive_time_stays_inconclusive(interval, change_of_count):
     """An equal count does not explain a time that differs, and a wide interval shows nothing."""
-    change = exact_counts.with_count(replace(INCONCLUSIVE, interval=interval), count(10_000, change_of_count))
+    change = comparisons.with_count(replace(INCONCLUSIVE, interval=interval), count(10_000, change_of_count))
     assert change.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_time_that_changed_keeps_its_verdict():
     """The count beside it is named, also where it is the same."""
     slower = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.2, interval=(1.18, 1.22), p=0.001)
-    change = exact_counts.with_count(slower, count(10_000, 10_000))
+    change = comparisons.with_count(slower, count(10_000, 10_000))
     assert (change.verdict, change.reason) == (Verdict.SLOWER, Reason.CHANGED)
     assert sentences.sentence(change) == "slower by 20.0 % (18.0 to 22.0 %); same instructions"
 
 
 def test_a_count_does_not_contradict_a_significant_direction_of_the_time():
     """More instructions that take less time are not slower."""
-    change = exact_counts.with_count(replace(INCONCLUSIVE, interval=(0.9, 0.98)), count(10_000, 10_500))
+    change = comparisons.with_count(replace(INCONCLUSIVE, interval=(0.9, 0.98)), count(10_000, 10_500))
     assert change.verdict is Verdict.INCONCLUSIVE
 
 
@@ -115,7 +115,7 @@ def test_repeated_counts_give_the_repeatability_and_the_smallest_counts():
     """A disturbance only adds to a count."""
     before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_100.0}, count_repeats={COUNTED: (10_100.0, 10_000.0)})
     after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), counts={COUNTED: 10_150.0})
-    change = exact_counts.count_change(before, after, TIMED)
+    change = comparisons.count_change(before, after, TIMED)
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
     assert not change.changed
@@ -127,7 +127,7 @@ def test_counts_of_two_machines_are_not_compared():
         replace(measured(release, {("clone_detach", 16): 1e-6}, machine=machine), counts={COUNTED: 1000.0})
         for release, machine in ((OLD, "a"), (NEW, "b"))
     ]
-    assert exact_counts.count_change(*sides, TIMED) is None
+    assert comparisons.count_change(*sides, TIMED) is None
 
 
 def test_a_comparison_takes_counts_into_account(monkeypatch):
@@ -143,5 +143,5 @@ def test_a_comparison_takes_counts_into_account(monkeypatch):
 
 def test_a_counted_case_has_exact_steps():
     """Each release against the one before; a gap is skipped."""
-    steps = exact_counts.steps([1000, 1000, None, 1050, 1049, 900], 0.0)
+    steps = series.exact_steps([1000, 1000, None, 1050, 1049, 900], 0.0)
     assert [(step.index, round(step.ratio, 3)) for step in steps] == [(3, 1.05), (5, round(900 / 1049, 3))]

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tensorcopy.analysis import groups, series
+from tensorcopy.analysis import series
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import case_history
 from tensorcopy.results.passes import Case, PassSamples, timing
@@ -49,7 +49,7 @@ def results(ratio_at, *, noise=0.016, passes=8, python="3.11", releases=RELEASES
 def test_a_change_that_no_case_shows_is_found_in_the_group():
     """−8 % in twelve cases, most of them too noisy to show it."""
     by_case = series.over(results(lambda index, method: 0.92 if index >= 6 else 1.0, noise=0.08, passes=4))
-    (change,) = groups.changes_by_release(by_case)
+    (change,) = series.changes_by_release(by_case)
     assert (change.release, change.verdict) == ("2.7.0", "faster")
     assert change.as_group is not None
     assert change.ratio == pytest.approx(0.92, abs=0.02)
@@ -60,7 +60,7 @@ def test_a_change_that_no_case_shows_is_found_in_the_group():
 def test_a_change_of_one_case_is_not_attributed_to_its_group():
     """A case that takes twice as long moves the mean of twelve by 6 %."""
     by_case = series.over(results(lambda index, method: 2.0 if index >= 6 and method == "method_3" else 1.0))
-    (change,) = groups.changes_by_release(by_case)
+    (change,) = series.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
     assert change.as_group is None
     assert case_history.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, median +98.7 %"
@@ -70,7 +70,7 @@ def test_changes_are_grouped_by_direction():
     """At one release some cases are slower and others faster; the largest change comes first."""
     ratios = {"method_1": 1.3, "method_2": 1.5, "method_3": 0.7}
     by_case = series.over(results(lambda index, method: ratios.get(method, 1.0) if index >= 6 else 1.0))
-    slower, faster = groups.changes_by_release(by_case)
+    slower, faster = series.changes_by_release(by_case)
     assert (slower.verdict, [case["method"] for case in slower.cases]) == ("slower", ["method_2", "method_1"])
     assert (faster.verdict, [case["method"] for case in faster.cases]) == ("faster", ["method_3"])
     assert slower.ratio == pytest.approx(1.4, rel=0.02)
@@ -81,7 +81,7 @@ def test_groups_without_a_change_have_none():
     changes = [
         change
         for seed in range(20)
-        for change in groups.changes_by_release(series.over(results(lambda index, method: 1.0, passes=4, seed=seed)))
+        for change in series.changes_by_release(series.over(results(lambda index, method: 1.0, passes=4, seed=seed)))
         if change.as_group
     ]
     assert len(changes) <= 1
@@ -127,7 +127,7 @@ def test_an_environment_that_measured_one_case_does_not_end_the_group():
     (newest,) = results(lambda index, method: 1.0, releases=RELEASES[-1:])
     one = {case: timing for case, timing in newest.timings.items() if case["method"] == METHODS[0]}
     by_case = series.joined([[replace(newest, timings=one)], results(lambda index, method: 0.92 if index >= 6 else 1.0)])
-    assert [change.release for change in groups.changes_by_release(by_case)] == ["2.7.0"]
+    assert [change.release for change in series.changes_by_release(by_case)] == ["2.7.0"]
 
 
 def test_a_case_of_another_python_hides_no_change():
@@ -136,7 +136,7 @@ def test_a_case_of_another_python_hides_no_change():
     older = results(lambda index, method: 1.0, python="3.9", releases=RELEASES[:6])
     only_here = {Case("copies.BySize.time_copy", (("method", "gone"), ("numel", "16"))): next(iter(older[0].timings.values()))}
     by_case = series.joined([newer, [replace(result, timings=only_here) for result in older]])
-    assert [change.release for change in groups.changes_by_release(by_case)] == ["2.10.0"]
+    assert [change.release for change in series.changes_by_release(by_case)] == ["2.10.0"]
 
 
 def test_three_pythons_are_one_history():

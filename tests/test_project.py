@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.analysis.groups import CaseGroup
+from tensorcopy.analysis.series import CaseGroup
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project

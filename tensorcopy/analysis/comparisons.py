@@ -2,6 +2,10 @@
 
 One case has one verdict, however it is asked for: all cases of two results are judged together, and `Comparison.selected` chooses which of
 them are shown.
+
+An exact count, of instructions, bytes or allocations, does not depend on when it is taken, so it is evidence before the clock is. Where a
+count changed, the case changed, unless the clock shows the opposite direction significantly. Where it did not and the interval of the time
+contains no change, the case is unchanged.
 """
 
 from __future__ import annotations
@@ -10,15 +14,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from math import inf, log
 from os.path import relpath
 from statistics import median
 
-from tensorcopy.analysis import exact_counts
-from tensorcopy.analysis.two_sample import MARGIN, Change, Failure, Samples, Verdict, judge
+from tensorcopy.analysis.two_sample import MARGIN, Change, CountPair, Failure, Reason, Samples, Verdict, judge
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import noise
+from tensorcopy.results import noise, related
 from tensorcopy.results.noise import AS_MEASURED, DriftModel
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -42,6 +45,12 @@ SAME_GPU = "gpu"  # for cases on CUDA: each of its values that both sides have
 FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of several equal GPUs
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
+
+LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
+REPEATS = 2  # a change of a count is at least so many times the repeatability
+UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
+ROUNDED = 1e-4  # counts are stored with five digits
+WIDEST = 0.25  # half width of a time's interval, above which a count is no evidence that it is unchanged
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ def between(before: Result, after: Result, others: Iterable[Result], *, margin: 
     pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in cases}
     least = _least(margin)
     changes = {
-        case: exact_counts.with_count(change, exact_counts.count_change(before, after, case, around, least))
+        case: with_count(change, count_change(before, after, case, around, least))
         for case, change in judge(pairs, margin=margin, noise=fit.noise(around, cases)).items()
     }
     compared = sum(change.p is not None for change in changes.values())
@@ -101,7 +110,7 @@ def between(before: Result, after: Result, others: Iterable[Result], *, margin: 
 
 def _least(margin: float) -> float:
     """Return the smallest change of a count: a margin above that of times is the reader's, and holds for counts too."""
-    return exact_counts.LEAST if margin <= MARGIN else margin
+    return LEAST_COUNT if margin <= MARGIN else margin
 
 
 def distance(before: Sequence[float], after: Sequence[float]) -> float:
@@ -110,7 +119,7 @@ def distance(before: Sequence[float], after: Sequence[float]) -> float:
     if len(before) > 1 and judge({"": (first, last)})[""].verdict not in (Verdict.SLOWER, Verdict.FASTER):
         return 0.0
     ratio = abs(log(median(after) / median(before)))
-    return ratio if len(before) > 1 or ratio >= log(1 + exact_counts.LEAST) else 0.0
+    return ratio if len(before) > 1 or ratio >= log(1 + LEAST_COUNT) else 0.0
 
 
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
@@ -120,9 +129,63 @@ def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str
     """
     around = [result for result in others if result.series_key == before.series_key]
     least = _least(margin)
-    counted = {case: exact_counts.count_change(before, after, case, around, least) for case in before.counts if case.spec.unit == unit}
-    changes = {case: exact_counts.of_count(count) for case, count in counted.items() if count}
+    changes = {}
+    for case in before.counts:
+        count = count_change(before, after, case, around, least) if case.spec.unit == unit else None
+        if count:
+            verdict = count.direction if count.changed else Verdict.UNCHANGED
+            reason = Reason.COUNT_CHANGED if count.changed else Reason.COUNT_UNCHANGED
+            changes[case] = Change(verdict, reason, count.ratio, before=count.before, after=count.after, count=count, unit=unit)
     return Comparison(before, after, labels(before, after), changes, least)
+
+
+def repeatability(case: Case, results: Iterable[Result]) -> float:
+    """Return by how much repeated counts of a case differ: the median over results.
+
+    case : the counted case
+    """
+    spreads = [spreads[case] for result in results if case in (spreads := _spreads(result))]
+    return max(median(spreads), ROUNDED) if spreads else UNREPEATED
+
+
+@lru_cache(maxsize=64)  # results: more than a machine has
+def _spreads(result: Result) -> dict[Case, float]:
+    """Return by how much the counts of a result differ, of each case that was counted repeatedly."""
+    by_case = {case: count.spread for case in result.counts if (count := related.count_of(result, case))}
+    return {case: spread for case, spread in by_case.items() if spread is not None}
+
+
+def count_change(before: Result, after: Result, case: Case, others: Sequence[Result] = (), least: float = LEAST_COUNT) -> CountPair | None:
+    """Return the exact counts of a timed or counted case on both sides.
+
+    None where it is not counted on both sides, or on two machines.
+
+    others : results of the same machine, which show the repeatability
+    """
+    counted = case if case in before.counts else related.counted_case(case)
+    first, second = related.count_of(before, case), related.count_of(after, case)
+    if counted is None or first is None or second is None or before.series_key.host != after.series_key.host:
+        return None
+    own = [spread for spread in (first.spread, second.spread) if spread is not None]
+    repeats = max([repeatability(counted, [before, after, *others]), *own])
+    return CountPair(counted.spec.unit, first.value, second.value, repeats, max(least, REPEATS * repeats))
+
+
+def with_count(change: Change, count: CountPair | None) -> Change:
+    """Return a verdict on a time with the count beside it taken into account."""
+    if count is None:
+        return change
+    change = replace(change, count=count)
+    if change.verdict in (Verdict.SLOWER, Verdict.FASTER):
+        return change
+    low, high = change.interval or (0.0, inf)
+    is_opposite = high < 1 if count.ratio > 1 else low > 1
+    if count.changed and not is_opposite:
+        return replace(change, verdict=count.direction, reason=Reason.COUNT_CHANGED, more_passes=None)
+    is_around_one = low <= 1 <= high and low > 0 and log(high / low) / 2 <= log(1 + WIDEST)
+    if not count.changed and change.verdict is Verdict.INCONCLUSIVE and is_around_one:
+        return replace(change, verdict=Verdict.UNCHANGED, reason=Reason.COUNT_UNCHANGED, more_passes=None)
+    return change
 
 
 def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:

@@ -13,7 +13,7 @@ from math import log
 from pathlib import Path
 from statistics import median
 
-from tensorcopy.analysis import comparisons, exact_counts, series
+from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
@@ -88,7 +88,7 @@ def without_rejected(by_case: Mapping[Case, CaseSeries], by_key: Mapping[Key, Co
 
 def explained_by_count(before: Result, after: Result, case: Case, ratio: float, others: Sequence[Result] = ()) -> bool:
     """Return whether an exact count changed in the direction of a step, and enough for it."""
-    count = exact_counts.count_change(before, after, case, others)
+    count = comparisons.count_change(before, after, case, others)
     if count is None or not count.changed or not count.before or not count.after:
         return False
     return log(count.ratio) / log(ratio) >= EXPLAINED

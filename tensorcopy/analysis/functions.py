@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tensorcopy.analysis import exact_counts
+from tensorcopy.analysis import comparisons
 from tensorcopy.results.functions import Function, FunctionCost, Profile, Profiles
 
 NAMED = 0.8  # share of the difference that the named functions make at least
@@ -272,7 +272,7 @@ class Difference:
 def is_changed(before: float, after: float) -> bool:
     """Return whether two counts of instructions differ by more than counts of the same release do."""
     low, high = sorted((before, after))
-    return high >= low * (1 + exact_counts.LEAST) and high > low
+    return high >= low * (1 + comparisons.LEAST_COUNT) and high > low
 
 
 def between(first: Profiles, second: Profiles, name: str) -> Difference:

@@ -1,28 +1,37 @@
-"""The history of each case over the releases, of times and of exact counts.
+"""The history of each case over the releases, of times and of exact counts, and the changes of groups of cases.
 
 A release has wheels for some Pythons only, so no Python reaches from the oldest release to the newest. `joined` puts two of them on one
 axis: where both measured a release, the older Python's earlier values are scaled by the ratio of the two there.
+
+A group is a suite's methods on one device, on small or on large tensors. A change of torch often moves many cases by less than each of
+them can show. The geometric mean of a group's cases varies less than any of them, so a group also has a series and changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import sqrt
-from statistics import median
+from itertools import pairwise
+from math import exp, log, sqrt
+from statistics import fmean, median
 
-from tensorcopy.analysis import change_points, comparisons, exact_counts
+from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
 from tensorcopy.results import passes, related, select
 from tensorcopy.results.noise import scaled_deviations
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import SECONDS
 
 MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
 ODD = 3.0  # times the typical deviation, from which a release's own is used: a few passes estimate it badly
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
+
+FEWEST_CASES = 4  # of a group that is judged as a whole
+ENOUGH_CASES = 0.5  # share of a group's cases that a pass needs to count for the group
+ATTRIBUTED = 0.5  # share of a group's change, on a logarithmic scale, that must remain without the cases that changed by themselves
 
 
 @dataclass(frozen=True)
@@ -167,38 +176,181 @@ def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     newest = results[-1]
     on = f"{newest.provenance['cpu']} ({newest.machine}), Python {newest.python}, {newest.series_key.build} build"
     releases = tuple(map(comparisons.version, results))
-    return {case: _case_series(case, on, releases, results) for case in _cases(results)}
-
-
-def _case_series(case: Case, on: str, releases: tuple[str, ...], results: tuple[Result, ...]) -> CaseSeries:
-    values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
-    return CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, _steps(case, values, spreads, results))
+    by_case = {}
+    for case in _cases(results):
+        values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
+        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, _steps(case, values, spreads, results))
+    return by_case
 
 
 def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     by_result = [related.count_of(result, case) for result in results]
-    spread = exact_counts.repeatability(case, results)
+    spread = comparisons.repeatability(case, results)
     return tuple(count.value if count and count.value > 0 else None for count in by_result), (spread,) * len(results)
 
 
 def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     timings = [result.timings.get(case) for result in results]
     used = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
-    typical = _deviation(timings)
-    own = [_deviation([timing]) for timing in timings]
+    typical = _deviation(timing.logs for timing in timings if timing)
+    own = [_deviation([timing.logs] if timing else []) for timing in timings]
     deviations = [deviation if deviation > ODD * typical else typical for deviation in own]
     spreads = tuple(MEDIANS * deviation / sqrt(count) for deviation, count in zip(deviations, used))
     return tuple(timing.median if timing else None for timing in timings), spreads
 
 
+def _deviation(logs: Iterable[Sequence[float]]) -> float:
+    """Return the relative standard deviation of passes, pooled over results."""
+    deviations, _ = scaled_deviations(list(logs))
+    return median(deviations) / change_points.NORMAL_MAD if deviations else 0.0
+
+
 def _steps(case: Case, values: Sequence[float | None], spreads: Sequence[float], results: Sequence[Result]) -> tuple[Step, ...]:
     """Return the changes of level: of times as detected, of counts exactly."""
-    if case.spec.timed:
-        return tuple(change_points.steps(values, spreads))
-    return tuple(exact_counts.steps(values, exact_counts.repeatability(case, results)))
+    return tuple(change_points.steps(values, spreads) if case.spec.timed else exact_steps(values, comparisons.repeatability(case, results)))
 
 
-def _deviation(timings: Iterable[Timing | None]) -> float:
-    """Return the relative standard deviation of a case's passes, pooled over results."""
-    deviations, _ = scaled_deviations([timing.logs for timing in timings if timing])
-    return median(deviations) / change_points.NORMAL_MAD if deviations else 0.0
+def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
+    """Return the changes of a counted case over the releases, each from the count before it.
+
+    A change is a count that differs by `comparisons.LEAST_COUNT`, and by `comparisons.REPEATS` times its repeatability.
+    """
+    threshold = 1 + max(comparisons.LEAST_COUNT, comparisons.REPEATS * repeats)
+    measured = [(index, value) for index, value in enumerate(values) if value]
+    return [
+        Step(index, before, after, p=0.0, change=after / before)
+        for (_, before), (index, after) in pairwise(measured)
+        if max(after / before, before / after) >= threshold
+    ]
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """A group of cases.
+
+    module : of the suites, such as "copies"
+    small : whether the tensors have up to 2¹⁴ elements; None for third-party benchmarks without a numel
+    unit : in which the cases are measured
+    """
+
+    module: str
+    device: str
+    small: bool | None
+    unit: str = SECONDS
+
+
+@dataclass(frozen=True)
+class GroupSeries:
+    """A group over the releases: the geometric mean of its cases.
+
+    cases : those that were measured with every release
+    """
+
+    group: CaseGroup
+    cases: tuple[Case, ...]
+    values: tuple[float | None, ...]
+    spreads: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class ReleaseChange:
+    """The cases of a group that changed in the same direction at one release.
+
+    verdict : slower or faster
+    cases : that changed by themselves, the largest change first
+    of : the number of cases in the group
+    ratio : of the group as a whole where that changed, else the median of the cases
+    as_group : the group's own step; None where only single cases changed
+    steps : of each case
+    """
+
+    release: str
+    group: CaseGroup
+    verdict: str
+    cases: tuple[Case, ...]
+    of: int
+    ratio: float
+    as_group: Step | None
+    steps: Mapping[Case, Step]
+
+    @property
+    def most(self) -> tuple[Case, Step] | None:
+        """The case that changed most, and its step; None where no case changed by itself."""
+        return (self.cases[0], self.steps[self.cases[0]]) if self.cases else None
+
+
+def changes_by_release(by_case: Mapping[Case, CaseSeries]) -> list[ReleaseChange]:
+    """Return the changes of many cases of one axis, in order of release."""
+    groups = grouped(by_case)
+    by_group = {group: group_series(group, [by_case[case] for case in cases]) for group, cases in groups.items()}
+    releases = releases_of(by_case.values())
+    changes: list[ReleaseChange] = []
+    for release in releases:
+        for group, cases in groups.items():
+            changes += _changes_at(release, group, [by_case[case] for case in cases], by_group[group])
+    return changes
+
+
+def grouped(by_case: Mapping[Case, CaseSeries]) -> dict[CaseGroup, list[Case]]:
+    """Return the cases of each group, in the order of the cases."""
+    groups: dict[CaseGroup, list[Case]] = {}
+    for case, case_series in by_case.items():
+        numel = dict(case.parameters).get("numel", "0" if case.spec.shipped else "")
+        small = int(numel) <= DISPATCHER if numel else None
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, case_series.unit), []).append(case)
+    return groups
+
+
+def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSeries | None:
+    """Return a group's series over the axis that most of its cases have; None for too few cases."""
+    longest = max(all_series, key=lambda case_series: len(case_series.releases))
+    complete = [case_series for case_series in all_series if case_series.releases == longest.releases and None not in case_series.values]
+    if len(complete) < FEWEST_CASES or group.unit != SECONDS:
+        return None
+    values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
+    cases = tuple(series.case for series in complete)
+    means = [_pass_means(result, cases) for result in longest.results]
+    deviation = _deviation(means)
+    spreads = tuple(MEDIANS * deviation / sqrt(max(1, len(passes))) for passes in means)
+    return GroupSeries(group, cases, values, spreads, tuple(change_points.steps(values, spreads)))
+
+
+def _pass_means(result: Result, cases: Sequence[Case]) -> list[float]:
+    """Return by how much each pass deviates from the result's medians, in the mean of the cases.
+
+    In logarithms. A pass that few of the cases can use is omitted.
+    """
+    by_pass: dict[str, list[float]] = {}
+    for case in cases:
+        timing = result.timings.get(case)  # None where another environment of this Python measured it
+        if timing and timing.logs:
+            middle = median(timing.logs)
+            for pass_samples, time in zip(timing.usable, timing.logs):
+                by_pass.setdefault(pass_samples.name, []).append(time - middle)
+    return [fmean(values) for values in by_pass.values() if len(values) >= ENOUGH_CASES * len(cases)]
+
+
+def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:
+    """Yield the slower cases of a group at a release, and the faster ones."""
+    steps = {
+        case_series.case: step for case_series in all_series for step in case_series.steps if case_series.releases[step.index] == release
+    }
+    longest = max(all_series, key=lambda case_series: len(case_series.releases))
+    as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
+    for verdict, sign in (("slower", 1), ("faster", -1)):
+        cases = sorted((case for case, step in steps.items() if sign * log(step.ratio) > 0), key=lambda case: -abs(log(steps[case].ratio)))
+        own = as_group if as_group and whole and sign * log(as_group.ratio) > 0 and _is_shared(whole, as_group, cases, all_series) else None
+        if cases or own:
+            ratio = own.ratio if own else median(steps[case].ratio for case in cases)
+            yield ReleaseChange(release, group, verdict, tuple(cases), len(all_series), ratio, own, {case: steps[case] for case in cases})
+
+
+def _is_shared(whole: GroupSeries, step: Step, changed: Sequence[Case], all_series: Sequence[CaseSeries]) -> bool:
+    """Return whether the rest of the group moved with it, not only the cases that changed by themselves."""
+    rest = [series for series in all_series if series.case in whole.cases and series.case not in changed]
+    if not rest:
+        return True
+    before = max(index for index in range(step.index) if whole.values[index] is not None)
+    moved = fmean(log((series.values[step.index] or 1.0) / (series.values[before] or 1.0)) for series in rest)
+    return moved / log(step.ratio) >= ATTRIBUTED

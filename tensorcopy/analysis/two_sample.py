@@ -107,6 +107,11 @@ class CountPair:
         return self.after / self.before if self.before else (inf if self.after else 1.0)
 
     @property
+    def direction(self) -> Verdict:
+        """The verdict that a change of the count means."""
+        return Verdict.SLOWER if self.ratio > 1 else Verdict.FASTER
+
+    @property
     def changed(self) -> bool:
         """Whether the difference is at least `least`, in either direction."""
         return max(self.ratio, 1 / self.ratio if self.ratio else inf) >= 1 + self.least

@@ -18,8 +18,7 @@ from rich.text import Text
 
 from tensorcopy.analysis.change_points import NORMAL_MAD, Step
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.analysis.groups import CaseGroup, ReleaseChange, changes_by_release
-from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseSeries
+from tensorcopy.analysis.series import DISPATCHER, MEDIANS, CaseGroup, CaseSeries, ReleaseChange, changes_by_release
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.report.numbers import change_size, count, percent, quantity, signed_percent
 from tensorcopy.report.tables import terminal_table

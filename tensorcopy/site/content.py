@@ -8,10 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import groups
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.confirmation import Status, explained_by_count
-from tensorcopy.analysis.groups import ReleaseChange
+from tensorcopy.analysis.series import ReleaseChange, grouped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.case_history import change_text
@@ -295,6 +294,6 @@ def _is_confirmed(machine: Machine, change: ReleaseChange, before: Result, after
         return True
     if not change.as_group:
         return False
-    cases = groups.grouped(machine.history)[change.group]
+    cases = grouped(machine.history)[change.group]
     explained = sum(explained_by_count(before, after, case, change.ratio, machine.results) for case in cases)
     return 2 * explained >= len(cases)

@@ -8,14 +8,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import comparisons, confirmation, groups, recommend
+from tensorcopy.analysis import comparisons, confirmation, recommend
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.confirmation import Status
-from tensorcopy.analysis.groups import ReleaseChange
 from tensorcopy.analysis.recommend import Option
-from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
@@ -278,7 +277,7 @@ class Machine:
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
-        return groups.changes_by_release(self.history)
+        return case_series.changes_by_release(self.history)
 
     @property
     def counts_instructions(self) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.groups import ReleaseChange
-from tensorcopy.analysis.series import DISPATCHER, CaseSeries, releases_of
+from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
 from tensorcopy.report.numbers import count, duration, percent
 from tensorcopy.report.words import LANGUAGES, texts
