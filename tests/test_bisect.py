@@ -21,8 +21,8 @@ from tensorcopy import cli
 from tensorcopy.analysis.comparisons import distance
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import bisection
-from tensorcopy.measure.bisection import BuildFailed, Call, search
+from tensorcopy.measure import functions as counting
+from tensorcopy.measure.functions import BuildFailed, SearchedCall, search
 from tensorcopy.releases import environments, interpreters, release_table, uv, wheel_index
 from tensorcopy.results import functions
 from tests.conftest import POLL, ROOT
@@ -138,7 +138,7 @@ def call(tmp_path):
     """A search that was interrupted after three builds were counted, whose functions are shipped ones; and its reports."""
     paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",))
     reports: list[str] = []
-    interrupted = Call(CASE, "3.11", paths, tmp_path / "kept.json", reports.append, ExitStack())
+    interrupted = SearchedCall(CASE, "3.11", paths, tmp_path / "kept.json", reports.append, ExitStack())
     kept = {}
     for version in ("2.8.0", "2.9.1", "2.10.0"):
         shipped = ROOT / "results" / "xeon-2core" / f"{release_table.find(version).sha[:8]}-py3.11-cuda{functions.ENDING}"
@@ -178,12 +178,12 @@ def test_builds_are_timed_in_turns_and_removed_where_only_the_search_needs_them(
         order.append(python)
         return {"seconds": [2e-6, 1e-6]}
 
-    monkeypatch.setattr(bisection, "run_probe", run_probe)
+    monkeypatch.setattr(interpreters, "run_probe", run_probe)
     times = interrupted.time(["2.8.0", "2.8.1"])
-    assert times == {"2.8.0": [1e-6] * bisection.PASSES, "2.8.1": [1e-6] * bisection.PASSES}
+    assert times == {"2.8.0": [1e-6] * counting.PASSES, "2.8.1": [1e-6] * counting.PASSES}
     assert order[:4] == ["2.8.0", "2.8.1", "2.8.1", "2.8.0"]
     assert interrupted.time(["2.8.0", "2.8.1"]) == times
-    assert len(order) == 2 * bisection.PASSES
+    assert len(order) == 2 * counting.PASSES
     with pytest.raises(BuildFailed) as error:
         interrupted.time(["2.8.0", "2.8.2", "2.8.1"])
     assert error.value.got == "2.8.2"

@@ -16,7 +16,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import bisect, ci, compare, completion, listing, local, measure, output, setup, why
+from tensorcopy.cli import ci, compare, completion, listing, local, measure, output, setup, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -182,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
     text = f"print the script with which a shell completes commands and options: {shells}"
     program.add_argument("--completion", choices=completion.SHELLS, metavar="SHELL", help=text)
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (local, compare, why, listing, measure, setup, bisect, ci):
+    for module in (local, compare, why, listing, measure, setup, ci):
         module.add(commands)
     return program
 
