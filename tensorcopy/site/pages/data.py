@@ -154,7 +154,7 @@ def accuracy_tables(report: Mapping[str, Any]) -> list[tuple[str, list[list[str]
     on = f"torch {report['torch']}, {report['cpu']}, {report['day']}"
     result = [
         (
-            f"Measured comparisons of {report['passes']} passes per side, {report['quiet']} of them quiet in the median case ({on})",
+            f"Measured comparisons of {report['passes']} passes per side, of which the median case has {report['quiet']} quiet ones ({on})",
             _compared(report),
         ),
         (f"Simulated histories of {report['releases']} releases {noise}, without a step", _without_steps(report)),
