@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from tensorcopy import cli
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import uv
-from tensorcopy.report import reproduction, why
+from tensorcopy.report import why
 from tensorcopy.results import select
 from tensorcopy.worker.methods import METHODS
 from tests.conftest import ROOT
@@ -32,7 +32,7 @@ def causes():
 @pytest.mark.parametrize("pair", PAIRS, ids=[case for case, _, _ in PAIRS])
 def test_a_script_is_short(causes, pair):
     """It imports torch, numpy and the standard library only, and names both commands and what was seen."""
-    script = reproduction.script(causes[pair[0]])
+    script = why.script(causes[pair[0]])
     lines = script.splitlines()
     assert len(lines) <= 42
     assert max(map(len, lines)) <= 140
@@ -49,15 +49,15 @@ def test_a_script_is_short(causes, pair):
 
 
 @pytest.mark.parametrize(
-    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", reproduction.FILE)]
+    ("file", "shown"), [("detach.py", "detach.py"), ("my scripts/detach.py", "'my scripts/detach.py'"), ("a\nexit()", why.SCRIPT)]
 )
 def test_the_commands_of_a_script_name_its_file(causes, file, shown):
     """As a shell reads it; a comment has one line."""
-    script = reproduction.script(causes["detach"], file)
+    script = why.script(causes["detach"], file)
     ast.parse(script)
     for result in (causes["detach"].before, causes["detach"].after):
-        assert reproduction.command(result, file).endswith(f" {shown}")
-        assert f"\n#   {reproduction.command(result, file)}\n" in script
+        assert why.command(result, file).endswith(f" {shown}")
+        assert f"\n#   {why.command(result, file)}\n" in script
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_the_commands_of_a_script_name_its_file(causes, file, shown):
     ],
 )
 def test_a_script_makes_the_tensor_that_was_measured(name, expression):
-    assert reproduction.tensor(name) == expression
+    assert why.tensor(name) == expression
 
 
 def test_the_script_s_codes_are_those_of_the_registry():
-    assert json.loads(reproduction.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
+    assert json.loads(why.CODES.read_text(encoding="utf-8")) == {name: method.code for name, method in METHODS.items()}
 
 
 def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
@@ -96,15 +96,15 @@ def renamed(cause: why.Cause, **provenance: str) -> why.Cause:
 )
 def test_no_script_is_written_with_anybody_s_code(causes, change, message):
     changed = change(causes["detach"])
-    assert not reproduction.is_possible(changed)
+    assert why.script_problem(changed)
     with pytest.raises(TensorcopyError, match=message) as error:
-        reproduction.script(changed)
+        why.script(changed)
     assert "\n" not in str(error.value)
 
 
 def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
     """A line break in the name of a processor starts no line of code."""
-    script = reproduction.script(renamed(causes["detach"], cpu="Xeon\nexit()\rexit()"))
+    script = why.script(renamed(causes["detach"], cpu="Xeon\nexit()\rexit()"))
     assert "exit()" in script
     assert all(line.startswith("#") for line in script.splitlines() if "exit()" in line)
 
@@ -113,10 +113,10 @@ def test_text_of_a_result_stays_in_the_comments_of_a_script(causes):
 def test_a_script_shows_a_real_change_in_a_folder_of_its_own(tmp_path, causes):
     """Run as its first lines say, the script is faster with the release that needs fewer instructions."""
     cause = causes["detach"]
-    (tmp_path / reproduction.FILE).write_text(reproduction.script(cause), encoding="utf-8")
+    (tmp_path / why.SCRIPT).write_text(why.script(cause), encoding="utf-8")
     times: dict[str, list[float]] = {result.sha: [] for result in (cause.before, cause.after)}
     for result in ROUNDS * [cause.before, cause.after]:  # in turn: other work on the machine slows a single run by half and more
-        command = reproduction.command(result).split()
+        command = why.command(result).split()
         command[command.index("--python") + 1] = str(uv.find_python(result.python))
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -134,7 +134,7 @@ def percent(ratio: float) -> str:
 def test_an_issue_has_the_fields_of_the_form_in_order(causes):
     """Title, description and versions, as blocks that render; what it says is what `why` prints."""
     cause = causes["cpu"]
-    text = reproduction.issue(cause, HISTORY)
+    text = why.issue(cause, HISTORY)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     slower = f", and is {percent(cause.time.ratio)} slower"
     headings = [following.content for token, following in zip(tokens, tokens[1:]) if token.type == "heading_open"]
@@ -145,16 +145,16 @@ def test_an_issue_has_the_fields_of_the_form_in_order(causes):
     ]
     assert [token.info for token in tokens if token.type == "fence"] == ["python", "sh", ""]
     assert [token.type for token in tokens].count("table_open") == 1
-    assert reproduction.script(cause) in text
+    assert why.script(cause) in text
     assert why.sentence(cause.difference) in text
     assert why.named_text(cause.difference) in text
     assert f"/compare/{cause.before.sha}...{cause.after.sha}\n" in text
     assert f"History of this call over releases: {HISTORY}" in text
-    assert "History" not in reproduction.issue(cause)
+    assert "History" not in why.issue(cause)
 
 
 def test_text_of_a_result_ends_no_block_of_an_issue(causes):
-    text = reproduction.issue(renamed(causes["cpu"], cpu="Xeon\n```\n# mine"))
+    text = why.issue(renamed(causes["cpu"], cpu="Xeon\n```\n# mine"))
     assert "\n# mine" not in text
 
 
@@ -169,7 +169,7 @@ def test_only_more_instructions_are_an_issue(capsys):
 
 @pytest.mark.parametrize(
     ("form", "start", "next_step"),
-    [("--script", "# /// script", "the two commands that run it"), ("--issue", "# `x.cpu()` takes", reproduction.NEW_ISSUE)],
+    [("--script", "# /// script", "the two commands that run it"), ("--issue", "# `x.cpu()` takes", why.NEW_ISSUE)],
 )
 def test_a_file_is_written_and_what_to_do_with_it_said(tmp_path, capsys, form, start, next_step):
     path = tmp_path / "written"

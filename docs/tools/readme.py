@@ -21,7 +21,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report import advise, reproduction, why
+from tensorcopy.report import advise, why
 from tensorcopy.report.formats import code, escaped
 from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.tables import markdown_table
@@ -60,7 +60,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
         Path("docs/history.svg"): history_svg(machine),
         BADGE: data_files.badge(data_files.badge_message(machine)),
         advise.SHIPPED: json.dumps(shipped, ensure_ascii=False, separators=(",", ":")) + "\n",
-        reproduction.CODES: json.dumps(codes, indent=2) + "\n",
+        why.CODES: json.dumps(codes, indent=2) + "\n",
         **{Path(f"docs/drawings/{name}.svg"): standalone(svg, "drawings") + "\n" for name, svg in drawings.items()},
     }
 

@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import reproduction, why
+    from tensorcopy.report import why
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
@@ -48,11 +48,11 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     code = 2 if incomplete(pair.problems, strict=False) else 0
     next_step = ""
     if options.script:
-        text = reproduction.script(cause, str(options.output or reproduction.FILE))
+        text = why.script(cause, str(options.output or why.SCRIPT))
         next_step = "; its first lines have the two commands that run it"
     elif options.issue:
-        text = reproduction.issue(cause, _history(cause))
-        next_step = f"; search PyTorch's issues for the same slowdown first, then: {reproduction.NEW_ISSUE}"
+        text = why.issue(cause, _history(cause))
+        next_step = f"; search PyTorch's issues for the same slowdown first, then: {why.NEW_ISSUE}"
     else:
         text = why.as_json(cause) if options.format == "json" else why.text(cause)
     is_text = options.format == "text" and not (options.script or options.issue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tensorcopy.report import reproduction, why
+from tensorcopy.report import why
 from tensorcopy.results import functions
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses
@@ -31,7 +31,7 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         comparison = content.comparison_address(change.before, change.after)
         time = content.comparisons[comparison].changes.get(case) if comparison and case else None
         result = why.of_results(change.before, change.after, change.name, change.difference, time, case)
-        script = addresses.data(change.address, "py") if reproduction.is_possible(result) else ""
+        script = addresses.data(change.address, "py") if why.script_problem(result) is None else ""
         file_name = PurePosixPath(script).name
         values = {
             "cause": result,
@@ -45,9 +45,9 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
             "history": machine.case_address(case) if case else "",
             "comparison": comparison,
             "script": script,
-            "commands": [reproduction.command(side, file_name) for side in (change.before, change.after)] if script else [],
+            "commands": [why.command(side, file_name) for side in (change.before, change.after)] if script else [],
         }
         title = f"Why {result.code} changed with {result.labels[1]}, {values['circumstances_text']}"
         yield Page(change.address, "why.html", title, values)
         if script:
-            yield File(script, reproduction.script(result, file_name))
+            yield File(script, why.script(result, file_name))
