@@ -11,7 +11,7 @@ import pytest
 
 from tensorcopy.analysis import series
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.report import case_history
+from tensorcopy.report import sentences
 from tensorcopy.results.passes import Case, PassSamples, timing
 from tests.conftest import measured
 
@@ -54,7 +54,7 @@ def test_a_change_that_no_case_shows_is_found_in_the_group():
     assert change.as_group is not None
     assert change.ratio == pytest.approx(0.92, abs=0.02)
     assert len(change.cases) <= 3
-    assert case_history.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, −")
+    assert sentences.change_text(change).startswith("copies at numel ≤ 2¹⁴ faster as a group, −")
 
 
 def test_a_change_of_one_case_is_not_attributed_to_its_group():
@@ -63,7 +63,7 @@ def test_a_change_of_one_case_is_not_attributed_to_its_group():
     (change,) = series.changes_by_release(by_case)
     assert [case["method"] for case in change.cases] == ["method_3"]
     assert change.as_group is None
-    assert case_history.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, median +98.7 %"
+    assert sentences.change_text(change) == "1 of 12 copies at numel ≤ 2¹⁴ slower, median +98.7 %"
 
 
 def test_changes_are_grouped_by_direction():

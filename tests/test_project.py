@@ -20,7 +20,7 @@ from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project
 from tensorcopy.releases import environments, interpreters
-from tensorcopy.report.case_history import group_name
+from tensorcopy.report.sentences import group_name
 from tensorcopy.results import passes, related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.report.tables import csv_text, markdown_table
+from tensorcopy.report.formats import csv_text, markdown_table
 
 
 def test_csv_has_a_header_and_empty_fields_for_none():

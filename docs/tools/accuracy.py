@@ -28,7 +28,7 @@ from tensorcopy.cli import output
 from tensorcopy.cli.arguments import RESULTS, pass_count, print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
-from tensorcopy.report.tables import terminal_table
+from tensorcopy.report.terminal import terminal_table
 from tensorcopy.results import noise, reader, writing
 from tensorcopy.results.passes import PASSES
 from tensorcopy.results.reader import Result, Results

@@ -11,9 +11,8 @@ from typing import Any
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.releases import release_table
-from tensorcopy.report.formats import code, escaped
+from tensorcopy.report.formats import code, escaped, markdown_table
 from tensorcopy.report.numbers import size
-from tensorcopy.report.tables import markdown_table
 from tensorcopy.results.passes import excluded_passes
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine

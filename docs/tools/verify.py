@@ -33,7 +33,7 @@ from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.run_passes import Reporter, Stage
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
-from tensorcopy.report.tables import terminal_table
+from tensorcopy.report.terminal import terminal_table
 from tensorcopy.results import writing
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import CHECKOUT

@@ -7,7 +7,9 @@ import json
 import re
 import sys
 from dataclasses import replace
+from math import exp, log, sqrt
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tensorcopy.results.passes import Case
 
 NOTHING_COMPARED = 3
+LARGEST_FILE = 64 << 20  # bytes of a file of values
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
 
@@ -164,13 +167,13 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     from rich.text import Text
 
     from tensorcopy.analysis import change_points, confirmation, series
-    from tensorcopy.report import case_history, sentences
+    from tensorcopy.report import sentences, terminal
     from tensorcopy.results import confirmations, reader
     from tensorcopy.results.reader import concerning
 
     if options.values:
         for path in options.values:
-            print(json.dumps([step.index for step in change_points.steps(*case_history.read_values(path))]))
+            print(json.dumps([step.index for step in change_points.steps(*_read_values(path))]))
         return 0
     results, repeats = reader.load_results(RESULTS), confirmations.load(RESULTS)
     print_warnings(results.warnings)
@@ -185,11 +188,54 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         )
     selected = confirmation.without_rejected(selected, confirmations.latest(repeats.confirmations))
     is_one = len(selected) == 1
-    table = case_history.case_table(*selected.values()) if is_one else case_history.summary_text(selected, all_cases=options.all)
+    table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
     for line in sentences.not_included(problems):
         console.print(Text(line), soft_wrap=True)
     return 2 if is_failure else 0
+
+
+def _read_values(path: Path) -> tuple[list[float | None], list[float]]:
+    """Read values and spreads from a JSON array. Raises TensorcopyError.
+
+    Its items are numbers, or arrays of samples; null is a gap.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError("not a regular file")  # a device or a pipe may never end
+        if path.stat().st_size > LARGEST_FILE:
+            raise OSError(f"more than {LARGEST_FILE >> 20} MiB")
+        document = json.loads(path.read_text(encoding="utf-8"))
+        points = [_point(value) for value in document]
+    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise TensorcopyError(
+            "not a series",
+            got=f"{path}: {error}",
+            allowed="a JSON array of positive numbers, or of arrays of them; null for a gap",
+            next="tensorcopy history --values FILE.json",
+        ) from error
+    return [value for value, _ in points], [spread for _, spread in points]
+
+
+def _point(value: Any) -> tuple[float | None, float]:
+    """Return a value and its relative standard error.
+
+    Of several samples their median and its error.
+    """
+    from tensorcopy.analysis.change_points import NORMAL_MAD
+    from tensorcopy.analysis.series import MEDIANS
+
+    if value is None or value == []:
+        return None, 0.0
+    samples = [float(sample) for sample in (value if isinstance(value, list) else [value])]
+    if not all(0 < sample < float("inf") for sample in samples):
+        raise ValueError(f"{value!r} is not positive")
+    logs = [log(sample) for sample in samples]
+    middle = median(logs)
+    if len(logs) < 3:
+        return exp(middle), 0.0
+    deviation = median(abs(sample - middle) for sample in logs) / NORMAL_MAD
+    return exp(middle), MEDIANS * deviation / sqrt(len(logs))
 
 
 def _share(text: str) -> float:

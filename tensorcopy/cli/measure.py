@@ -326,7 +326,7 @@ def _steps(pairs: Sequence[ReleasePair]) -> str:
 
 
 def _outcome_table(confirmed: Confirmed) -> Table:
-    from tensorcopy.report.tables import terminal_table
+    from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results.confirmations import RepeatOutcome
 
     rows = []

@@ -6,8 +6,10 @@ mentions no user, links nowhere and closes no issue.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from math import isfinite
 from statistics import median
 from typing import Any
@@ -16,7 +18,6 @@ from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
 from tensorcopy.report.numbers import multiple, percent, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
-from tensorcopy.report.tables import csv_text, markdown_table
 from tensorcopy.results.passes import Case
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
@@ -225,3 +226,24 @@ def code(text: str) -> str:
     """
     printable = "".join(character if character.isprintable() else " " for character in text)
     return "`" + " ".join(printable.replace("`", "'").replace("|", "\\|").replace("<!--", "<! --").split()) + "`"
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV with a header line; None is an empty field."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """Return a table as lines of GitHub Markdown.
+
+    Cells are taken as they are: escape text that is not yours.
+
+    align : a letter for each column: l for left, r for right
+    """
+    lines = ["".join(f"| {cell} " if cell else "| " for cell in cells) + "|" for cells in (header, *rows)]
+    lines.insert(1, f"|{'|'.join({'l': '---', 'r': '--:'}[letter] for letter in align)}|")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The sentences of a comparison: of a case, of all cases, and of the methods and sizes that changed."""
+"""The sentences of a comparison, of a case, of the methods and sizes that changed, and of a history."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from math import inf
 from statistics import median, median_low
 from typing import TypeVar
 
+from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.series import DISPATCHER
+from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
 from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_interval
+from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_interval, signed_percent
 from tensorcopy.results.passes import Case
 from tensorcopy.results.suite_specs import SECONDS
 
@@ -170,6 +171,44 @@ def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
         return order.index(row[1].verdict), -max(ratio, 1 / ratio if ratio else inf)
 
     return sorted(rows, key=rank)
+
+
+def step_text(step: Step, releases: Sequence[str] = (), unit: str = SECONDS) -> str:
+    """Return a change of level in words: "slower by 12.1 %".
+
+    A change that a later release takes back has an end: "slower by 24.2 %, until 1.13.1". A change of a count is "5.2 % more instructions".
+    """
+    if unit != SECONDS:
+        return f"{change_size(step.ratio)} {'more' if step.ratio > 1 else 'fewer'} {unit}"
+    direction = "slower" if step.ratio > 1 else "faster"
+    until = f", until {releases[step.until]}" if step.until is not None and releases else ""
+    return f"{direction} by {change_size(step.ratio)}{until}{', based on a single release' if step.alone else ''}"
+
+
+def change_text(change: ReleaseChange) -> str:
+    """Return a change of a group of cases in words.
+
+    For example "31 of 40 copies at numel ≤ 2¹⁴ slower, median +38.0 %".
+    """
+    if change.group.unit != SECONDS:
+        more = "more" if change.verdict == "slower" else "fewer"
+        where = f"{len(change.cases)} of {change.of} cases{_relation(change.group)}"
+        return f"{more} {change.group.unit} in {where}, median {signed_percent(change.ratio)}"
+    name = group_name(change.group)
+    if change.as_group:
+        alone = f"; {len(change.cases)} of {change.of} by themselves" if change.cases else ""
+        return f"{name} {change.verdict} as a group, {signed_percent(change.ratio)}{alone}"
+    return f"{len(change.cases)} of {change.of} {name} {change.verdict}, median {signed_percent(change.ratio)}"
+
+
+def group_name(group: CaseGroup) -> str:
+    """Return a group in words: "copies at numel ≤ 2¹⁴", "primitives on cuda at numel > 2¹⁴"."""
+    device = "" if group.device == "cpu" else f" on {group.device}"
+    return f"{group.module}{device}{_relation(group)}"
+
+
+def _relation(group: CaseGroup) -> str:
+    return "" if group.small is None else f" at numel {'≤' if group.small else '>'} {count(DISPATCHER)}"
 
 
 def not_included(problems: Iterable[TensorcopyError]) -> list[str]:

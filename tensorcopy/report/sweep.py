@@ -14,7 +14,7 @@ from rich.text import Text
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tensorcopy.report.numbers import count, duration, multiple
-from tensorcopy.report.tables import terminal_table
+from tensorcopy.report.terminal import terminal_table
 
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = 4  # sizes whose times are shown

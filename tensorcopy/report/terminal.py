@@ -1,15 +1,19 @@
-"""A comparison for the terminal: the headline, the causes and the changed cases; and the evidence behind one verdict."""
+"""What the terminal shows: a comparison, the evidence behind one verdict, and the history of one case or of many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import exp
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from math import exp, isnan, log
 from statistics import median
+from typing import Literal
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
+from tensorcopy.analysis.series import CaseSeries, changes_by_release
 from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
 from tensorcopy.report.formats import rows
 from tensorcopy.report.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_percent
@@ -18,6 +22,7 @@ from tensorcopy.report.sentences import (
     CHANGED,
     SIGNS,
     causes,
+    change_text,
     count_text,
     headline,
     interval_text,
@@ -26,11 +31,18 @@ from tensorcopy.report.sentences import (
     ordered,
     reasons,
     sentence,
+    step_text,
 )
-from tensorcopy.report.tables import terminal_table
 from tensorcopy.results.passes import Case, PassSamples
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
+
+BAR = 32  # columns: a row of a history fits into 80
+ALIKE = 0.005  # two sizes of a change that differ by less are written once
+NAME = 64  # columns of a case's name
+LARGEST = 3  # changes of a group that are listed
+NO_CHANGE = "No change detected."
+JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 WIDE = 120  # columns from which a row has its whole sentence
 WIDTH = 56  # columns of the axis of samples: a line is about 80 columns with its labels
@@ -191,3 +203,62 @@ def _differences(before: Result, after: Result) -> list[str]:
         for name in names
         if before.provenance.get(name) != after.provenance.get(name)
     ]
+
+
+def case_table(case_series: CaseSeries) -> RenderableType:
+    """Return a row for each release with its time, a bar and its change, and a line for each change.
+
+    The first release of a new level is also compared with the one before it, where that differs from the step between the levels.
+    """
+    steps = {step.index: step for step in case_series.steps}
+    greatest = max((value for value in case_series.values if value is not None), default=1.0)
+    is_timed = case_series.unit == SECONDS
+    several = len({result.python for result in case_series.results}) > 1
+    rows = []
+    for index, (release, value, spread) in enumerate(zip(case_series.releases, case_series.values, case_series.spreads)):
+        name = f"{release} ({case_series.results[index].python})" if several else release
+        measured = case_series.measured[index]
+        if value is None or measured is None:
+            rows.append((name, "", "", "", "not measured"))
+        else:
+            bar = "█" * max(1, round(BAR * value / greatest))
+            change = f"{'▲' if steps[index].ratio > 1 else '▼'} {signed_percent(steps[index].ratio)}" if index in steps else ""
+            rows.append((name, quantity(measured, case_series.unit), percent(spread, 1), bar, change))
+    table = terminal_table(("torch", "time" if is_timed else case_series.unit, "±", "", ""), rows, "lrrll")
+    lines = []
+    for step in case_series.steps:
+        differs = is_timed and not isnan(step.change) and abs(log(step.change / step.ratio)) >= ALIKE
+        beside = f" ({signed_percent(step.change)} from the release before)" if differs else ""
+        lines.append(f"torch {case_series.releases[step.index]}: {step_text(step, case_series.releases, case_series.unit)}{beside}")
+    return Group(Text(f"{case_name(case_series.case)}, on {case_series.on}"), table, Text("\n".join(lines) or NO_CHANGE))
+
+
+def summary_text(by_case: Mapping[Case, CaseSeries], *, all_cases: bool = False) -> RenderableType:
+    """Return the changes by release and group, the newest release first.
+
+    all_cases : list every case that changed, and not only the `LARGEST` changes of a group
+    """
+    heading = f"{len(by_case)} cases on {next(iter(by_case.values())).on}"
+    lines = []
+    for release, changes in groupby(reversed(changes_by_release(by_case)), key=lambda change: change.release):
+        lines += ["", f"torch {release}"]
+        for change in changes:
+            shown = change.cases if all_cases else change.cases[:LARGEST]
+            lines.append(f"  {change_text(change)}")
+            lines += [f"    {case_name(case):<{NAME}} {signed_percent(change.steps[case].ratio):>9}" for case in shown]
+            more = len(change.cases) - len(shown)
+            lines += [f"    and {more} more: --all lists them"] if more else []
+    return Group(Text(heading), Text("\n".join(lines) if lines else NO_CHANGE))
+
+
+def terminal_table(header: Sequence[str], rows: Iterable[Sequence[RenderableType]], align: str, title: str | None = None) -> Table:
+    """Return a table without borders, whose long cells are folded.
+
+    align : a letter for each column: l for left, r for right
+    """
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name, letter in zip(header, align):
+        table.add_column(name, justify=JUSTIFY[letter], overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))  # brackets in data are no markup
+    return table

@@ -13,7 +13,7 @@ from tensorcopy.analysis.confirmation import Status, explained_by_count
 from tensorcopy.analysis.series import ReleaseChange, grouped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.report.case_history import change_text
+from tensorcopy.report.sentences import change_text
 from tensorcopy.results.confirmations import RepeatOutcome, key_of
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tensorcopy.analysis.comparisons import case_name, version
-from tensorcopy.report.tables import csv_text
+from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.two_sample import Change, Verdict
 from tensorcopy.report import formats as comparison_formats
+from tensorcopy.report.formats import csv_text
 from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, reasons
-from tensorcopy.report.tables import csv_text
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots

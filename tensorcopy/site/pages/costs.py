@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.report.formats import csv_text
 from tensorcopy.report.numbers import quantity, size
-from tensorcopy.report.tables import csv_text
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
