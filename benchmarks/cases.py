@@ -6,24 +6,37 @@ a reader would type it. Every sample uses a new tensor, because the address of a
 
 asv reads `clock` before and after the body: the sum of the sampled seconds per call. Everything else in the body, such as making the tensor
 or a CUDA context, or waiting for a quiet core, takes no time on this clock.
+
+Beside each sample the control is timed, a calculation that no torch can change. A sample is quiet when its control readings are at most
+25 % above their usual minimum (`tensorcopy.worker.control`). A sample that is not quiet is delayed or repeated, on another core where there
+is one, until the case has used up its patience. Patience is larger if recent readings were quiet. The choice of samples does not depend on
+torch, because torch cannot change the control. The journal records each sample's control reading, page faults and involuntary context
+switches, for the plugin; asv's format has samples only.
 """
 
+import os
 from functools import cache
 from itertools import product, repeat
 from math import ceil
 from os import environ
+from pathlib import Path
 from statistics import median
-from time import monotonic, perf_counter
+from time import get_clock_info, monotonic, perf_counter, process_time, sleep
 
 import torch
 from asv_runner.benchmarks.mark import SkipNotImplemented
 
 from tensorcopy.worker import devices, own
+from tensorcopy.worker.control import limit
+from tensorcopy.worker.control import read as read
 from tensorcopy.worker.declarations import operations
 from tensorcopy.worker.devices import Usability
 from tensorcopy.worker.methods import NAMES, code_on, exists, make_tensor
 
-from .control import Watch
+try:
+    from resource import RUSAGE_SELF, getrusage
+except ImportError:  # Windows
+    getrusage = None
 
 LOOP_SECONDS = 0.005  # of a sample; two device waits of 40 µs are less than 2 % of it
 STRETCH_SECONDS = 0.0005  # of a part of a sample; bursts of other load last a millisecond or two
@@ -37,6 +50,16 @@ ON_DEVICE = [2**k for k in (0, 10, 14, 17, 20, 24, 28)]  # 2^20 fits into the ca
 
 COPIES_HELD = 4  # of a tensor on a device at once: the input, the copy, its predecessor, and one that a method makes in between
 STEADY, CLOCKS_SECONDS = 0.98, 1.0  # a device's clocks are up when the last part of ten is not faster than the first; longest wait for that
+
+JOURNAL = "TENSORCOPY_JOURNAL"  # the environment variable with the journal's path; without it nothing is recorded or delayed
+COMMIT = "TENSORCOPY_COMMIT"  # the environment variable with the release and the run, which begins a line of the journal
+PATIENCE = 0.04  # seconds that a case waits for a quiet core at most, if all recent readings were quiet
+LATELY = 200  # recent readings that determine the patience
+NAP = 0.004  # seconds to wait on a busy core
+ASIDE = 1.02  # wall time over processor time from which a process was suspended
+TICKS, RESOLUTION = 50, get_clock_info("process_time").resolution  # ticks of the processor-time clock that a sample needs; seconds per tick
+AGAIN = 3  # repetitions for that reason, regardless of patience
+REMEMBERED = 200_000  # bytes at the journal's end: about 5,000 readings
 
 _spent = [0.0]  # seconds per call, summed over the samples of this process, which times one case
 timed = []  # that case
@@ -252,3 +275,75 @@ class Loop:
 
     def _stretch(self):
         return self._seconds(self._calls, **self.names)
+
+
+class Watch:
+    """Takes samples of one case while the machine is quiet, and records the control."""
+
+    def __init__(self) -> None:
+        path = environ.get(JOURNAL)
+        self._journal = Path(path) if path else None
+        readings = _recent_readings(self._journal) if self._journal else []
+        self._limit, recent = limit(readings), readings[-LATELY:]
+        self._patience = PATIENCE * sum(reading <= self._limit for reading in recent) / max(len(recent), 1)
+        self._cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+    def sample(self, take, suite, index, *, calls=1, alone=True):
+        """Return a sample, the result of `take()`, and record its control reading.
+
+        suite, index : the suite's name and the case's number in it, for the journal
+        calls : in the sample; the journal has page faults per call
+        alone : whether the sample runs in one thread on the CPU. Then it may move to any core; and if other processes used the core during
+            the sample, it is repeated, or its control reading is recorded as longer by the same factor as the sample.
+        """
+        cores = self._cores if alone else []
+        repetitions = AGAIN
+        while True:
+            started = perf_counter()
+            control = read()
+            if control <= self._limit or self._patience <= 0:
+                before = _interruptions()
+                wall, cpu = perf_counter(), process_time()
+                value = take()
+                wall, cpu = perf_counter() - wall, process_time() - cpu
+                after = _interruptions()
+                # the clock ticks too rarely for short samples on Windows
+                stretched = max(1.0, wall / cpu) if alone and cpu > TICKS * RESOLUTION else 1.0
+                control = max(control, read()) * (stretched if stretched > ASIDE else 1.0)
+                repetitions -= stretched > ASIDE
+                if control <= self._limit or (self._patience <= 0 and (stretched <= ASIDE or repetitions < 0)):
+                    break
+            _change_core(cores)
+            self._patience -= perf_counter() - started
+        if self._journal:
+            with self._journal.open("a") as lines:  # short lines, each appended in one write
+                minor, major, switches = (end - start for start, end in zip(before, after))
+                faults = f"{round(minor / calls)} {major} {switches}"
+                lines.write(f"{environ.get(COMMIT, '-')} {suite} {index} {faults} {control:.4g}\n")
+        return value
+
+
+def _interruptions():
+    """Return the process's minor and major page faults and involuntary context switches."""
+    if getrusage is None:
+        return 0, 0, 0
+    usage = getrusage(RUSAGE_SELF)
+    return usage.ru_minflt, usage.ru_majflt, usage.ru_nivcsw
+
+
+def _change_core(cores):
+    """Move to the next core, where there is one, and wait a moment."""
+    if len(cores) > 1:
+        cores.append(cores.pop(0))
+        os.sched_setaffinity(0, {cores[0]})
+    sleep(NAP)
+
+
+def _recent_readings(journal: Path) -> list[float]:
+    """Return the readings at the journal's end."""
+    try:
+        with journal.open("rb") as lines:
+            lines.seek(max(0, journal.stat().st_size - REMEMBERED))
+            return [float(line.split()[-1]) for line in lines.read().splitlines()[1:-1]]  # the first and the last line may be incomplete
+    except (OSError, ValueError, IndexError):
+        return []  # there is no journal before the first case

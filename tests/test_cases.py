@@ -250,7 +250,7 @@ def test_an_injected_slowdown_does_not_apply_to_baselines(now, monkeypatch):
 
 def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
     """asv requests every release on every Python."""
-    monkeypatch.setenv("TENSORCOPY_ABSENT", "torch 1.9.1 has wheels for Python 3.7 to 3.9")
+    monkeypatch.setenv("TENSORCOPY_ABSENT", "it has wheels for Python 3.7 to 3.9")
     with pytest.raises(SkipNotImplemented, match=r"3.7 to 3.9"):
         cases.case(COPIES["clone_detach"], 16)
     with pytest.raises(SkipNotImplemented):

@@ -9,9 +9,9 @@ import pytest
 
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
-from tensorcopy.measure import dashboard
+from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.releases import environments, release_table
+from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.results.reader import Results
 from tests.conftest import measured
 
@@ -25,11 +25,12 @@ def run_dashboard(monkeypatch, tmp_path):
 
     def run(measure_pass, results):
         reports = []
-        monkeypatch.setattr(dashboard, "measure_pass", measure_pass)
-        monkeypatch.setattr(dashboard.program, "publish", lambda: None)
-        monkeypatch.setattr(dashboard.reader, "load_results", lambda folder: results)
+        monkeypatch.setattr(run_passes, "measure_pass", measure_pass)
+        monkeypatch.setattr(run_passes.program, "publish", lambda: None)
+        monkeypatch.setattr(run_passes.reader, "load_results", lambda folder: results)
         paths = Paths(tmp_path, tmp_path, tmp_path, ("3.11",))
-        problems = dashboard.run([Measurement(release, "3.11") for release in (OLD, NEW)], paths, "box", True, reports.append)
+        measurements = [Measurement(release, "3.11") for release in (OLD, NEW)]
+        problems = run_passes.measure_and_publish(measurements, paths, "box", True, reports.append)
         return problems, reports
 
     return run
@@ -77,23 +78,13 @@ def test_a_complete_result_of_this_machine_is_not_measured_again(machine, quick,
     result = measured(NEW, {("clone_detach", 16): 1e-6, ("detach_clone_numpy", 16): 1e-6}, python="3.11")
     measurement = Measurement(NEW, "3.11")
     result = replace(result, path=Path("results") / "box" / "result.json", environment=measurement.environment)
-    assert (dashboard.already_measured((result,), measurement, machine, quick) is result) is complete
+    assert (run_passes.already_measured((result,), measurement, machine, quick) is result) is complete
 
 
-@pytest.mark.parametrize(
-    ("range_text", "versions", "skipped"), [("", [OLD], 1), (f"{OLD.version}..", [OLD], 1)], ids=["the newest", "a range"]
-)
-def test_releases_without_a_python_are_skipped(monkeypatch, range_text, versions, skipped):
-    """The sentence names the release and its Pythons."""
-    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [] if release == NEW else ["3.11"])
-    measurements, reasons = dashboard.choose(range_text, ("3.11",))
-    assert [measurement.release for measurement in measurements] == versions
-    assert len(reasons) == skipped
-    assert reasons[0].startswith(f"torch {NEW.version} is skipped: it has wheels for Python {NEW.pythons[0]} to ")
-
-
-def test_no_release_with_a_python_is_an_error(monkeypatch):
-    """The error quotes the first reason."""
-    monkeypatch.setattr(environments, "pythons_for", lambda release, preferred: [])
-    with pytest.raises(TensorcopyError, match=f"no release can be measured here: got torch {NEW.version} is skipped"):
-        dashboard.choose("", ("3.11",))
+def test_the_newest_release_with_a_python_is_measured(monkeypatch):
+    """The sentence about a newer one names the release and its Pythons."""
+    monkeypatch.setattr(uv, "find_python", lambda python: Path("python"))
+    monkeypatch.setattr(type(NEW), "runs_on", lambda release, python: release != NEW)
+    measurements, skipped = plan.select([], environments.known_pythons(["3.11"]), newest_first=True, first=True)
+    assert (measurements, len(skipped)) == ([Measurement(OLD, "3.11")], 1)
+    assert skipped[0].startswith(f"torch {NEW.version} is skipped: it has wheels for Python {NEW.pythons[0]} to ")

@@ -57,7 +57,7 @@ def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
 def test_why_a_release_cannot_be_installed(monkeypatch):
     """No wheel for these Pythons, or none of the Pythons on this machine."""
     monkeypatch.setattr(uv, "find_python", lambda python: None)
-    assert environments.why_not(NEW, ["3.13"]) == "torch 2.0.0 has wheels for Python 3.9 to 3.12, not for 3.13"
+    assert environments.why_not(NEW, ["3.13"]) == "it has wheels for Python 3.9 to 3.12, not for 3.13"
     assert environments.why_not(NEW, ["3.9", "3.13"]).endswith("none of 3.9 is on this machine (uv python install 3.9)")
     monkeypatch.setattr(uv, "find_python", lambda python: Path("/python"))
     assert environments.why_not(NEW, ["3.9", "3.13"]) == ""

@@ -18,7 +18,7 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import dashboard, plan, run_passes
+from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import release_table, uv
 from tensorcopy.results import suite_specs
@@ -77,7 +77,7 @@ def test_a_release_without_its_python_is_skipped(monkeypatch):
     monkeypatch.setattr(uv, "find_python", lambda python: Path(python) if python == "3.11" else None)
     measurements, skipped = plan.select(["1.12.1..1.13.1"], ("3.11", "3.9"))
     assert [measurement.release.version for measurement in measurements] == ["1.13.1"]
-    assert skipped[0].startswith("torch 1.12.1 is skipped: torch 1.12.1 has wheels for Python 3.7 to 3.10")
+    assert skipped[0].startswith("torch 1.12.1 is skipped: it has wheels for Python 3.7 to 3.10")
     with pytest.raises(TensorcopyError, match="no release can be measured here"):
         plan.select(["1.12.1"], ("3.11", "3.9"))
 
@@ -279,9 +279,9 @@ def test_the_dashboard_measures_what_this_host_lacks(small_checkout, monkeypatch
     measured_in_passes(small_checkout / "results", FIVE[-1].release, TIMES, identity=identity)
     runs = []
     monkeypatch.setattr("tensorcopy.worker.hardware.identity", lambda: HERE)
-    monkeypatch.setattr(dashboard, "choose", lambda text, pythons: ([FIVE[-1]], []))
-    monkeypatch.setattr(dashboard, "_complete", lambda result, quick: True)
-    monkeypatch.setattr(dashboard, "run", lambda measurements, paths, name, *rest: runs.append((len(measurements), name)) or ())
+    monkeypatch.setattr(plan, "select", lambda *_, **named: ([FIVE[-1]], []))
+    monkeypatch.setattr(run_passes, "_complete", lambda result, quick: True)
+    monkeypatch.setattr(run_passes, "measure_and_publish", lambda missing, paths, name, *rest: runs.append((len(missing), name)) or ())
     monkeypatch.setattr(configuration, "register_machine", lambda name: None)
     assert main(["dashboard", "--no-serve", "--machine", "box"]) == 0
     assert runs == [(missing, machine)]

@@ -21,7 +21,7 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Job, Progress, Reporter
 from tensorcopy.results import noise
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -49,7 +49,7 @@ def measure(measurement: Measurement, paths: Paths, passes: int, random: Random,
     missing = {name: plan.missing_passes(measurement.file(paths, name), SUITES, passes) for name in VARIANTS}
     order = plan.pass_order(missing, random)
     titles = [f"torch {measurement.release.version}, {name}, pass {number} of {len(order)}" for number, name in enumerate(order, 1)]
-    reporter = Reporter([Stage(title, run_passes.PASS) for title in titles], report_progress)
+    reporter = Reporter([(title, run_passes.PASS) for title in titles], report_progress)
     for number, name in enumerate(order):
         report = partial(reporter.at, number)
         with _extra(VARIANTS[name]):

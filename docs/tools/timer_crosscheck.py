@@ -90,7 +90,7 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     from asv_runner.benchmarks.mark import SkipNotImplemented
     from asv_runner.discovery import get_benchmark_from_name
 
-    from benchmarks import cases, control
+    from benchmarks import cases
 
     benchmark = get_benchmark_from_name(str(root), f"{case.suite}-{case.index}")
     torch.set_num_threads(1)
@@ -120,7 +120,7 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     if first > COLD * expected:  # only the first sample includes a cold start
         yield from [first / expected] * TURNS
         return
-    yield from turns(through_asv, by_reference, control.read)
+    yield from turns(through_asv, by_reference, cases.read)
 
 
 def turns(measured: Callable[[], float], reference: Callable[[], float], control: Callable[[], float]) -> Iterator[float]:

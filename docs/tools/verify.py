@@ -30,7 +30,7 @@ from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
-from tensorcopy.measure.run_passes import Reporter, Stage
+from tensorcopy.measure.run_passes import Reporter
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report.terminal import terminal_table
@@ -90,8 +90,8 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
     release, python = measurement.release, measurement.python
     with progress_bar() as report_progress:
         stages = [
-            Stage(f"installing torch {release.version} on Python {python}", run_passes.INSTALL),
-            Stage(f"torch {release.version}", SECONDS),
+            (f"installing torch {release.version} on Python {python}", run_passes.INSTALL),
+            (f"torch {release.version}", SECONDS),
         ]
         reporter = Reporter(stages, report_progress)
         reporter.at(0)

@@ -27,7 +27,7 @@ from tensorcopy.releases.interpreters import SEARCH_PATHS, TorchProcess, without
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.worker import declarations
 
-JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/control.py
+JOURNAL, COMMIT = "TENSORCOPY_JOURNAL", "TENSORCOPY_COMMIT"  # read by benchmarks/cases.py
 DEVICE = "TENSORCOPY_DEVICE"  # the environment variable with a device that must be measured
 
 

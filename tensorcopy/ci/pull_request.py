@@ -32,7 +32,7 @@ from tensorcopy.ci import git
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Progress, Reporter
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
@@ -246,7 +246,7 @@ def _common_measurement(request: PullRequest, paths: Paths, releases: Sequence[R
     if request.interpreter:
         return plan.in_interpreter(request.interpreter, [request.release] if request.release else [])
     for release in reversed([release for release in releases if request.release in ("", release.version)]):
-        measurement, _ = plan.installable(release, list(paths.pythons))
+        measurement, _ = plan.installable(release, paths.pythons)
         if measurement is not None:
             return measurement
     raise TensorcopyError(
@@ -262,7 +262,7 @@ def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measur
 
     Raises TensorcopyError if this machine cannot install it.
     """
-    measurement, reason = plan.installable(release, list(paths.pythons))
+    measurement, reason = plan.installable(release, paths.pythons)
     if measurement is None or request.interpreter:
         raise TensorcopyError(
             f"the new row of torch {release.version} cannot be measured here",
@@ -402,7 +402,7 @@ def _take_passes(
     taken = 0
     for index, group in groupby(order):
         folder, more = folders[index], len(list(group))
-        Reporter([Stage(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
+        Reporter([(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
         start, count = monotonic(), folder.pass_count
         lines = folder.take_passes(suites, more)
         if lines or folder.pass_count == count:

@@ -95,11 +95,11 @@ def _gpus() -> list[Gpu]:
 
 
 def _installable_on(release: Release) -> str:
-    from tensorcopy.releases import environments
+    from tensorcopy.releases import environments, uv
     from tensorcopy.releases.release_table import minor
 
-    pythons = sorted(environments.pythons_for(release, []), key=minor)
-    return ", ".join(pythons) or f"none: uv python install {release.pythons[1]}"
+    pythons = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
+    return ", ".join(sorted(pythons, key=minor)) or f"none: uv python install {release.pythons[1]}"
 
 
 def _added(options: argparse.Namespace, console: Console) -> int:

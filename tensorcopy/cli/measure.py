@@ -115,20 +115,22 @@ def _add_rebuild(command: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
-    from tensorcopy.measure import dashboard, run_passes
+    from tensorcopy.measure import plan, run_passes
+    from tensorcopy.releases import environments
     from tensorcopy.site import server
 
     paths = configuration.paths()
     if not options.no_serve:
         server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
-    chosen, skipped = dashboard.choose(options.releases, paths.pythons)
+    named, pythons = [options.releases] if options.releases else [], environments.known_pythons(paths.pythons)
+    chosen, skipped = plan.select(named, pythons, newest_first=True, first=not named)
     for line in skipped:
         console.print(line)
     options.machine = _own_name(options.machine, paths)
     measurements = _not_yet_measured(chosen, options, paths, console)
     _prepare(options, measurements, paths, len(measurements), console)
     with progress_bar(console) as report_progress:
-        problems = dashboard.run(measurements, paths, options.machine, options.quick, report_progress)
+        problems = run_passes.measure_and_publish(measurements, paths, options.machine, options.quick, report_progress)
     print_errors(problems)
     for line in run_passes.not_measured(measurements, paths, options.machine):
         console.print(line, soft_wrap=True)
@@ -142,13 +144,13 @@ def _not_yet_measured(
     measurements: Sequence[Measurement], options: argparse.Namespace, paths: Paths, console: Console
 ) -> list[Measurement]:
     """Return the measurements that this machine lacks; with --again, return all."""
-    from tensorcopy.measure import dashboard
+    from tensorcopy.measure import run_passes
     from tensorcopy.results import reader
 
     results = reader.load_results(paths.results).results
     missing = []
     for measurement in measurements:
-        result = None if options.again else dashboard.already_measured(results, measurement, options.machine, options.quick)
+        result = None if options.again else run_passes.already_measured(results, measurement, options.machine, options.quick)
         if result is None:
             missing.append(measurement)
         else:

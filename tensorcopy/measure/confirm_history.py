@@ -20,7 +20,7 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Job, Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Job, Progress, Reporter
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, files, reader, series_key
 from tensorcopy.results.confirmations import Confirmation, ReleasePair
@@ -153,7 +153,7 @@ def remeasurer(pair: ReleasePair, paths: Paths, report_progress: Callable[[Progr
         order = [
             sides[index] for index in plan.alternating([len(files.records(path)) if path.exists() else 0 for path in files_of], passes)
         ]
-        reporter = Reporter([Stage(measurement.release.version, _pass_seconds(len(cases))) for measurement in order], report_progress)
+        reporter = Reporter([(measurement.release.version, _pass_seconds(len(cases))) for measurement in order], report_progress)
         for number, measurement in enumerate(order):
             report = partial(reporter.at, number)
             run_passes.measure_pass(measurement, job, report, report)

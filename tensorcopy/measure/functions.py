@@ -20,7 +20,7 @@ from typing import Any
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress, Reporter, Stage
+from tensorcopy.measure.run_passes import Progress, Reporter
 from tensorcopy.releases import environments, interpreters, release_table, wheel_index
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import files, functions, suite_specs, writing
@@ -57,7 +57,7 @@ def count_all(
 
     Returns the written files, and an error for each release whose functions could not be counted.
     """
-    stages = [Stage(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(paths))) for m in measurements]
+    stages = [(f"torch {m.release.version} on Python {m.python}", COUNT + INSTALL * (not m.is_installed(paths))) for m in measurements]
     reporter = Reporter(stages, report_progress)
     written, problems = [], []
     for index, measurement in enumerate(measurements):

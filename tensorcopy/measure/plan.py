@@ -117,13 +117,19 @@ def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
 
 
 def select(
-    specifications: Sequence[str], pythons: tuple[str, ...], measured: Collection[str] = (), *, newest_first: bool = False
+    specifications: Sequence[str],
+    pythons: Sequence[str],
+    measured: Collection[str] = (),
+    *,
+    newest_first: bool = False,
+    first: bool = False,
 ) -> tuple[list[Measurement], list[str]]:
     """Return the measurements of these releases, and why others are skipped.
 
     specifications : such as "2.10..", "..2.0.1@3.9" or "NEW"; all releases if empty
     pythons : in order of preference, for specifications without @PYTHON
     measured : SHAs of the releases that this machine has results of, for "NEW"
+    first : whether one measurement is enough
 
     Raises TensorcopyError for a wrong specification, and where this machine can install none of the releases.
     """
@@ -134,11 +140,13 @@ def select(
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
         releases = _new_releases(measured) if range_text == NEW else release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
-            measurement, reason = installable(release, [python] if python else list(pythons))
+            measurement, reason = installable(release, [python] if python else pythons)
             if measurement is None:
                 skipped.append(f"torch {release.version} is skipped: {reason}")
             else:
                 measurements.append(measurement)
+                if first:
+                    break
     if not measurements:
         raise TensorcopyError(
             "no release can be measured here",
@@ -149,7 +157,7 @@ def select(
     return list(dict.fromkeys(measurements)), skipped
 
 
-def installable(release: Release, pythons: list[str]) -> tuple[Measurement | None, str]:
+def installable(release: Release, pythons: Sequence[str]) -> tuple[Measurement | None, str]:
     """Return the measurement of a release, or None and the reason.
 
     The first of the Pythons that can install the release is used.

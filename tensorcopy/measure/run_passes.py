@@ -1,4 +1,4 @@
-"""Measure passes: several short ones of each release, in random order.
+"""Measure passes: several short ones of each release, in random order, or one of each with the site at the end.
 
 asv measures a pass in a copy of the results, and the plugin adds the finished pass to the file that is there then (`asv_plugin.stamp`).
 After an interruption each pass is therefore stored completely or not, and the same command measures the missing ones. Prints nothing, and
@@ -8,6 +8,7 @@ reports its progress through callbacks.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,24 +26,19 @@ from tensorcopy.asv_plugin.configuration import Paths, write_configuration
 from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import DiskError, TensorcopyError, after
-from tensorcopy.measure.plan import Measurement, Shard, groups, missing_passes, pass_order, without_absent
+from tensorcopy.measure.plan import Measurement, Shard, groups, missing_passes, pass_order, timed_suites, without_absent
 from tensorcopy.releases import environments
-from tensorcopy.results import files
+from tensorcopy.results import files, reader, suite_specs
+from tensorcopy.results.reader import Result
+from tensorcopy.results.suite_specs import OWN
+from tensorcopy.worker import declarations
 
 # A pass is one process tree. Times vary between processes more than within one: beyond two samples, another pass tells more.
 ONE_ROUND = {"rounds": 1, "repeat": 2}
+FEW_SAMPLES = {"rounds": 1, "repeat": 3}  # of the dashboard's quick pass
+SAMPLES = 10  # in a full one: the suites' rounds times their repeat
 INSTALL, PASS = 30.0, 60.0  # expected seconds on two cores
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A part of a job.
-
-    seconds : expected, used until the stage's own pace can be measured
-    """
-
-    doing: str
-    seconds: float
+INSTALL_FIRST, CHECK, MEASURE, MEASURE_QUICK, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # in the dashboard's job
 
 
 @dataclass(frozen=True)
@@ -61,41 +57,32 @@ class Progress:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Report the progress of a job through a callback."""
+    """Report the progress of a job through a callback.
 
-    stages: Sequence[Stage]
+    stages : in their order, with their expected seconds, which are used until a stage's own pace can be measured
+    """
+
+    stages: Sequence[tuple[str, float]]
     report: Callable[[Progress], None]
 
     def at(self, current: int, share: float = 0.0, elapsed: float = 0.0, detail: str = "") -> None:
-        """Report that a share of stage number `current` is done; see `progress`."""
-        self.report(progress(self.stages, current, share, elapsed, detail))
+        """Report that a share (0 to 1) of stage number `current` is done after `elapsed` seconds.
 
-    def installing_at(self, current: int, _share: float, elapsed: float, _detail: str) -> None:
-        """Report the installation and its check, during which asv prints nothing."""
-        self.at(current, 0.0, elapsed, "checking the installation")
+        detail : added to the name of the stage
+        """
+        name, expected = self.stages[current]
+        pace_is_known = share > 0.1
+        remaining = elapsed / share * (1 - share) if pace_is_known else max(expected - elapsed, 1.0)
+        seconds = [seconds for _, seconds in self.stages]
+        done = (sum(seconds[:current]) + expected * share) / sum(seconds)
+        self.report(Progress(f"{name}: {detail}" if detail else name, done, remaining + sum(seconds[current + 1 :])))
 
     def waiting_at(self, current: int, _share: float, elapsed: float, detail: str = "") -> None:
         """Report a stage whose share is unknown, by its expected time.
 
         Its share stays below nine tenths until it has ended.
         """
-        self.at(current, min(elapsed / self.stages[current].seconds, 0.9), elapsed, detail)
-
-
-def progress(stages: Sequence[Stage], current: int, share: float, elapsed: float, detail: str = "") -> Progress:
-    """Compute the progress of a job from the progress of its current stage.
-
-    stages : in their order
-    current : index of the current stage, of which `share` (0 to 1) is done after `elapsed` seconds
-    detail : added to the name of the stage
-    """
-    stage = stages[current]
-    pace_is_known = share > 0.1
-    remaining = elapsed / share * (1 - share) if pace_is_known else max(stage.seconds - elapsed, 1.0)
-    done = sum(earlier.seconds for earlier in stages[:current]) + stage.seconds * share
-    total = sum(each.seconds for each in stages)
-    remaining += sum(later.seconds for later in stages[current + 1 :])
-    return Progress(f"{stage.doing}: {detail}" if detail else stage.doing, done / total, remaining)
+        self.at(current, min(elapsed / self.stages[current][1], 0.9), elapsed, detail)
 
 
 @dataclass(frozen=True)
@@ -179,18 +166,22 @@ def _measure_group(
             continue
         seconds = median(durations) if durations else PASS
         stages = [
-            Stage(
+            (
                 f"torch {each.release.version} on Python {each.python}, pass {turn} of {len(order)}",
                 seconds + (0 if each.is_installed(job.paths) else INSTALL),
             )
             for turn, each in enumerate(order, 1)
         ]
         reporter = Reporter(stages, report_progress)
+
+        def installing(_share: float, elapsed: float, _detail: str, reporter: Reporter = reporter, number: int = number) -> None:
+            reporter.at(number, 0.0, elapsed, "checking the installation")  # asv prints nothing meanwhile
+
         began, installed = monotonic(), measurement.is_installed(job.paths)
         path = measurement.file(job.paths, job.machine)
         stored = files.records(path) if path.exists() else []
         try:
-            measure_pass(measurement, job, partial(reporter.installing_at, number), partial(reporter.at, number))
+            measure_pass(measurement, job, installing, partial(reporter.at, number))
         except DiskError:
             raise
         except TensorcopyError as error:
@@ -265,3 +256,61 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
             continue
         lines += [f"torch {measurement.release.version} is not measured on {device}: {reason}" for device, reason in unsupported.items()]
     return lines
+
+
+def already_measured(results: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
+    """Return this machine's result of a measurement, if it is complete.
+
+    A complete result has the suites and as many samples as would be measured now.
+    """
+    for result in results:
+        if (result.machine, result.sha, result.environment) == (machine, measurement.release.sha, measurement.environment):
+            return result if _complete(result, quick) else None
+    return None
+
+
+def measure_and_publish(
+    measurements: list[Measurement], paths: Paths, machine: str, quick: bool, report_progress: Callable[[Progress], None]
+) -> tuple[TensorcopyError, ...]:
+    """Measure, publish the site, and return the errors.
+
+    An error of one release or result file does not stop the others. New samples are added to earlier ones. Raises TensorcopyError where
+    the site cannot be published.
+    """
+    stages: list[tuple[str, float]] = []
+    for measurement in measurements:
+        version, installed = measurement.release.version, environments.is_complete(measurement.path(paths))
+        stages += [(f"checking torch {version}", CHECK) if installed else (f"installing torch {version}", INSTALL_FIRST)]
+        stages += [(f"measuring torch {version}", MEASURE_QUICK if quick else MEASURE)]
+    reporter = Reporter([*stages, ("publishing the site", PUBLISH)], report_progress)
+    quick_suites = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
+    suites = rf"^({quick_suites})\." if quick and not declarations.project() else timed_suites()
+    job = Job(paths, machine, suites, FEW_SAMPLES if quick else {})
+    problems: list[TensorcopyError] = []
+    for number, measurement in enumerate(measurements):
+        install, measure = 2 * number, 2 * number + 1
+        reporter.at(install)
+        try:
+            with after(problems):
+                measure_pass(measurement, job, partial(reporter.waiting_at, install), partial(reporter.at, measure))
+        except DiskError:
+            raise
+        except TensorcopyError as error:
+            problems.append(error)
+    reporter.at(len(stages))
+    loaded = reader.load_results(paths.results)
+    with after(problems):
+        if loaded.unpublishable:
+            raise loaded.unpublishable[0]  # asv would remove the site and then stop at this file
+        program.publish()
+    reporter.at(len(stages), 1.0, PUBLISH)
+    return (*problems, *loaded.problems)
+
+
+def _complete(result: Result, quick: bool) -> bool:
+    if declarations.project():
+        return bool(result.timings)
+    specs = [spec for spec in suite_specs.table().values() if spec.timed and spec.methods != OWN and "device" not in spec.parameters]
+    if not {case.suite for case in result.timings}.issuperset(spec.name for spec in specs if spec.quick or not quick):
+        return False
+    return quick or min(len(timing.samples) for case, timing in result.timings.items() if case.spec.quick) >= SAMPLES

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -95,13 +95,13 @@ def expected_build() -> str:
     return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"
 
 
-def why_not(release: Release, pythons: list[str]) -> str:
+def why_not(release: Release, pythons: Sequence[str]) -> str:
     """Return why `release` cannot be installed with any of `pythons` here.
 
     "" where it can.
     """
     supported = [python for python in pythons if release.runs_on(python)]
-    wheels = f"torch {release.version} has wheels for Python {release.pythons[0]} to {release.pythons[1]}"
+    wheels = f"it has wheels for Python {release.pythons[0]} to {release.pythons[1]}"
     if not supported:
         return f"{wheels}, not for {' or '.join(pythons)}"
     if not any(uv.find_python(python) for python in supported):
@@ -299,11 +299,7 @@ def this_python() -> str:
     return "{}.{}".format(*minor(platform.python_version()))
 
 
-def pythons_for(release: Release, preferred: list[str]) -> list[str]:
-    """Return the Pythons on this machine that have a wheel of `release`.
-
-    Those of `preferred` come first, then the running one, then the others from the newest on.
-    """
+def known_pythons(preferred: Sequence[str] = ()) -> list[str]:
+    """Return Pythons to look for on this machine: those of `preferred`, the running one, then the others from the newest on."""
     others = [this_python(), *(f"3.{second}" for second in range(sys.version_info.minor + 3, 7, -1))]
-    candidates = list(dict.fromkeys([*preferred, *others]))
-    return [python for python in candidates if release.runs_on(python) and uv.find_python(python)]
+    return list(dict.fromkeys([*preferred, *others]))

@@ -14,7 +14,7 @@ from time import perf_counter
 QUIET = 1.25  # times the usual minimum: samples whose control reads less agree with those at the minimum, to 0.3 % in the median
 FEWEST = 20  # readings needed for a limit
 TOO_BUSY = 0.5  # share of quiet samples below which times of this machine are not compared without a warning
-CALLS = 48  # of the sum in a reading: half a millisecond
+CALLS = 48  # of the sum in a reading: half a millisecond, short compared with a sample of 5 ms
 _thousand = range(1000)
 
 
@@ -30,11 +30,11 @@ def limit(readings: Iterable[float]) -> float:
 
 
 def read() -> float:
-    """Return the seconds that a fixed sum takes now, beside a sample of `advise` and `plot`; the suites have their own."""
+    """Return the seconds that summing a thousand integers takes now."""
     start = perf_counter()
     for _ in repeat(None, CALLS):
         sum(_thousand)
-    return perf_counter() - start
+    return (perf_counter() - start) / CALLS
 
 
 def quiet_share(readings: Sequence[float]) -> float:
