@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tensorcopy.asv_plugin import configuration, exits, program, publisher
+from tensorcopy.asv_plugin import commands, configuration, program, publisher
 from tensorcopy.asv_plugin.program import Run, _failure, _Output, _PhaseReader
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
@@ -31,10 +31,10 @@ def test_an_error_of_the_plugin_reaches_the_caller_unchanged(monkeypatch, tmp_pa
 
 def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tmp_path, caplog):
     """A later error may be its consequence. The log has the error in one line."""
-    monkeypatch.setenv(exits.ERROR_FILE, str(tmp_path / "error.json"))
-    with pytest.raises(SystemExit) as caught, exits.exit_on_error():
+    monkeypatch.setenv(commands.ERROR_FILE, str(tmp_path / "error.json"))
+    with pytest.raises(SystemExit) as caught, commands.exit_on_error():
         raise ERROR
-    exits.pass_on(TensorcopyError("another", got="", allowed="", next=""))
+    commands.pass_on(TensorcopyError("another", got="", allowed="", next=""))
     assert caught.value.code == 2
     assert json.loads((tmp_path / "error.json").read_text()) == ERROR.document()
     assert str(ERROR) in caplog.text

@@ -4,10 +4,9 @@ Only this folder imports asv. asv imports it by the name in asv.conf.json ("plug
 `Repo`, `Environment` and `OutputPublisher`.
 """
 
-from tensorcopy.asv_plugin.commands import check_arguments, check_environments, print_environments
+from tensorcopy.asv_plugin.commands import check_arguments, check_environments, print_environments, show_disk_errors
 from tensorcopy.asv_plugin.configuration import write_machines_as_a_whole
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
-from tensorcopy.asv_plugin.exits import show_disk_errors
 from tensorcopy.asv_plugin.publisher import Pages
 from tensorcopy.asv_plugin.repository import TorchReleases
 

@@ -1,9 +1,17 @@
-"""asv's own commands: the arguments and environments that they take here, and what they print."""
+"""asv's own commands: the arguments and environments that they take here, what they print, and how they end.
+
+Where tensorcopy raises an error, asv ends with one line and exit code 2.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from asv import environment
@@ -13,11 +21,11 @@ from asv.commands.setup import Setup
 from asv.console import log
 from asv.repo import get_repo
 
-from tensorcopy.asv_plugin.exits import exit_on_error
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.releases import interpreters
 from tensorcopy.worker import declarations
 
+ERROR_FILE = "TENSORCOPY_ERROR"  # environment variable: where the process that started asv reads the error as JSON
 MIN_RELEASES = 3  # releases between which `asv find` measures; of fewer it names the last one unmeasured
 KINDS = ("release", "interpreter", "existing")
 ALLOWED = "release:N.N, interpreter:PYTHON, existing:PYTHON, or a name that `asv setup` prints"
@@ -30,6 +38,61 @@ hidden = {"", *os.environ.get("PYTHONPATH", "").split(os.pathsep)} - set(os.envi
 sys.path = [path for path in sys.path if path not in hidden]
 print(json.dumps([name for name in sys.argv[1:] if getattr(find_spec(name), "origin", None) is None]))
 """
+
+
+@contextmanager
+def exit_on_error() -> Iterator[None]:
+    """Log a TensorcopyError, or an error of the disk, in one line and end asv with exit code 2.
+
+    asv then stores nothing for what it was about to measure.
+    """
+    try:
+        yield
+    except (TensorcopyError, OSError) as error:
+        known = error if isinstance(error, TensorcopyError) else of_os_error(error)
+        if known is None:
+            raise
+        log.error(str(known))
+        pass_on(known)
+        raise SystemExit(2) from error
+
+
+def pass_on(error: TensorcopyError) -> None:
+    """Write the first error into the file that asv's caller has named, if any."""
+    path = os.environ.get(ERROR_FILE)
+    with suppress(OSError):  # the disk may be full; the error was printed
+        if path and not Path(path).exists():
+            Path(path).write_text(json.dumps(error.document()), encoding="utf-8")
+
+
+def end_on(errors: Sequence[Exception]) -> None:
+    """Print errors in one line each and end the process with exit code 2, if there are any.
+
+    For the end of a process: asv's log is closed, and its exit code is decided.
+    """
+    for error in errors:
+        print(error, flush=True)
+        if isinstance(error, TensorcopyError):
+            pass_on(error)
+    if errors:
+        sys.stderr.flush()
+        os._exit(2)  # an exception in a function that runs at exit would not change the exit code
+
+
+def show_disk_errors() -> None:
+    """Let asv end with one line and exit code 2 where a file cannot be written."""
+    show_others = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        known = of_os_error(error) if isinstance(error, OSError) else None
+        if known is None:
+            show_others(kind, error, traceback)
+            return
+        print(known, flush=True)
+        pass_on(known)
+        raise SystemExit(2)
+
+    sys.excepthook = show
 
 
 def check_arguments() -> None:

@@ -13,7 +13,7 @@ from asv.config import Config
 from asv.machine import Machine, MachineCollection
 from filelock import FileLock
 
-from tensorcopy.asv_plugin.exits import exit_on_error
+from tensorcopy.asv_plugin.commands import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files, writing
 

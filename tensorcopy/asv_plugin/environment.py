@@ -18,7 +18,7 @@ from asv import environment, util
 from asv.commands.common_args import add_environment
 from asv.console import log
 
-from tensorcopy.asv_plugin.exits import exit_on_error
+from tensorcopy.asv_plugin.commands import exit_on_error
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.asv_plugin.stamp import journal_mark, stamp_at_exit
 from tensorcopy.errors import TensorcopyError

@@ -15,8 +15,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from tensorcopy.asv_plugin.commands import ERROR_FILE
 from tensorcopy.asv_plugin.environment import DEVICE
-from tensorcopy.asv_plugin.exits import ERROR_FILE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import interpreters

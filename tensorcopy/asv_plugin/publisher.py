@@ -16,7 +16,7 @@ from asv.plugins import regressions as asv_regressions
 from asv.publishing import OutputPublisher
 from asv.results import Results
 
-from tensorcopy.asv_plugin.exits import exit_on_error
+from tensorcopy.asv_plugin.commands import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import reader
 

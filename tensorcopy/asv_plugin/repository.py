@@ -9,7 +9,7 @@ from datetime import datetime, time, timezone
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy.asv_plugin.exits import exit_on_error
+from tensorcopy.asv_plugin.commands import exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release

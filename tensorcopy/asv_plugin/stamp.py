@@ -26,7 +26,7 @@ from asv.util import truncate_float_list
 from asv_runner.statistics import compute_stats
 from filelock import FileLock, Timeout
 
-from tensorcopy.asv_plugin.exits import end_on
+from tensorcopy.asv_plugin.commands import end_on
 from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
 from tensorcopy.results import files, writing
 from tensorcopy.results.merge import add_pass, last_pass
