@@ -10,7 +10,7 @@ import pytest
 import shtab
 
 from tensorcopy import cli
-from tensorcopy.cli import completion
+from tensorcopy.cli import arguments
 from tensorcopy.releases import release_table
 from tests import walk
 from tests.conftest import NEWEST_SHIPPED, ROOT
@@ -23,9 +23,9 @@ CHECK = {"bash": "bash -n", "zsh": "zsh -n", "fish": "fish --no-execute", "tcsh"
 def scripts(tmp_path_factory):
     """The script of each shell, as the command prints it."""
     folder = tmp_path_factory.mktemp("scripts")
-    paths = {shell: folder / shell for shell in completion.SHELLS}
+    paths = {shell: folder / shell for shell in arguments.SHELLS}
     for shell, path in paths.items():
-        path.write_text(completion.script(shell, cli.parser()), encoding="utf-8")
+        path.write_text(arguments.completion(shell, cli.parser()), encoding="utf-8")
     return paths
 
 
@@ -51,7 +51,7 @@ def test_tab_completes(scripts, typed, completed):
     assert (done.stdout.split("\n")[:-1], done.stderr) == (completed, "")
 
 
-@pytest.mark.parametrize("shell", completion.SHELLS)
+@pytest.mark.parametrize("shell", arguments.SHELLS)
 def test_every_shell_gets_every_command_and_option(scripts, shell):
     """Derived from the parser."""
     words = set(re.findall(r"[\w-]+", scripts[shell].read_text(encoding="utf-8")))
@@ -75,4 +75,4 @@ def test_the_command_prints_the_script_and_nothing_else(scripts, capsys):
 
 
 def test_every_shell_of_shtab_is_offered():
-    assert set(completion.SHELLS) == set(shtab.SUPPORTED_SHELLS)
+    assert set(arguments.SHELLS) == set(shtab.SUPPORTED_SHELLS)

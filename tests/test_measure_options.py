@@ -14,7 +14,7 @@ import pytest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.cli import arguments, main
-from tensorcopy.cli.arguments import progress_bar
+from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement

@@ -25,7 +25,8 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.two_sample import MARGIN, Verdict
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, pass_count, print_warnings, progress_bar, share_bar
+from tensorcopy.cli.arguments import RESULTS, pass_count
+from tensorcopy.cli.output import print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.report.terminal import terminal_table

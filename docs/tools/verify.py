@@ -27,7 +27,8 @@ from rich.console import Console
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.environment import runner_folder
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import expression, progress_bar
+from tensorcopy.cli.arguments import expression
+from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.run_passes import Reporter

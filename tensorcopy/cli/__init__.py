@@ -16,7 +16,8 @@ from pathlib import Path
 from traceback import extract_tb
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, completion, listing, local, measure, output, setup, why
+from tensorcopy.cli import ci, compare, listing, local, measure, output, why
+from tensorcopy.cli.arguments import SHELLS, completion
 from tensorcopy.errors import TensorcopyError, of_os_error
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
@@ -129,7 +130,7 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
     if options.completion:
-        sys.stdout.write(completion.script(options.completion, program))
+        sys.stdout.write(completion(options.completion, program))
         code = 0
     elif options.verb is None:
         sys.stdout.write(program.format_help())
@@ -178,11 +179,11 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on every torch release and device.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    shells = ", ".join(completion.SHELLS)
+    shells = ", ".join(SHELLS)
     text = f"print the script with which a shell completes commands and options: {shells}"
-    program.add_argument("--completion", choices=completion.SHELLS, metavar="SHELL", help=text)
+    program.add_argument("--completion", choices=SHELLS, metavar="SHELL", help=text)
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for module in (local, compare, why, listing, measure, setup, ci):
+    for module in (local, compare, why, listing, measure, ci):
         module.add(commands)
     return program
 

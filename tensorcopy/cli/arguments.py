@@ -1,109 +1,32 @@
-"""Argument types, progress bars and error lines that several commands share."""
+"""Arguments that several commands share: their types, and the script with which a shell completes them."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tensorcopy.cli import output
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tensorcopy.measure.plan import Shard
-    from tensorcopy.measure.run_passes import Progress
 
 RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
 MOST_PASSES = 1000  # of a release: a file has all of them, and is read as a whole
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
-
-@contextmanager
-def progress_bar(console: Console | None = None) -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows progress.
-
-    It draws a bar on a terminal and prints one line per step elsewhere.
-
-    console : stderr by default
-    """
-    from rich import progress as bars
-
-    from tensorcopy.results.writing import WAITING
-
-    console = console or output.console(stderr=True)
-
-    description = bars.TextColumn("{task.description}", markup=False)
-    columns = description, bars.BarColumn(), bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
-    with bars.Progress(*columns, console=console) as bar:
-        task = bar.add_task("starting", total=1.0, left="")
-        printed = set()
-
-        def report_progress(progress: Progress) -> None:
-            bar.update(task, description=progress.doing, completed=progress.done, left=_time_left(progress.remaining))
-            step = progress.doing if WAITING in progress.doing else progress.doing.split(":")[0]
-            if not console.is_terminal and step not in printed:
-                printed.add(step)
-                left = _time_left(progress.remaining)
-                console.print(f"{step} ({left})" if left else step)
-
-        yield report_progress
-        bar.update(task, completed=1.0, left="")
-
-
-@contextmanager
-def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
-    """Yield a function that shows progress on stderr.
-
-    It takes the finished share (0 to 1) and the present step.
-
-    title : printed before each step
-    """
-    from tensorcopy.measure.run_passes import Progress
-
-    with progress_bar() as report_progress:
-        yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))
-
-
-def _time_left(seconds: float) -> str:
-    if seconds == 0:
-        return ""
-    if seconds >= 90:
-        return f"about {round(seconds / 60)} min left"
-    return f"about {max(5, round(seconds / 5) * 5)} s left"
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+# what the help calls the arguments that are files, folders and releases
+FILES, FOLDERS, RELEASES = ("FILE", "PATH", "PYTHON"), ("FOLDER",), ("A", "B", "RANGE", "RELEASE")
 
 
 def add_strict(command: argparse.ArgumentParser) -> None:
     """Add the option --strict."""
     text = "exit with 2 if a needed result file cannot be read; always so in CI"
     command.add_argument("--strict", action="store_true", help=text)
-
-
-def incomplete(problems: Sequence[TensorcopyError], strict: bool) -> bool:
-    """Print each problem, and return whether the command fails because of them.
-
-    strict : as the user asked for it; in CI always
-    """
-    print_errors(problems)
-    return bool(problems) and (strict or os.environ.get("CI", "").lower() not in ("", "0", "false"))
-
-
-def print_errors(errors: Sequence[TensorcopyError]) -> None:
-    """Print each error to stderr, one per line."""
-    for error in errors:
-        output.print_line(str(error))
-
-
-def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
-    """Print each warning to stderr, one per line; they do not change the exit code."""
-    for warning in warnings:
-        output.print_line(f"warning: {warning}")
 
 
 def expression(text: str) -> str:
@@ -156,3 +79,37 @@ def shard(text: str) -> Shard:
     from tensorcopy.measure.plan import Shard
 
     return Shard(int(number), int(of))
+
+
+def completion(shell: str, parser: argparse.ArgumentParser) -> str:
+    """Return the script that completes a command line, and change its parser for it.
+
+    Raises TensorcopyError for a shell that the installed shtab lacks.
+    """
+    import shtab
+
+    from tensorcopy.releases import release_table
+
+    if shell not in shtab.SUPPORTED_SHELLS:
+        raise TensorcopyError(
+            f"this shtab writes no script for {shell}",
+            got=f"shtab {shtab.__version__}",
+            allowed=", ".join(shtab.SUPPORTED_SHELLS),
+            next="pip install --upgrade shtab",
+        )
+    versions = [release.version for release in release_table.load()]
+    for action in _actions(parser):
+        if action.metavar in (*FILES, *FOLDERS):
+            action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif action.metavar in RELEASES:
+            action.choices = versions
+    return f"{shtab.complete(parser, shell=shell)}\n"
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield every argument of a parser and its subcommands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from _actions(subparser)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression, pass_count, progress_bar
+from tensorcopy.cli.arguments import expression, pass_count
+from tensorcopy.cli.output import progress_bar
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:

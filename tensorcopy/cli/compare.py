@@ -13,7 +13,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression, incomplete, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
+from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS, expression, print_errors, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
+from tensorcopy.cli.output import print_errors, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:

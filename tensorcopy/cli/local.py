@@ -11,7 +11,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import print_warnings, share_bar
+from tensorcopy.cli.output import print_warnings, share_bar
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:

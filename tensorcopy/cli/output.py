@@ -1,4 +1,4 @@
-"""Streams and consoles that show text of any result, on any terminal.
+"""Streams and consoles that show text of any result, on any terminal; progress bars and error lines.
 
 Control characters are escaped, characters that the stream's encoding lacks are written in ASCII, and markup in data stays text.
 """
@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,6 +20,8 @@ from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from tensorcopy.measure.run_passes import Progress
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
@@ -182,6 +184,77 @@ def print_line(text: str) -> None:
         print(one_line(f"tensorcopy: {text}"), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
+
+
+def incomplete(problems: Sequence[TensorcopyError], strict: bool) -> bool:
+    """Print each problem, and return whether the command fails because of them.
+
+    strict : as the user asked for it; in CI always
+    """
+    print_errors(problems)
+    return bool(problems) and (strict or os.environ.get("CI", "").lower() not in ("", "0", "false"))
+
+
+def print_errors(errors: Sequence[TensorcopyError]) -> None:
+    """Print each error to stderr, one per line."""
+    for error in errors:
+        print_line(str(error))
+
+
+def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
+    """Print each warning to stderr, one per line; they do not change the exit code."""
+    for warning in warnings:
+        print_line(f"warning: {warning}")
+
+
+@contextmanager
+def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress], None]]:
+    """Yield a function that shows progress.
+
+    It draws a bar on a terminal and prints one line per step elsewhere.
+
+    drawn_on : stderr by default
+    """
+    from rich import progress as bars
+
+    from tensorcopy.results.writing import WAITING
+
+    drawn_on = drawn_on or console(stderr=True)
+    columns = (
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"),
+    )
+    with bars.Progress(*columns, console=drawn_on) as bar:
+        task = bar.add_task("starting", total=1.0, left="")
+        printed = set()
+
+        def report_progress(progress: Progress) -> None:
+            seconds, left = progress.remaining, ""
+            if seconds:
+                left = f"about {round(seconds / 60)} min left" if seconds >= 90 else f"about {max(5, round(seconds / 5) * 5)} s left"
+            bar.update(task, description=progress.doing, completed=progress.done, left=left)
+            step = progress.doing if WAITING in progress.doing else progress.doing.split(":")[0]
+            if not drawn_on.is_terminal and step not in printed:
+                printed.add(step)
+                drawn_on.print(f"{step} ({left})" if left else step)
+
+        yield report_progress
+        bar.update(task, completed=1.0, left="")
+
+
+@contextmanager
+def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
+    """Yield a function that shows progress on stderr.
+
+    It takes the finished share (0 to 1) and the present step.
+
+    title : printed before each step
+    """
+    from tensorcopy.measure.run_passes import Progress
+
+    with progress_bar() as report_progress:
+        yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))
 
 
 def refused(error: OSError) -> TensorcopyError:

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import MACHINE, RESULTS, expression, incomplete, print_warnings
+from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
+from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
