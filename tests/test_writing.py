@@ -205,20 +205,20 @@ class Ended:
     errors : what it printed
     """
 
-    run: stamp._Run
+    draft: stamp.Draft
     errors: list[TensorcopyError]
 
     @property
     def results(self) -> Path:
-        return self.run.draft.results
+        return self.draft.results
 
     def store(self) -> None:
-        stamp._store(self.run)
+        stamp.store(self.draft)
 
     @property
     def unstored(self) -> Path:
         """The folder with the passes that were not stored."""
-        (folder,) = (self.run.draft.folder.parents[1] / stamp.UNSTORED).iterdir()
+        (folder,) = (self.draft.folder.parents[1] / stamp.UNSTORED).iterdir()
         return folder
 
     def merge_unstored(self, into: Path | None = None) -> list[str]:
@@ -236,21 +236,21 @@ def ended(tmp_path, monkeypatch):
         monkeypatch.setattr(stamp, "end_on", errors.extend)
         for release in RELEASES.values():
             measured_in_passes(results, release, {"tensor": [1.0]})
-        run = stamp._Run(stamp.begin_draft(results, tmp_path / ".asv", "run-1"))
+        draft = stamp.begin_draft(results, tmp_path / ".asv", "run-1")
         for name, release in RELEASES.items():
             measured = measured_in_passes(tmp_path / "measured", release, {"tensor": [1.0, 1.1]})
             document = json.loads(measured.read_text())
-            path = run.draft.folder / measured.relative_to(tmp_path / "measured")
+            path = draft.folder / measured.relative_to(tmp_path / "measured")
             before = path.read_bytes()
             record = {**document.pop("passes")[-1], "id": f"of {name}", "ledger": {**document.pop("ledger"), **provenance}}
             for row in document["results"].values():
                 row[3] = 5  # started_at
             path.write_text(json.dumps(document))  # as asv writes it: without the keys that are tensorcopy's
             del record["suites"]
-            run.pending[release.sha, "py3.11-cuda"] = stamp._Pending(
+            draft.pending[release.sha, "py3.11-cuda"] = stamp._Pending(
                 {"ledger": record["ledger"]}, record, tmp_path / "journal", 0, {path: before}
             )
-        return Ended(run, errors)
+        return Ended(draft, errors)
 
     return end
 

@@ -13,11 +13,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,18 +39,6 @@ NUMBER = 1  # asv's calls in a sample: the suites loop inside each
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A copy of the folder `results`.
-
-    live : the lock that this process holds while it lives
-    """
-
-    results: Path
-    folder: Path
-    live: FileLock
-
-
-@dataclass(frozen=True)
 class _Pending:
     """Data to write into the result files of one release in one environment.
 
@@ -71,14 +57,24 @@ class _Pending:
 
 
 @dataclass(frozen=True)
-class _Run:
-    """What this process measures into a draft: pending data by SHA and environment."""
+class Draft:
+    """A copy of the folder `results`, into which this process measures.
 
-    draft: Draft
+    live : the lock that this process holds while it lives
+    pending : what is measured, by SHA and environment
+    """
+
+    results: Path
+    folder: Path
+    live: FileLock
     pending: dict[tuple[str, str], _Pending] = field(default_factory=dict)
 
+    def result_files(self, sha: str, environment: str) -> list[Path]:
+        """Return the result files of all machines: asv does not pass the machine's name to an environment."""
+        return list(self.folder.glob(f"*/{sha[:8]}-{environment}.json"))
 
-_runs: list[_Run] = []  # of this process
+
+_drafts: list[Draft] = []  # of this process
 
 
 def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any], journal: Path) -> None:
@@ -89,8 +85,13 @@ def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any],
 
     Only the files of this release and environment that asv changes are affected.
     """
-    run = _run_into(Path(conf.results_dir).absolute(), Path(conf.env_dir).absolute().parent)
-    conf.results_dir = str(run.draft.folder)
+    results, workplace = Path(conf.results_dir).absolute(), Path(conf.env_dir).absolute().parent
+    draft = next((draft for draft in _drafts if results in (draft.results, draft.folder)), None)
+    if draft is None:
+        draft = begin_draft(results, workplace, f"{pass_id()}-{os.getpid()}")
+        _drafts.append(draft)
+        atexit.register(store, draft)
+    conf.results_dir = str(draft.folder)
     now = datetime.now(timezone.utc)
     provenance = {**report["ledger"], "asv": version("asv"), "started": now.isoformat(timespec="seconds")}
     record = {
@@ -100,10 +101,9 @@ def stamp_at_exit(conf: Any, sha: str, environment: str, report: dict[str, Any],
         **({"shard": os.environ[SHARD]} if os.environ.get(SHARD) else {}),
         "ledger": provenance,
     }
-    before = {path: path.read_bytes() for path in _files(run.draft.folder, sha, environment)}
+    before = {path: path.read_bytes() for path in draft.result_files(sha, environment)}
     journal_start = journal.stat().st_size if journal.exists() else 0
-    pending = _Pending({**report, "ledger": provenance}, record, journal, journal_start, before)
-    run.pending.setdefault((sha, environment), pending)
+    draft.pending.setdefault((sha, environment), _Pending({**report, "ledger": provenance}, record, journal, journal_start, before))
 
 
 def pass_id() -> str:
@@ -111,38 +111,46 @@ def pass_id() -> str:
     return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
 
 
-@cache
-def _run_into(results: Path, workplace: Path) -> _Run:
-    """Return the run that measures into a draft of a folder of results; the folder of a draft is its own draft.
+def begin_draft(results: Path, workplace: Path, name: str) -> Draft:
+    """Copy a folder of results into a new draft below `workplace`, and remove the drafts of processes that have ended.
 
-    The first call copies the results, and registers storing at exit.
+    The name of a process says little: in two containers, two processes have the same one. So a draft is alive while its lock is held.
     """
-    for run in _runs:
-        if run.draft.folder == results:
-            return run
-    run = _Run(begin_draft(results, workplace, f"{pass_id()}-{os.getpid()}"))
-    _runs.append(run)
-    atexit.register(_store, run)
-    return run
+    folder = workplace / DRAFTS / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _lock_of_drafts(workplace):
+        for other in folder.parent.iterdir():
+            if (other / LIVE).exists():
+                lock = FileLock(other / LIVE)
+                with suppress(Timeout, OSError):  # another user's draft is left to that user
+                    lock.acquire(timeout=0)
+                    shutil.rmtree(other, ignore_errors=True)
+                    lock.release()
+        folder.mkdir()
+        live = FileLock(folder / LIVE, thread_local=False)
+        live.acquire()
+    for path in (results / "benchmarks.json", *results.glob("*/*.json")):
+        if path.is_file():
+            copy = folder / path.relative_to(results)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, copy)
+    return Draft(results, folder, live)
 
 
-def _files(results_dir: Path, sha: str, environment: str) -> list[Path]:
-    """Return the result files of all machines.
-
-    asv does not pass the machine's name to an environment.
-    """
-    return list(results_dir.glob(f"*/{sha[:8]}-{environment}.json"))
+def _lock_of_drafts(workplace: Path) -> FileLock:
+    """Return the lock of all drafts: whoever may write the folder may take it, whatever the umask."""
+    return FileLock(workplace / CHANGES, mode=0o644 | workplace.stat().st_mode & 0o022)
 
 
-def _store(run: _Run) -> None:
-    """Store the passes of a run, and remove its draft.
+def store(draft: Draft) -> None:
+    """Store the passes of a draft, and remove it.
 
     Passes that cannot be stored are kept beside the drafts, and asv ends with exit code 2.
     """
     errors: dict[Path, Exception] = {}
-    unstored: dict[Path, Document] = {}
-    for (sha, environment), pending in run.pending.items():
-        for path in _files(run.draft.folder, sha, environment):
+    unstored: dict[Path, Document] = {}  # {} for a pass that cannot be read
+    for (sha, environment), pending in draft.pending.items():
+        for path in draft.result_files(sha, environment):
             try:
                 before = pending.before.get(path, b"")
                 if path.read_bytes() == before or not (before or not files.is_empty(path)):
@@ -151,7 +159,7 @@ def _store(run: _Run) -> None:
                 document = json.loads(before or b"{}")
                 stamped = writing.stamped(files.read(path), pending.report, document, pending.record, _journal_lines(pending, sha))
                 unstored[path] = new = last_pass(stamped, document)
-                target = run.draft.results / path.relative_to(run.draft.folder)
+                target = draft.results / path.relative_to(draft.folder)
                 (record,) = new["passes"]
                 if target.exists() and not (record["suites"] or record.get("counts")):
                     name, step = files.displayed(target), "repeat it with --append-samples"
@@ -162,22 +170,34 @@ def _store(run: _Run) -> None:
                 unstored.setdefault(path, {})
                 errors[path] = error
     if not unstored:
-        remove_draft(run.draft)
+        draft.live.release()
+        shutil.rmtree(draft.folder, ignore_errors=True)
         return
-    whole = _complete(run.draft, unstored)
-    place = keep_draft(run.draft)
-    end_on([_named(error, place, is_whole=path in whole) for path, error in errors.items()])
+    whole = _reduce(draft, unstored)
+    place = draft.folder.parents[1] / UNSTORED / draft.folder.name
+    with suppress(OSError), _lock_of_drafts(draft.folder.parents[1]):
+        draft.live.release()
+        (draft.folder / LIVE).unlink(missing_ok=True)
+        place.parent.mkdir(exist_ok=True)
+        draft.folder.rename(place)  # needs no room
+    kept = place if place.exists() else draft.folder
+    end_on([_named(error, kept, is_whole=path in whole) for path, error in errors.items()])
 
 
-def _complete(draft: Draft, unstored: dict[Path, Document]) -> set[Path]:
+def _reduce(draft: Draft, unstored: dict[Path, Document]) -> set[Path]:
     """Let a draft have only the passes that are not stored, each as a file that can be merged. Return these files.
 
-    unstored : passes by their file in the draft; {} for one that cannot be read
-
-    asv's own file, without the pass's provenance, stays where it cannot be replaced, under a name that `merge` does not read.
+    Every other result file is removed, with the machines that only they have: that frees room on a full disk. asv's own file, without the
+    pass's provenance, stays where it cannot be replaced, under a name that `merge` does not read.
     """
     try:
-        reduce_draft(draft, unstored)
+        for folder in (path for path in draft.folder.iterdir() if path.is_dir()):
+            wanted = {path for path in unstored if path.parent == folder}
+            for path in folder.iterdir():
+                if path not in wanted and not (wanted and path.name == "machine.json"):
+                    path.unlink()
+            if not wanted:
+                folder.rmdir()
     except OSError:
         return set()
     whole = set()
@@ -210,7 +230,7 @@ def _named(error: Exception, place: Path, *, is_whole: bool) -> TensorcopyError:
         step = f"{known.repair}, then tensorcopy merge {place}"
     else:  # such as a pass with another numpy than the file has, which cannot be merged into it
         step = f"{known.next}; the pass is kept in {place}"
-    if not is_safe_draft(place):
+    if (place / LIVE).exists():  # on a disk that became read-only, the draft could not be moved
         step = f"{step}; copy that folder before the next run, which removes it"
     kind = DiskError if isinstance(known, DiskError) else TensorcopyError
     return kind(known.what, got=known.got, allowed=known.allowed, next=step)
@@ -232,75 +252,6 @@ def _journal_lines(pending: _Pending, sha: str) -> list[str]:
 def journal_mark(sha: str) -> str:
     """Return the first word of this process's lines about a release: another asv may write the same journal."""
     return f"{sha[:8]}.{os.getpid()}"
-
-
-def begin_draft(results: Path, workplace: Path, name: str) -> Draft:
-    """Copy a folder of results into a new draft below `workplace`, and remove the drafts of processes that have ended.
-
-    The name of a process says little: in two containers, two processes have the same one. So a draft is alive while its lock is held.
-    """
-    folder = workplace / DRAFTS / name
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _lock_of_drafts(workplace):
-        for other in folder.parent.iterdir():
-            _remove_if_dead(other)
-        folder.mkdir()
-        live = FileLock(folder / LIVE, thread_local=False)
-        live.acquire()
-    for path in (results / "benchmarks.json", *results.glob("*/*.json")):
-        if path.is_file():
-            copy = folder / path.relative_to(results)
-            copy.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, copy)
-    return Draft(results, folder, live)
-
-
-def _lock_of_drafts(workplace: Path) -> FileLock:
-    """Return the lock of all drafts: whoever may write the folder may take it, whatever the umask."""
-    return FileLock(workplace / CHANGES, mode=0o644 | workplace.stat().st_mode & 0o022)
-
-
-def _remove_if_dead(folder: Path) -> None:
-    if not (folder / LIVE).exists():
-        return
-    live = FileLock(folder / LIVE)
-    with suppress(Timeout, OSError):  # another user's draft is left to that user
-        live.acquire(timeout=0)
-        shutil.rmtree(folder, ignore_errors=True)
-        live.release()
-
-
-def remove_draft(draft: Draft) -> None:
-    """Remove a draft whose passes are stored."""
-    draft.live.release()
-    shutil.rmtree(draft.folder, ignore_errors=True)
-
-
-def reduce_draft(draft: Draft, paths: Collection[Path]) -> None:
-    """Remove every other result file from a draft, with the machines that only they have: that frees room on a full disk."""
-    for folder in (path for path in draft.folder.iterdir() if path.is_dir()):
-        wanted = {path for path in paths if path.parent == folder}
-        for path in folder.iterdir():
-            if path not in wanted and not (wanted and path.name == "machine.json"):
-                path.unlink()
-        if not wanted:
-            folder.rmdir()
-
-
-def keep_draft(draft: Draft) -> Path:
-    """Move a draft out of the drafts, and return its new place. Where it cannot be moved, it stays: see `is_safe`."""
-    place = draft.folder.parents[1] / UNSTORED / draft.folder.name
-    with suppress(OSError), _lock_of_drafts(draft.folder.parents[1]):
-        draft.live.release()
-        (draft.folder / LIVE).unlink(missing_ok=True)
-        place.parent.mkdir(exist_ok=True)
-        draft.folder.rename(place)  # needs no room
-    return place if place.exists() else draft.folder
-
-
-def is_safe_draft(place: Path) -> bool:
-    """Return whether no run removes a draft that was kept: on a disk that became read-only, nothing can be done about that."""
-    return not (place / LIVE).exists()
 
 
 def summary(samples: list[float]) -> tuple[float, dict[str, Any]]:
