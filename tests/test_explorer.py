@@ -166,7 +166,7 @@ def test_without_scripts_the_page_links_to_every_case(content, machine):
     """Each value of its tables is a link; two cases never share one."""
     page, times, counted = explorer.machine_pages(content, machine)
     assert page.address == "history/xeon-2core/index.html"
-    links = [address for table in page.values["tables"] for _, address in table.cells.values()]
+    links = [address for table in page.values["tables"] for _, address in table["cells"].values()]
     assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
     assert len(set(links)) == len(links)
     assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from markupsafe import Markup
 
@@ -19,7 +18,7 @@ from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, re
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.changes import CauseLink, CountedChange, ProfileKey, cause_link
+from tensorcopy.site.changes import CauseLink, cause_link
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine, Series, machine_differences
 from tensorcopy.site.page import File, Page
@@ -43,16 +42,6 @@ class PairLink:
     conclusive: bool
 
 
-@dataclass(frozen=True)
-class PairRow:
-    """The comparisons of one result: from earlier releases, to the newest, and with other environments and machines."""
-
-    release: str
-    earlier: Sequence[PairLink]
-    newest: Sequence[PairLink]
-    across: Sequence[PairLink]
-
-
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield an index for each machine, and a page and a CSV for each pair of two machines.
 
@@ -60,67 +49,53 @@ def pages(content: Content) -> Iterator[Page | File]:
     """
     across: Across = {}
     for comparison in content.comparisons.values():
-        for result in () if _same_environment(comparison) else (comparison.before, comparison.after):
+        before, after = comparison.before, comparison.after
+        for result in () if before.series_key == after.series_key else (before, after):
             across.setdefault(result.path, []).append(comparison)
-    for machine in content.machines:
-        yield _index(content, machine, addresses.of_comparisons(machine.name), across)
-    if content.machine:
-        yield _index(content, content.machine, addresses.COMPARISONS, across)
-    else:
-        yield Page(addresses.COMPARISONS, "comparisons.html", "Compare two releases", {"machine": None, "machines": (), "environments": []})
+    indices = [(machine, addresses.of_comparisons(machine.name)) for machine in content.machines]
+    for machine, address in [*indices, (content.machine, addresses.COMPARISONS)]:
+        environments = [(series, _pair_rows(content, series, across)) for series in machine.series] if machine else []
+        values = {"machine": machine, "machines": content.machines, "environments": environments}
+        yield Page(address, "comparisons.html", "Compare two releases", values)
     for address in content.comparisons.between_machines():
-        yield from _comparison_page(content, address, content.comparisons[address])
+        yield from _comparison_page(content, address)
 
 
-def _index(content: Content, machine: Machine, address: str, across: Across) -> Page:
-    values = {
-        "machine": machine,
-        "machines": content.machines,
-        "environments": [(series, _pair_rows(content, series, across)) for series in machine.series],
-    }
-    return Page(address, "comparisons.html", "Compare two releases", values)
+def _pair_rows(content: Content, series: Series, across: Across) -> list[dict[str, Any]]:
+    """Return the comparisons of each release, the newest first: with earlier ones, the newest, and across environments and machines."""
 
+    def links(before: Result, after: Result, name: str) -> list[PairLink]:
+        address = content.comparison_address(before, after)
+        return [_pair_link(content.comparisons[address], name)] if address else []
 
-def _same_environment(comparison: Comparison) -> bool:
-    before, after = comparison.before, comparison.after
-    return before.series_key == after.series_key
-
-
-def _pair_rows(content: Content, series: Series, across: Across) -> list[PairRow]:
-    """Return a row for each release, the newest first."""
     rows = []
     for index, result in enumerate(series.results):
-        earlier = [_pair_link(content, before, result, version(before)) for before in reversed(series.results[:index])]
-        newest = _pair_link(content, result, series.newest, series.releases[-1].version) if index < len(series.results) - 2 else None
+        before_it = series.results[:index] if result is not series.newest else series.results[:index][-1:]
+        before_newest = index < len(series.results) - 2
         rows.append(
-            PairRow(
-                release=series.releases[index].version,
-                earlier=[link for link in earlier if link] if result is not series.newest else [link for link in earlier[:1] if link],
-                newest=[newest] if newest else [],
-                across=[_across_link(comparison, result) for comparison in across.get(result.path, ())],
-            )
+            {
+                "release": series.releases[index].version,
+                "earlier": [link for before in reversed(before_it) for link in links(before, result, version(before))],
+                "newest": links(result, series.newest, series.releases[-1].version) if before_newest else [],
+                "across": [_pair_link(comparison, _other_side(comparison, result)) for comparison in across.get(result.path, ())],
+            }
         )
     return rows[::-1]
 
 
-def _across_link(comparison: Comparison, result: Result) -> PairLink:
-    """Return the link to a comparison of one release in two environments or on two machines, named by the other one."""
-    after = comparison.after if comparison.before is result else comparison.before
-    machine = f"{after.machine}, " if after.machine != result.machine else ""
-    build = f" {after.series_key.build}" if after.series_key.build != result.series_key.build else ""
-    return _counted_link(addresses.of_comparison(comparison.before, comparison.after), f"{machine}Python {after.python}{build}", comparison)
+def _other_side(comparison: Comparison, result: Result) -> str:
+    """Return what the other result of a comparison was measured with: "Python 3.9", with its machine or build where these differ."""
+    other = comparison.after if comparison.before is result else comparison.before
+    machine = f"{other.machine}, " if other.machine != result.machine else ""
+    build = f" {other.series_key.build}" if other.series_key.build != result.series_key.build else ""
+    return f"{machine}Python {other.python}{build}"
 
 
-def _pair_link(content: Content, before: Result, after: Result, name: str) -> PairLink | None:
-    address = content.comparison_address(before, after)
-    return _counted_link(address, name, content.comparisons[address]) if address else None
-
-
-def _counted_link(address: str, name: str, comparison: Comparison) -> PairLink:
+def _pair_link(comparison: Comparison, name: str) -> PairLink:
     changes = list(comparison.changes.values())
     return PairLink(
         name=name,
-        address=address,
+        address=addresses.of_comparison(comparison.before, comparison.after),
         slower=sum(change.verdict is Verdict.SLOWER for change in changes),
         faster=sum(change.verdict is Verdict.FASTER for change in changes),
         conclusive=2 * sum(change.interval is not None for change in changes) >= len(changes) > 0,
@@ -158,30 +133,16 @@ class ComparedCase:
         return self.change.count.ratio if self.by_count and self.change.count else self.change.ratio
 
 
-@dataclass(frozen=True)
-class ComparedSection:
-    """The copies, the conversions, or another kind of cases.
-
-    counts : the number of cases by verdict, in the order of `VERDICTS`
-    listed : the most significant of the slower cases, then of the faster ones
-    tables : every case, a table for each suite
-    """
-
-    name: str
-    counts: Sequence[int]
-    listed: Sequence[ComparedCase]
-    tables: Sequence[SuiteTable[ComparedCase]]
-
-
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a CSV for each pair of a machine."""
     across = set(content.comparisons.between_machines())
     for address in content.comparisons.of_machine(machine.name):
         if address not in across:
-            yield from _comparison_page(content, address, content.comparisons[address])
+            yield from _comparison_page(content, address)
 
 
-def _comparison_page(content: Content, address: str, comparison: Comparison) -> Iterator[Page | File]:
+def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
+    comparison = content.comparisons[address]
     before, after, changes = comparison.before, comparison.after, comparison.changes
     csv_address = addresses.data(address, "csv")
     machine, limit = content.machine_of(after), axis_limit(list(changes.values()))
@@ -190,14 +151,22 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
+    causes = {key: cause for key, cause in machine.causes.items() if (cause.before.path, cause.after.path) == (before.path, after.path)}
+
+    def cause(case: Case) -> CauseLink | None:
+        """Return the link to the functions behind a case's change; None where nothing changed, or none were counted."""
+        change = changes[case]
+        changed = change.verdict in CHANGED or (change.count is not None and change.count.changed)
+        return cause_link(causes, after, case) if changed else None
+
     values = {
         "comparison": comparison,
         "machine": machine,
         "headline": headline(comparison_formats.rows(comparison)),
         "verdicts": [verdict.value for verdict in VERDICTS],
-        "totals": [sum(section.counts[index] for section in shown) for index in range(len(VERDICTS))],
+        "totals": [sum(numbers) for numbers in zip(*(section["counts"] for section in shown))],
         "sections": shown,
-        "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section.listed) for section in shown),
+        "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section["listed"]) for section in shown),
         "most_listed": MOST_LISTED,
         "reasons": reasons(comparison),
         "limit": limit,
@@ -208,7 +177,7 @@ def _comparison_page(content: Content, address: str, comparison: Comparison) -> 
         "provenance_differences": _provenance_differences(before, after),
         "arguments": [_argument(content, result) for result in (before, after)],
         "csv": csv_address,
-        "cause": partial(_cause, _causes(machine, comparison), comparison),
+        "cause": cause,
     }
     yield Page(address, "compare.html", f"{comparison.labels[0]} → {comparison.labels[1]}", values)
     yield File(csv_address, _csv(comparison))
@@ -221,19 +190,6 @@ def axis_limit(changes: list[Change]) -> float:
     """
     ends = sorted(max(change.interval[1], 1 / change.interval[0]) - 1 for change in changes if change.interval)
     return max(0.1, ends[int(0.9 * (len(ends) - 1))]) if ends else 0.1
-
-
-def _causes(machine: Machine, comparison: Comparison) -> dict[ProfileKey, CountedChange]:
-    """Return the counted changes between the two results; none where they are no neighbours."""
-    paths = (comparison.before.path, comparison.after.path)
-    return {key: cause for key, cause in machine.causes.items() if (cause.before.path, cause.after.path) == paths}
-
-
-def _cause(causes: dict[ProfileKey, CountedChange], comparison: Comparison, case: Case) -> CauseLink | None:
-    """Return the link to the functions behind a case's change; None where nothing changed, or none were counted."""
-    change = comparison.changes[case]
-    changed = change.verdict in CHANGED or (change.count is not None and change.count.changed)
-    return cause_link(causes, comparison.after, case) if changed else None
 
 
 def _plotted(comparison: Comparison, cases: Sequence[Case]) -> list[Case]:
@@ -249,22 +205,27 @@ def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> 
     return {case: ComparedCase(case, change, f"c{number}", change.reason in BY_COUNT) for number, (case, change) in enumerate(changes, 1)}
 
 
-def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> ComparedSection:
+def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[str, Any]:
+    """Return the copies, the conversions, or another kind of cases.
+
+    counts : the number of cases by verdict, in the order of `VERDICTS`
+    listed : the most significant of the slower cases, then of the faster ones
+    tables : every case, a table for each suite
+    """
+
+    def significance(row: ComparedCase) -> tuple[float, float]:
+        ratio = row.change.ratio or 1.0
+        return round(row.change.p or 1.0, 6), -max(ratio, 1 / ratio)
+
     verdicts = [row.change.verdict for row in rows]
-    changed = [sorted((row for row in rows if row.change.verdict is verdict), key=_significance) for verdict in CHANGED]
+    changed = [sorted((row for row in rows if row.change.verdict is verdict), key=significance) for verdict in CHANGED]
     listed = {row.case: replace(row, is_listed=True) for group in changed for row in group[:MOST_LISTED]}
-    return ComparedSection(
-        name=name,
-        counts=[verdicts.count(verdict) for verdict in VERDICTS],
-        listed=list(listed.values()),
-        tables=suite_tables(machine, {row.case: listed.get(row.case, row) for row in rows}),
-    )
-
-
-def _significance(row: ComparedCase) -> tuple[float, float]:
-    """Sort by p, then by size."""
-    ratio = row.change.ratio or 1.0
-    return round(row.change.p or 1.0, 6), -max(ratio, 1 / ratio)
+    return {
+        "name": name,
+        "counts": [verdicts.count(verdict) for verdict in VERDICTS],
+        "listed": list(listed.values()),
+        "tables": _suite_tables(machine, {row.case: listed.get(row.case, row) for row in rows}),
+    }
 
 
 def _argument(content: Content, result: Result) -> str:
@@ -273,115 +234,77 @@ def _argument(content: Content, result: Result) -> str:
     return "@".join(parts)
 
 
-def _four(number: float | None) -> str:
-    return "" if number is None else f"{number:.4g}"
-
-
 def _csv(comparison: Comparison) -> str:
     """Return a row for each case; times in seconds; an empty field is unknown.
 
     `tensorcopy compare --format csv` has the reasons too.
     """
+
+    def four(number: float | None) -> str:
+        return "" if number is None else f"{number:.4g}"
+
     rows = []
     for case, change in ordered(comparison.changes.items()):
         p = "" if change.p is None else f"{change.p:.2g}"
         ratios, times = (change.ratio, *(change.interval or (None, None))), (change.before, change.after)
-        rows.append([case_name(case), change.verdict.value, *map(_four, ratios), p, *map(_four, times)])
+        rows.append([case_name(case), change.verdict.value, *map(four, ratios), p, *map(four, times)])
     return csv_text(COLUMNS, rows)
 
 
 def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:
     """Return links to the comparisons from one release earlier and to one later."""
-    previous = {after.path: before for before, after in pairwise(series.results)}.get(comparison.before.path)
-    following = {before.path: after for before, after in pairwise(series.results)}.get(comparison.after.path)
-    links = []
-    if previous:
-        links.append((f"from {version(previous)}", content.comparison_address(previous, comparison.after)))
-    if following:
-        links.append((f"to {version(following)}", content.comparison_address(comparison.before, following)))
+    before, after, links = comparison.before, comparison.after, []
+    for earlier, later in pairwise(series.results):
+        if later is before:
+            links.append((f"from {version(earlier)}", content.comparison_address(earlier, after)))
+        if earlier is after:
+            links.append((f"to {version(later)}", content.comparison_address(before, later)))
     return [(label, address) for label, address in links if address]
 
 
 def _provenance_differences(before: Result, after: Result) -> list[tuple[str, str, str]]:
     """Return each differing field with both values."""
-    names = dict.fromkeys([*before.provenance, *after.provenance])
-    rows = [(name, _provenance_text(before.provenance.get(name)), _provenance_text(after.provenance.get(name))) for name in names]
-    return [row for row in rows if row[1] != row[2]]
+    rows = []
+    for name in dict.fromkeys([*before.provenance, *after.provenance]):
+        ours, theirs = ("" if (value := result.provenance.get(name)) in (None, {}, "") else str(value) for result in (before, after))
+        rows += [(name, ours, theirs)] if ours != theirs else []
+    return rows
 
 
-def _provenance_text(value: Any) -> str:
-    return "" if value in (None, {}, "") else str(value)
-
-
-Value = TypeVar("Value")
-METHOD = "method"
 Parameters = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class MethodRow(Generic[Value]):
-    """The values of one method, in the order of the columns; None where a case does not exist.
+def _suite_tables(machine: Machine, rows: Mapping[Case, ComparedCase]) -> list[dict[str, Any]]:
+    """Return a table of cases for each suite and device, those by size first."""
+    groups: dict[tuple[str, str], dict[Case, ComparedCase]] = {}
+    for case, row in rows.items():
+        groups.setdefault((case.spec.label, case.device), {})[case] = row
+    ordered_groups = sorted(groups.items(), key=lambda group: next(iter(group[1])).spec.rank)
+    return [_suite_table(machine, suite, group) for (suite, _), group in ordered_groups]
 
-    first : its first case
+
+def _suite_table(machine: Machine, suite: str, cases: Mapping[Case, ComparedCase]) -> dict[str, Any]:
+    """Return the cases of one suite on one device: a row for each method, a column for each of the other parameters' values.
+
+    shared : the parameters that all of them have in common; names : of the others; columns : the values of the others
+    rows : the method's first case, its code, and the case of each column; None where it does not exist
     """
-
-    first: Case
-    code: str
-    values: Sequence[Value | None]
-
-
-@dataclass(frozen=True)
-class SuiteTable(Generic[Value]):
-    """The cases of one suite on one device.
-
-    shared : the parameters that all of them have in common
-    names : the names of the others
-    columns : the values of the others
-    """
-
-    suite: str
-    shared: Parameters
-    names: Sequence[str]
-    columns: Sequence[Parameters]
-    rows: Sequence[MethodRow[Value]]
-
-
-def suite_tables(machine: Machine, values: Mapping[Case, Value]) -> list[SuiteTable[Value]]:
-    """Return a table for each suite and device of some cases, those by size first."""
-    groups: dict[tuple[str, str], dict[Case, Value]] = {}
-    for case, value in values.items():
-        groups.setdefault((case.spec.label, case.device), {})[case] = value
-    ordered = sorted(groups.items(), key=lambda group: next(iter(group[1])).spec.rank)
-    return [_suite_table(machine, suite, group) for (suite, _), group in ordered]
-
-
-def _suite_table(machine: Machine, suite: str, values: Mapping[Case, Value]) -> SuiteTable[Value]:
-    others = {case: tuple((name, value) for name, value in case.parameters if name != METHOD) for case in values}
-    orders = _value_orders(others.values())
+    others = {case: tuple((name, value) for name, value in case.parameters if name != "method") for case in cases}
+    orders: dict[str, list[str]] = {}  # of the values of each parameter: numbers by size, others as they occur
+    for name, value in dict.fromkeys(parameter for parameters in others.values() for parameter in parameters):
+        orders.setdefault(name, []).append(value)
+    orders = {name: sorted(order, key=int) if all(map(str.isdecimal, order)) else order for name, order in orders.items()}
     names = [name for name, order in orders.items() if len(order) > 1]
-    columns = {case: tuple((name, value) for name, value in parameters if name in names) for case, parameters in others.items()}
-    distinct = sorted(set(columns.values()), key=lambda column: [orders[name].index(value) for name, value in column])
     by_method: dict[str, dict[Parameters, Case]] = {}
-    for case, column in columns.items():
-        by_method.setdefault(dict(case.parameters).get(METHOD, ""), {})[column] = case
-    return SuiteTable(
-        suite=suite,
-        shared=tuple((name, value) for name, value in next(iter(others.values())) if name not in names),
-        names=names,
-        columns=distinct,
-        rows=[_method_row(machine, [cases.get(column) for column in distinct], values) for cases in by_method.values()],
-    )
-
-
-def _method_row(machine: Machine, cases: Sequence[Case | None], values: Mapping[Case, Value]) -> MethodRow[Value]:
-    first = next(case for case in cases if case)
-    return MethodRow(first, machine.case_code(first), [values[case] if case else None for case in cases])
-
-
-def _value_orders(all_parameters: Iterable[Parameters]) -> dict[str, list[str]]:
-    """Return the values of each parameter: numbers by size, others as they occur."""
-    orders: dict[str, dict[str, None]] = {}
-    for parameters in all_parameters:
-        for name, value in parameters:
-            orders.setdefault(name, {})[value] = None
-    return {name: sorted(order, key=int) if all(map(str.isdecimal, order)) else list(order) for name, order in orders.items()}
+    for case, parameters in others.items():
+        column = tuple((name, value) for name, value in parameters if name in names)
+        by_method.setdefault(dict(case.parameters).get("method", ""), {})[column] = case
+    distinct = {column for columns in by_method.values() for column in columns}
+    columns = sorted(distinct, key=lambda column: [orders[name].index(value) for name, value in column])
+    rows = []
+    for by_column in by_method.values():
+        row = [by_column.get(column) for column in columns]
+        first = next(case for case in row if case)
+        rows.append({"first": first, "code": machine.case_code(first), "values": [cases[case] if case else None for case in row]})
+    shared = tuple((name, value) for name, value in next(iter(others.values())) if name not in names)
+    return {"suite": suite, "shared": shared, "names": names, "columns": columns, "rows": rows}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -17,7 +15,7 @@ from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
-from tensorcopy.site.machine import CostTable, Machine, Series, case_of, costs, groups_of
+from tensorcopy.site.machine import Machine, Series, case_of, costs, groups_of
 from tensorcopy.site.page import File, Page, code_markup
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -26,19 +24,6 @@ COUNTS = ("allocated", "peak", "allocations")
 COMPARED = ("detach_clone_numpy", "detach_numpy_copy")  # the article asks whether the first wastes GPU memory
 SOURCES = {"measured": "measured", "counted": "counted, not yet measured"}  # of the peaks on a device
 COLUMNS = ("machine", "environment", "torch", "suite", "method", "numel", "device", "count")
-
-
-@dataclass(frozen=True)
-class MemoryRow:
-    """A method's counts as text.
-
-    cells : on the host, on each accelerator, and the peak that torch's dispatcher counts
-    """
-
-    method: str
-    code: str
-    code_on_accelerator: str
-    cells: tuple[str, ...]
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -57,7 +42,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         "machine": machine,
         "answer": _answer(result),
         "accelerators": accelerators,
-        "rows": [_row(result, name, row, accelerators) for name, row in result.methods.items()],
+        "rows": [(name, row, _memory_cells(result, name, accelerators)) for name, row in result.methods.items()],
         "changes": [text for name in result.methods for text in _peak_changes(series, name)],
         "counted": sum(any(is_memory(case) for case in result.counts) for result in series.results),
         "csv": csv_address,
@@ -92,17 +77,16 @@ def is_memory(case: Case) -> bool:
     return case.spec.unit in (suite_specs.BYTES, suite_specs.ALLOCATIONS)
 
 
-def _row(result: Result, name: str, row: dict[str, Any], accelerators: Sequence[str]) -> MemoryRow:
-    cases = [memory_case(count, name, "cpu") for count in COUNTS]
-    cases += [memory_case(f"device_{count}", name, device) for device in accelerators for count in COUNTS]
-    cells = tuple(_amount(case, result.counts.get(case)) for case in [*cases, memory_case("cuda_peak", name, "cuda")])
-    return MemoryRow(name, row["code"], row["code_on_accelerator"], cells)
-
-
-def _amount(case: Case, value: float | None) -> str:
-    if value is None:
-        return "not counted"
-    return f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
+def _memory_cells(result: Result, method: str, accelerators: Sequence[str]) -> list[str]:
+    """Return a method's counts on the host and on each accelerator, and the peak that torch's dispatcher counts, as text."""
+    cases = [memory_case(count, method, "cpu") for count in COUNTS]
+    cases += [memory_case(f"device_{count}", method, device) for device in accelerators for count in COUNTS]
+    cells = []
+    for case in [*cases, memory_case("cuda_peak", method, "cuda")]:
+        value = result.counts.get(case)
+        known = "" if value is None else f"{value:.0f}" if case.spec.unit == suite_specs.ALLOCATIONS else size(int(value))
+        cells.append(known or "not counted")
+    return cells
 
 
 def _answer(result: Result) -> Markup:
@@ -149,13 +133,13 @@ def _csv(machine: Machine) -> str:
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a CSV for each result of a machine."""
     for series in machine.series:
-        for index in range(len(series.results)):
-            yield from _result_page(content, series, index)
+        for index, result in enumerate(series.results):
+            neighbours = (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
+            yield from _sizes_page(machine, series, result, neighbours)
 
 
-def _result_page(content: Content, series: Series, index: int) -> Iterator[Page | File]:
-    result, release = series.results[index], version(series.results[index])
-    machine, address = content.machine_of(result), addresses.of_sizes(result)
+def _sizes_page(machine: Machine, series: Series, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
+    release, address = version(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
     possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
     tables = [table for table in possible if table.methods]
@@ -163,12 +147,9 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
         "result": result,
         "release": release,
         "tables": tables,
-        "codes": lambda table: list(_codes(machine, table).values()),
+        "codes": lambda table: [machine.code(method, table.device) for method in table.methods],
         "plot": lambda table, linear: Markup(plots.of_sizes(table, linear=linear)),  # noqa: S704 - our own SVG
-        "neighbours": [
-            (f"torch {version(neighbour)}", addresses.of_sizes(neighbour))
-            for neighbour in (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
-        ],
+        "neighbours": [(f"torch {version(neighbour)}", addresses.of_sizes(neighbour)) for neighbour in neighbours],
         "waits": {device: timing for device in ACCELERATORS if (timing := related.wait_alone(result, device))},
         "missing": [device for device in ACCELERATORS if all(table.device != device for table in tables)],
         "csv": csv_address,
@@ -176,7 +157,3 @@ def _result_page(content: Content, series: Series, index: int) -> Iterator[Page 
     yield Page(address, "sizes.html", f"torch {release}: time over size", values)
     cases = [case_of(table.group, method, numel, table.device) for table in tables for method in table.methods for numel in table.numels]
     yield File(csv_address, times_csv(machine, cases, [result]))
-
-
-def _codes(machine: Machine, table: CostTable) -> dict[str, str]:
-    return {method: machine.code(method, table.device) for method in table.methods}

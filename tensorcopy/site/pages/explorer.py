@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations
 from typing import Any
 
 from markupsafe import Markup
 
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.confirmation import Status
-from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.numbers import duration, quantity, signed_percent, unbroken
+from tensorcopy.report.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
@@ -111,30 +112,52 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
     measured, by Python; `joints` are the scales that put them on one axis, and `steps` the changes on that axis.
     """
     all_series = machine.joined_series
-    versions = release_versions(all_series)
-    position = {version: index for index, version in enumerate(versions)}
+    releases = release_versions(all_series)
+    position = {release: index for index, release in enumerate(releases)}
     dates = {release.version: release.date.isoformat() for series in all_series for release in series.releases}
-    placed = _placed(machine, cases)
+    first: dict[Place, Case] = {}  # of two cases in one place the one of the suite by size
+    for case in sorted(cases, key=lambda case: case.spec.rank > 0):
+        if (place := place_of(machine, case)) and case in machine.history:
+            first.setdefault(place, case)
+    placed = {case: place for place, case in first.items()}
+    methods: dict[str, dict[str, str]] = {}  # each with its group and code, on accelerators too where it differs
+    for place in placed.values():
+        code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
+        methods[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
+    order = list(machine.methods)
+    machine_changes: dict[str, dict[str, None]] = {}  # by the release's index, those of every Python once
+    for series in all_series:
+        for name, texts in series.machine_changes.items():
+            machine_changes.setdefault(str(position[name]), {}).update(dict.fromkeys(texts))
     baselines = list(dict.fromkeys(memcpy for case in placed if (memcpy := related.baseline_case(case))))
     suites = list(dict.fromkeys(case.suite for case in placed))
     return {
         "machine": machine.name,
-        "releases": versions,
-        "dates": [dates[version] for version in versions],
+        "releases": releases,
+        "dates": [dates[release] for release in releases],
         "pythons": [series.results[0].python for series in all_series],
         "environments": [series.environment for series in all_series],
         "devices": {device: machine.hardware(device) for device in dict.fromkeys(place.device for place in placed.values())},
-        "methods": _methods(machine, placed.values()),
+        "methods": dict(sorted(methods.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order))),
         "suites": [
             [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
         ],
         "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
-        "machine_changes": _machine_changes(all_series, position),
+        "machine_changes": {index: list(texts) for index, texts in machine_changes.items()},
         "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
         "folder": addresses.of_explorer(machine.name).removesuffix("index.html"),
-        "comparison_folders": {series.results[0].python: _comparison_folder(series) for series in all_series},
-        "comparisons": _comparisons(all_series, position, comparison_address),
+        "comparison_folders": {
+            series.results[0].python: addresses.of_comparison(series.newest, series.newest).rpartition("/")[0] for series in all_series
+        },
+        "comparisons": {  # the pairs of releases that have a page
+            series.results[0].python: [
+                [position[version(before)], position[version(after)]]
+                for before, after in combinations(series.results, 2)
+                if comparison_address(before, after)
+            ]
+            for series in all_series
+        },
     }
 
 
@@ -142,26 +165,6 @@ def json_text(data: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Markup:
     """Return data as compact JSON that may stand in a <script> element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)  # noqa: S704 - nothing in it closes the element
-
-
-def _placed(machine: Machine, cases: Sequence[Case]) -> dict[Case, Place]:
-    """Return the place of each case; of two cases in one place the one of the suite by size."""
-    first: dict[Place, Case] = {}
-    for case in sorted(cases, key=lambda case: case.spec.rank > 0):
-        place = place_of(machine, case)
-        if place and case in machine.history:
-            first.setdefault(place, case)
-    return {case: place for place, case in first.items()}
-
-
-def _methods(machine: Machine, places: Sequence[Place] | Any) -> dict[str, dict[str, str]]:
-    """Return each method's group and code, on accelerators too where it differs."""
-    rows: dict[str, dict[str, str]] = {}
-    for place in places:
-        code, on_device = machine.code(place.method), machine.code(place.method, "cuda")
-        rows[place.method] = {"group": place.group, "code": code, **({"code_on_device": on_device} if on_device != code else {})}
-    order = list(machine.methods)
-    return dict(sorted(rows.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)))
 
 
 def _case(
@@ -175,6 +178,22 @@ def _case(
 ) -> dict[str, Any]:
     history, memcpy = machine.history[case], related.baseline_case(case)
     axes = {field.name: getattr(place, field.name) for field in fields(Place)}
+    pythons = {series.environment: series.newest.python for series in machine.series}
+    joints = [  # release, older Python and factor, the newest first
+        [position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")]
+        for joint in sorted(history.joints, key=lambda joint: joint.index, reverse=True)
+    ]
+    steps = [  # release, ratio, text, sentence, status and Python
+        [
+            position[change.release],
+            float(f"{change.step.ratio:.4g}"),
+            unbroken(change.size),
+            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
+            STATUSES[change.status],
+            pythons[change.environment],
+        ]
+        for change in machine.case_changes[case]
+    ]
     return {
         **{name: value for name, value in axes.items() if value != DEFAULTS[name] and name != "group"},
         "suite": suites.index(case.suite),
@@ -182,31 +201,9 @@ def _case(
         **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
         **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
         "values": _by_python(all_series, case, position, bounds=True),
-        **({"joints": _joints(history, position)} if history.joints else {}),
-        **({"steps": _steps(machine, case, position)} if machine.case_changes[case] else {}),
+        **({"joints": joints} if joints else {}),
+        **({"steps": steps} if steps else {}),
     }
-
-
-def _joints(history: CaseSeries, position: Mapping[str, int]) -> list[list[Any]]:
-    """Return release, older Python and factor of each joint, the newest joint first."""
-    joints = sorted(history.joints, key=lambda joint: joint.index, reverse=True)
-    return [[position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")] for joint in joints]
-
-
-def _steps(machine: Machine, case: Case, position: Mapping[str, int]) -> list[list[Any]]:
-    """Return release, ratio, text, sentence, status and Python of each change of a case."""
-    pythons = {series.environment: series.newest.python for series in machine.series}
-    return [
-        [
-            position[change.release],
-            float(f"{change.step.ratio:.4g}"),
-            unbroken(signed_percent(change.step.ratio)),
-            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
-            STATUSES[change.status],
-            pythons[change.environment],
-        ]
-        for change in machine.case_changes[case]
-    ]
 
 
 def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], *, bounds: bool) -> dict[str, list[Any]]:
@@ -220,20 +217,13 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
         if measured:
             within = timings[measured[0] : measured[-1] + 1]
             values = [None if timing is None else _compact(timing.median, case.spec.unit) for timing in within]
-            ranges = [[_per_mille(timing, name) for timing in within] for name in BOUNDS]
+            ranges = [  # how far the ends of the passes' range are from the value; 0 for a count of 0
+                [timing and (round(PER_MILLE * (getattr(timing, name) / timing.median - 1)) if timing.median else 0) for timing in within]
+                for name in ("low", "high")
+            ]
             exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
             columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
     return columns
-
-
-BOUNDS = ("low", "high")
-
-
-def _per_mille(timing: Timing | None, name: str) -> int | None:
-    """Return how far an end of the range of passes is from the value; 0 for a count of 0."""
-    if timing is None:
-        return None
-    return round(PER_MILLE * (getattr(timing, name) / timing.median - 1)) if timing.median else 0
 
 
 def _compact(value: float, unit: str) -> float:
@@ -245,35 +235,6 @@ def _compact(value: float, unit: str) -> float:
         if duration(rounded / NANO) == duration(value):
             break
     return int(rounded) if rounded == int(rounded) else rounded
-
-
-def _machine_changes(all_series: Sequence[Series], position: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the changes of the machine by the release's index, those of every Python once."""
-    by_index: dict[str, dict[str, None]] = {}
-    for series in all_series:
-        for name, texts in series.machine_changes.items():
-            by_index.setdefault(str(position[name]), {}).update(dict.fromkeys(texts))
-    return {index: list(texts) for index, texts in by_index.items()}
-
-
-def _comparison_folder(series: Series) -> str:
-    return addresses.of_comparison(series.newest, series.newest).rpartition("/")[0]
-
-
-def _comparisons(
-    all_series: Sequence[Series], position: Mapping[str, int], comparison_address: ComparisonAddress
-) -> dict[str, list[list[int]]]:
-    """Return by Python the pairs of releases whose comparison has a page."""
-    pairs: dict[str, list[list[int]]] = {}
-    for series in all_series:
-        places = [position[release.version] for release in series.releases]
-        pairs[series.results[0].python] = [
-            [places[first], places[second]]
-            for first in range(len(places))
-            for second in range(first + 1, len(places))
-            if comparison_address(series.results[first], series.results[second])
-        ]
-    return pairs
 
 
 def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[Case]]:
@@ -290,81 +251,59 @@ def group_by_section(machine: Machine, cases: Iterable[Case]) -> dict[str, list[
 TIMES, COUNTS = "times", "counts"
 
 
-@dataclass(frozen=True)
-class LinkTable:
-    """Links to the histories of one suite: a row for each method, a column for each of its other parameters.
-
-    cells : by method and column, the text and the address; the text is the newest value
-    """
-
-    suite: str
-    methods: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: Mapping[tuple[str, str], tuple[str, str]]
-
-
 def pages(content: Content) -> Iterator[Page | File]:
     """Yield nothing: every explorer belongs to a machine."""
     yield from ()
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
-    """Yield the explorer of a machine and its data."""
-    machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
+    """Yield the explorer of a machine, the chart and what is shown without scripts, and its data."""
     timed = [case for case in machine.cases if case.spec.timed]
     counted = [case for case in machine.cases if not case.spec.timed]
-    yield _page(content, machine, counted)
-    for name, cases in ((TIMES, timed), (COUNTS, counted)):
-        data = {**chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
-        yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
-
-
-def _page(content: Content, machine: Machine, counted: Sequence[Case]) -> Page:
-    """Return the page: the chart, and what is shown without scripts."""
-    places = [place for case in counted if (place := place_of(machine, case))]
+    codes = [{method: machine.code(method) for method in history.methods} for history in machine.histories]
     values = {
         "machine": machine,
         "charted": any(place_of(machine, case) for case in machine.cases),
         "machines": content.machines,
         "times": addresses.of_history_data(machine.name, TIMES),
-        "units": list(dict.fromkeys(place.quantity for place in places)),
-        "plots": list(_plots(machine)),
+        "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
+        "plots": [
+            (history, of_history, Markup(plots.of_group(history, of_history).svg()))  # noqa: S704 - our own SVG
+            for history, of_history in zip(machine.histories, codes)
+        ],
         "tables": _link_tables(machine),
         "explorer_address": addresses.of_explorer,
         "data": [("CSV", addresses.of_machine_data(machine.name, "csv")), ("JSON", addresses.of_machine_data(machine.name, "json"))],
     }
-    return Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
+    yield Page(addresses.of_explorer(machine.name), "explorer.html", f"History explorer: {machine.name}", values)
+    machines = [[each.name, addresses.of_explorer(each.name).removesuffix("index.html")] for each in content.machines]
+    for name, cases in ((TIMES, timed), (COUNTS, counted)):
+        data = {**chart_data(machine, cases, content.comparison_address), "machines": machines, "quantity": name}
+        yield File(addresses.of_history_data(machine.name, name), f"tensorHistory.receive({json_text(data)});\n")
 
 
-def _plots(machine: Machine) -> Iterator[tuple[History, dict[str, str], Markup]]:
-    """Yield the drawings without scripts, with the code of each line."""
-    for history in machine.histories:
-        codes = {method: machine.code(method) for method in history.methods}
-        yield history, codes, Markup(plots.of_group(history, codes).svg())  # noqa: S704 - our own SVG
+def _link_tables(machine: Machine) -> list[dict[str, Any]]:
+    """Return a table of links to histories for each suite, times first: a row for each method, a column for each of its other parameters.
 
-
-def _link_tables(machine: Machine) -> list[LinkTable]:
-    """Return a table of links for each suite, times first."""
+    cells : by method and column, the newest value as text, and the address
+    """
     by_suite: dict[str, list[Case]] = {}
     for case in machine.cases:
         by_suite.setdefault(case.suite, []).append(case)
-    suites = sorted(by_suite, key=lambda suite: (not suite_specs.find(suite).timed, suite_specs.find(suite).rank > 0))
-    return [_link_table(machine, suite, by_suite[suite]) for suite in suites]
-
-
-def _link_table(machine: Machine, suite: str, cases: Sequence[Case]) -> LinkTable:
-    methods = [dict(case.parameters).get("method", suite) for case in cases]
-    cells = {(method, circumstances(case)): (_newest(machine, case), machine.case_address(case)) for method, case in zip(methods, cases)}
-    return LinkTable(
-        suite=suite_specs.find(suite).label if suite_specs.find(suite).timed else suite,
-        methods=tuple(dict.fromkeys(methods)),
-        columns=tuple(dict.fromkeys(circumstances(case) for case in cases)),
-        cells=cells,
-    )
-
-
-def _newest(machine: Machine, case: Case) -> str:
-    """Return the newest value of a case as text."""
-    history = machine.history[case]
-    values = [value for value in history.measured if value is not None]
-    return quantity(values[-1], history.unit) if values else "not measured"
+    tables = []
+    for suite, cases in sorted(by_suite.items(), key=lambda item: (not item[1][0].spec.timed, item[1][0].spec.rank > 0)):
+        cells = {}
+        for case in cases:
+            history = machine.history[case]
+            newest = next((value for value in reversed(history.measured) if value is not None), None)
+            text = "not measured" if newest is None else quantity(newest, history.unit)
+            cells[dict(case.parameters).get("method", suite), circumstances(case)] = text, machine.case_address(case)
+        tables.append(
+            {
+                "suite": cases[0].spec.label if cases[0].spec.timed else suite,
+                "methods": list(dict.fromkeys(method for method, _ in cells)),
+                "columns": list(dict.fromkeys(column for _, column in cells)),
+                "cells": cells,
+            }
+        )
+    return tables

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.report.numbers import quantity, size
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
@@ -25,37 +24,22 @@ INPUTS = {"with_grad": "leaf that requires grad", "plain": "tensor without grad"
 COUNTED_NUMEL = "1024"  # at which the instructions of every method are shown
 
 
-@dataclass(frozen=True)
-class BehaviourChange:
-    """A release from which a method behaves differently, for one kind of input."""
-
-    release: str
-    method: str
-    code: str
-    input: str
-    before: str
-    after: str
-
-
 def pages(content: Content) -> Iterator[Page]:
-    """Yield the page of all methods, and one for each."""
-    yield _semantics_page(content)
-    yield from _method_pages(content)
-
-
-def _semantics_page(content: Content) -> Page:
-    """Return the page of semantics, from the machine with the longest history; methods that it lacks, from others."""
+    """Yield the page of all methods, from the machine with the longest history and, where it lacks one, others; and a page for each."""
     machine = content.machine
     values: dict[str, Any] = {"machine": machine}
     if machine:
         rows = {**machine.methods, **{name: row for name, row in content.methods.items() if name not in machine.methods}}
         values |= {
             "devices": recommend.devices(machine.result),
-            "observations": lambda device, kind: _observations(rows, device, kind),
+            "observations": lambda device, kind: [
+                (name, row, row["observed"][device][kind]) for name, row in rows.items() if device in (row.get("observed") or {})
+            ],
             "code": recommend.code,
             "changes": _changes(machine),
         }
-    return Page(addresses.SEMANTICS, "semantics.html", SEMANTICS_TITLE, values, description=SEMANTICS_DESCRIPTION)
+    yield Page(addresses.SEMANTICS, "semantics.html", SEMANTICS_TITLE, values, description=SEMANTICS_DESCRIPTION)
+    yield from _method_pages(content)
 
 
 def result_by_release(machine: Machine) -> list[Result]:
@@ -74,27 +58,20 @@ def observed(result: Result, method: str, kind: str) -> dict[str, Any] | None:
     return outcomes[kind] if outcomes else None
 
 
-def _observations(rows: Mapping[str, Any], device: str, kind: str) -> list[tuple[str, Any, Any]]:
-    """Return each method's name, row and outcome on a device."""
-    return [(name, row, row["observed"][device][kind]) for name, row in rows.items() if device in (row.get("observed") or {})]
-
-
-def _changes(machine: Machine) -> list[BehaviourChange]:
-    """Return all changes of behaviour, the newest release first."""
-    order = release_versions(machine.series)
-    changes = [change for method in machine.methods for change in _changes_of(machine, method)]
-    return sorted(changes, key=lambda change: order.index(change.release), reverse=True)
-
-
-def _changes_of(machine: Machine, method: str) -> Iterator[BehaviourChange]:
-    for kind, words in INPUTS.items():
-        before: dict[str, Any] | None = None
-        for result in result_by_release(machine):
-            after = observed(result, method, kind)
-            if before is not None and after is not None and after != before:
-                texts = _difference(before, after), _difference(after, before)
-                yield BehaviourChange(version(result), method, result.methods[method]["code"], words, *texts)
-            before = after or before
+def _changes(machine: Machine) -> list[dict[str, str]]:
+    """Return the releases from which a method behaves differently, the newest first, for each kind of input."""
+    results, changes = result_by_release(machine), []
+    for method in machine.methods:
+        for kind, words in INPUTS.items():
+            before: dict[str, Any] | None = None
+            for place, result in enumerate(results):
+                after = observed(result, method, kind)
+                if before is not None and after is not None and after != before:
+                    texts = {"before": _difference(before, after), "after": _difference(after, before)}
+                    names = {"release": version(result), "method": method, "code": result.methods[method]["code"], "input": words}
+                    changes.append((place, {**names, **texts}))
+                before = after or before
+    return [change for _, change in sorted(changes, key=lambda change: change[0], reverse=True)]
 
 
 def _difference(shown: Mapping[str, Any], compared: Mapping[str, Any]) -> str:
@@ -107,36 +84,6 @@ def _difference(shown: Mapping[str, Any], compared: Mapping[str, Any]) -> str:
     return texts[0] if texts[0] != texts[1] else f"{texts[0]} ({fields})"
 
 
-@dataclass(frozen=True)
-class CaseCost:
-    """A case of the method on one machine.
-
-    times_memcpy : None when the baseline was not measured
-    """
-
-    case: Case
-    suite: str
-    timing: Timing
-    times_memcpy: float | None
-    address: str
-
-
-@dataclass(frozen=True)
-class MethodRelease:
-    """The method with one release.
-
-    outcomes : for each of INPUTS; changed : whether each differs from the release before
-    peak : memory on the host; instructions : without and with grad; "" when not counted
-    """
-
-    release: str
-    environment: str
-    outcomes: tuple[str, ...]
-    changed: tuple[bool, ...]
-    peak: str
-    instructions: tuple[str, ...]
-
-
 def _method_pages(content: Content) -> Iterator[Page]:
     """Yield a page for each method, from the machine with the longest history among those that have it."""
     for name in content.methods if content.machine else ():
@@ -147,48 +94,49 @@ def _method_pages(content: Content) -> Iterator[Page]:
         values = {
             "name": name,
             "code": code,
-            "lead": _lead(machine, name),
+            "lead": f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(seen)}."
+            if (seen := observed(machine.result, name, "with_grad"))
+            else "Not observed with the newest torch.",
             "costs": [(machine, costs) for machine in content.machines if (costs := _costs(machine, name))],
             "releases": _releases(machine, name)[::-1],
         }
         yield Page(addresses.of_method(name), "method.html", code, values, description=f"{code}: {values['lead']}")
 
 
-def _lead(machine: Machine, name: str) -> str:
-    outcome_with_grad = observed(machine.result, name, "with_grad")
-    if not outcome_with_grad:
-        return "Not observed with the newest torch."
-    return f"With torch {machine.newest.version}, for a leaf that requires grad: {describe(outcome_with_grad)}."
-
-
-def _costs(machine: Machine, name: str) -> list[CaseCost]:
+def _costs(machine: Machine, name: str) -> list[dict[str, Any]]:
+    """Return the cases of a method on a machine; `times_memcpy` is None when the baseline was not measured."""
     return [
-        CaseCost(
-            case=case,
-            suite=case.spec.label,
-            timing=timing,
-            times_memcpy=related.times_memcpy(machine.result, case),
-            address=machine.case_address(case),
-        )
+        {
+            "case": case,
+            "suite": case.spec.label,
+            "timing": timing,
+            "times_memcpy": related.times_memcpy(machine.result, case),
+            "address": machine.case_address(case),
+        }
         for case, timing in machine.result.timings.items()
         if dict(case.parameters).get("method") == name
     ]
 
 
-def _releases(machine: Machine, name: str) -> list[MethodRelease]:
-    rows: list[MethodRelease] = []
+def _releases(machine: Machine, name: str) -> list[dict[str, Any]]:
+    """Return the method with each release.
+
+    outcomes : for each of INPUTS; changed : whether each differs from the release before
+    peak : memory on the host; instructions : without and with grad; "" when not counted
+    """
+    rows: list[dict[str, Any]] = []
     for result in result_by_release(machine):
-        outcomes = tuple(describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS)
+        outcomes = [describe(seen) if (seen := observed(result, name, kind)) else "not observed" for kind in INPUTS]
         peak = result.counts.get(host_peak(name))
         rows.append(
-            MethodRelease(
-                release=version(result),
-                environment=result.environment,
-                outcomes=outcomes,
-                changed=tuple(bool(rows) and text != rows[-1].outcomes[index] for index, text in enumerate(outcomes)),
-                peak="" if peak is None else size(int(peak)),
-                instructions=tuple(_instructions(result, name, grad) for grad in ("False", "True")),
-            )
+            {
+                "release": version(result),
+                "environment": result.environment,
+                "outcomes": outcomes,
+                "changed": [bool(rows) and text != rows[-1]["outcomes"][index] for index, text in enumerate(outcomes)],
+                "peak": "" if peak is None else size(int(peak)),
+                "instructions": [_instructions(result, name, grad) for grad in ("False", "True")],
+            }
         )
     return rows
 
