@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tensorcopy.asv_plugin.stamp import summary
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, functions, merge, merge_results, reader, schemas
+from tensorcopy.results import files, functions, merge, merge_results, reader
 from tensorcopy.results.merge import Merged
 from tests.conftest import NEWEST_SHIPPED, PROVENANCE, measured_in_passes
 
@@ -112,7 +112,7 @@ def test_merging_is_associative_commutative_and_idempotent(first, second, third)
     assert files.same(merged(first, second), merged(second, first))
     assert files.same(merged(all_three, all_three), all_three)
     assert files.same(merged(all_three, second), all_three)
-    assert schemas.fault(all_three) == ""
+    assert files.fault(all_three) == ""
 
 
 @settings(deadline=None)

@@ -206,7 +206,7 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
         "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
     }
     suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
-    samples, _ = passes.numbers(document, suites_of_file, passes.ALL_QUIET)
+    samples, _ = passes.numbers(document, suites_of_file, passes.QuietRule(float("inf"), {}))
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {related.counted_case(case) for case in samples} == {None}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import reader, schemas
+from tensorcopy.results import files, reader
 from tensorcopy.results.passes import Case, PassSamples
 from tests.conftest import PROVENANCE
 
@@ -95,7 +95,7 @@ def test_an_unchanged_folder_is_read_once(results_dir, monkeypatch):
     """Until a file changes, comes or goes; one that was just written may change again without a new time stamp or size."""
     age(results_dir)
     loaded = reader.load_results(results_dir)
-    monkeypatch.setattr(schemas, "fault", lambda _: pytest.fail("a file was read again"))
+    monkeypatch.setattr(files, "fault", lambda _: pytest.fail("a file was read again"))
     assert reader.load_results(results_dir) is loaded
     monkeypatch.undo()
     path = results_dir / FILE
@@ -161,7 +161,7 @@ def test_a_pass_without_a_control_does_not_hide_how_a_case_follows_it():
     quiet, slow = 8e-6, 16e-6
     by_control = PassSamples((1.0,) * 5 + (2.0,) * 5, (quiet,) * 5 + (slow,) * 5, limit=1e-5)
     result = reader.Result(Path("x"), "box", "sha", "3.11", "", "py3.11", {})
-    parts = [reader._Untimed(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
+    parts = [(result, {case: (part,)}) for part in (PassSamples((1.0,)), by_control, by_control, by_control)]
     assert reader._control_exponents(parts)[result.series_key, case] == pytest.approx(1.0, abs=0.3)
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tensorcopy.results import files, reader, schemas
+from tensorcopy.results import files, reader
 from tests.test_pull_request import Repository
 from tests.test_true_numbers import NEWEST
 
@@ -55,4 +55,4 @@ def test_the_tasks_of_a_job_array_share_the_passes(workshop, tmp_path):
     (result,) = reader.load_results(tmp_path / "all").results
     assert [record["shard"] for record in result.passes] == ["1/2", "1/2", "2/2"]
     assert {len(timing.by_pass) for timing in result.timings.values()} == {3}
-    assert schemas.fault(files.read(result.path)) == ""
+    assert files.fault(files.read(result.path)) == ""

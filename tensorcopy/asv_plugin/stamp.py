@@ -153,7 +153,7 @@ def store(draft: Draft) -> None:
         for path in draft.result_files(sha, environment):
             try:
                 before = pending.before.get(path, b"")
-                if path.read_bytes() == before or not (before or not files.is_empty(path)):
+                if path.read_bytes() == before or not (before or _has_numbers(path)):
                     continue  # asv has not changed it, or made an empty one
                 unstored[path] = {}
                 document = json.loads(before or b"{}")
@@ -182,6 +182,11 @@ def store(draft: Draft) -> None:
         draft.folder.rename(place)  # needs no room
     kept = place if place.exists() else draft.folder
     end_on([_named(error, kept, is_whole=path in whole) for path, error in errors.items()])
+
+
+def _has_numbers(path: Path) -> bool:
+    """Return whether any case of a result file was neither skipped nor failed."""
+    return any(files.number(value) is not None for row in files.read(path)["results"].values() for value in row[0] or ())
 
 
 def _reduce(draft: Draft, unstored: dict[Path, Document]) -> set[Path]:

@@ -259,7 +259,7 @@ def _row(match: MatchingMethod) -> list[Any]:
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
-        return _shipped_advice(files.read_json(SHIPPED), request, numel)
+        return _shipped_advice(files.parsed(files.content(SHIPPED)), request, numel)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",

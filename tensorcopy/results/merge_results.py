@@ -380,7 +380,10 @@ def separated(documents: Mapping[Path, Document]) -> Separated:
 
     documents : valid ones by path. Those of a folder with one identity keep their path; of other folders, `machine_names` decides.
     """
-    if has_one_identity(documents):
+    in_folder: dict[Path, set[str]] = {}
+    for path, document in documents.items():
+        in_folder.setdefault(path.parent, set()).update(identities(document))
+    if all(len(group) == 1 for group in in_folder.values()):
         return Separated(dict(documents))
     parts: list[tuple[Path, str, Document]] = []
     problems: list[TensorcopyError] = []
@@ -401,14 +404,6 @@ def separated(documents: Mapping[Path, Document]) -> Separated:
         except TensorcopyError as error:
             problems.append(error)
     return Separated(by_path, tuple(problems), tuple(_warnings(names)))
-
-
-def has_one_identity(documents: Mapping[Path, Document]) -> bool:
-    """Return whether each folder has documents of one machine only."""
-    in_folder: dict[Path, set[str]] = {}
-    for path, document in documents.items():
-        in_folder.setdefault(path.parent, set()).update(identities(document))
-    return all(len(group) == 1 for group in in_folder.values())
 
 
 def _names(parts: list[tuple[Path, str, Document]]) -> dict[tuple[str, str], str]:

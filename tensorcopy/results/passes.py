@@ -24,7 +24,7 @@ from statistics import fmean, median, quantiles
 from typing import Any
 
 from tensorcopy.results import files, suite_specs
-from tensorcopy.results.schemas import LONGEST_SAMPLE, SHORTEST_SAMPLE
+from tensorcopy.results.files import LONGEST_SAMPLE, SHORTEST_SAMPLE
 from tensorcopy.results.suite_specs import SuiteSpec
 from tensorcopy.worker import control
 
@@ -346,9 +346,6 @@ class QuietRule:
 
     limit: float
     excluded: Mapping[str, str]
-
-
-ALL_QUIET = QuietRule(float("inf"), {})  # where no pass was recorded
 
 
 def numbers(

@@ -11,7 +11,7 @@ import os
 import re
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -21,11 +21,13 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import files, passes, schemas
+from tensorcopy.results import files, passes
 from tensorcopy.results.files import NOT_RESULTS, FileProblem
-from tensorcopy.results.merge_results import has_one_identity, separated
-from tensorcopy.results.passes import ALL_QUIET, Case, PassSamples, QuietRule, Timing, control_exponent
+from tensorcopy.results.merge_results import separated
+from tensorcopy.results.passes import Case, PassSamples, QuietRule, Timing, control_exponent
 from tensorcopy.results.series_key import INTERPRETER, SeriesKey, key_of, of_provenance
+
+Samples = dict[Case, tuple[PassSamples, ...]]  # by case and pass
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Results:
     valid: tuple[Path, ...] = ()
 
 
+SETTLED = 2.0  # seconds: a file that changed so lately may change again without a later time stamp
+
+
 def load_results(directory: Path) -> Results:
     """Return every result under `directory`, read once until a file changes.
 
@@ -84,6 +89,16 @@ def load_results(directory: Path) -> Results:
     results = (_load_cached if settled else _load)(directory, state)
     deleted = files.deleted(directory)  # git's answer does not depend on the files alone
     return replace(results, problems=(*deleted, *results.problems)) if deleted else results
+
+
+def folder_state(directory: Path) -> tuple[Hashable, bool]:
+    """Return a value that changes when a file changes, comes or goes, and whether no file has changed lately."""
+    statuses = {}
+    for path in (directory / "benchmarks.json", *sorted(directory.glob("*/*.json"))):
+        with suppress(OSError, ValueError):
+            statuses[path] = path.stat() if path.exists() else path.lstat()  # a link to nothing has only a status of its own
+    key = tuple((path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode) for path, status in statuses.items())
+    return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
 
 
 @contextmanager
@@ -100,41 +115,41 @@ def _without_garbage_collection() -> Iterator[None]:
 
 @_without_garbage_collection()
 def _load(directory: Path, state: Hashable) -> Results:
-    """Load every result, one folder after another; `state` is the key of `_load_cached`.
-
-    Documents take as much memory as results. Those of one folder are in memory together.
-    """
+    """Load every result of a folder; `state` is the key of `_load_cached`. Those of a machine without a valid machine.json are not read."""
+    documents: dict[Path, dict[str, Any]] = {}
+    problems: list[TensorcopyError] = []
+    unpublishable: list[TensorcopyError] = []
     try:
         suites = files.benchmarks(directory)
     except TensorcopyError as error:
         return Results((), (error,), (error,))
-    loaded = []
-    for read_in in documents(directory):
-        if not has_one_identity(read_in.by_path):  # then the name of a machine depends on those in other folders
-            return _results(joined_documents(documents(directory)), suites)
-        loaded.append(_results(read_in, suites))
-    return Results(
-        tuple([result for part in loaded for result in part.results]),
-        tuple([problem for part in loaded for problem in part.problems]),
-        tuple([problem for part in loaded for problem in part.unpublishable]),
-        valid=tuple([path for part in loaded for path in part.valid]),
-    )
-
-
-def _results(read_in: Documents, suites: dict[str, Any]) -> Results:
-    """Return the results of documents, which are forgotten one after another."""
-    by_machine = separated(read_in.by_path)
+    for folder in sorted({path.parent for path in directory.glob("*/*.json")}):
+        try:
+            files.machine(folder)
+        except TensorcopyError as error:
+            problems.append(error)
+            unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
+            continue
+        for path in sorted(path for path in folder.glob("*.json") if path.name not in NOT_RESULTS):
+            try:
+                document = documents[path] = files.result(path)
+            except TensorcopyError as error:
+                problems.append(error)
+                continue
+            if not files.release_of(document):
+                problems.append(files.in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
+    valid = tuple(documents)
+    by_machine = separated(documents)
+    documents.clear()  # they take as much memory as results, so they are forgotten one after another
     rules = _quiet_rules(by_machine.documents)
-    problems, untimed = read_in.problems, []
-    valid = tuple(read_in.by_path)
-    read_in.by_path.clear()
+    samples: list[tuple[Result, Samples]] = []
     for path in list(by_machine.documents):
         document = by_machine.documents.pop(path)
         try:
-            untimed.append(_untimed(path, document, suites, rules.get(key_of(path.parent.name, document), ALL_QUIET)))
+            samples.append(_without_timings(path, document, suites, rules[key_of(path.parent.name, document)]))
         except TensorcopyError as error:
             problems.append(error)
-    return Results(tuple(_timed(untimed)), (*problems, *by_machine.problems), tuple(read_in.unpublishable), by_machine.warnings, valid)
+    return Results(tuple(_timed(samples)), (*problems, *by_machine.problems), tuple(unpublishable), by_machine.warnings, valid)
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
@@ -150,7 +165,7 @@ def read(path: Path, suites: dict[str, Any]) -> Result:
     """
     document = files.result(path)
     rule = _quiet_rules({path: document})[key_of(path.parent.name, document)]
-    return next(_timed([_untimed(path, document, suites, rule)]))
+    return next(_timed([_without_timings(path, document, suites, rule)]))
 
 
 def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[SeriesKey, QuietRule]:
@@ -161,48 +176,42 @@ def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[SeriesKey, Quiet
     return {key: QuietRule(passes.quiet_limit(group), passes.excluded_passes(group)) for key, group in records.items()}
 
 
-@dataclass(frozen=True)
-class _Untimed:
-    """A result without its timings, and each case's samples by pass.
+def _timed(untimed: list[tuple[Result, Samples]]) -> Iterator[Result]:
+    """Yield the results with their timings, speed-corrected where disturbed.
 
     How a case follows the control is fitted to all results together, before there are timings.
     """
-
-    result: Result
-    samples: dict[Case, tuple[PassSamples, ...]]
-
-
-def _timed(untimed: list[_Untimed]) -> Iterator[Result]:
-    """Yield the results with their timings, speed-corrected where disturbed."""
     exponents = _control_exponents(untimed)
-    for _ in range(len(untimed)):
-        each, timings = untimed.pop(0), {}  # as above
-        for case, by_pass in each.samples.items():
-            exponent = exponents[each.result.series_key, case]
+    untimed.reverse()
+    while untimed:  # samples are forgotten one result after another
+        result, samples = untimed.pop()
+        timings = {}
+        for case, by_pass in samples.items():
+            exponent = exponents[result.series_key, case]
             if exponent is not None:
                 by_pass = tuple([PassSamples(p.samples, p.control, p.limit, exponent, p.excluded, p.name) for p in by_pass])
             timings[case] = passes.timing(by_pass)
-        yield replace(each.result, timings=timings)
+        yield replace(result, timings=timings)
 
 
-def _control_exponents(untimed: list[_Untimed]) -> dict[tuple[SeriesKey, Case], float | None]:
+def _control_exponents(untimed: list[tuple[Result, Samples]]) -> dict[tuple[SeriesKey, Case], float | None]:
     """Return the control exponents by series and case.
 
     They are fitted to all releases together.
     """
     releases: dict[tuple[SeriesKey, Case], list[list[tuple[float, float]]]] = {}
     limits: dict[tuple[SeriesKey, Case], float] = {}
-    for each in untimed:
-        for case, by_pass in each.samples.items():
-            key = each.result.series_key, case
+    for result, samples in untimed:
+        for case, by_pass in samples.items():
+            key = result.series_key, case
             pairs = [pair for pass_samples in by_pass if not pass_samples.excluded for pair in pass_samples.pairs]
             releases.setdefault(key, []).append(pairs)
             limits[key] = min(limits.get(key, inf), *(pass_samples.limit for pass_samples in by_pass))
     return {key: control_exponent(pairs, limits[key]) for key, pairs in releases.items()}
 
 
-def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule: QuietRule) -> _Untimed:
-    """Return the contents of one valid document.
+def _without_timings(path: Path, document: dict[str, Any], suites: dict[str, Any], rule: QuietRule) -> tuple[Result, Samples]:
+    """Return the result of one valid document, without its timings, and its samples.
 
     Raises TensorcopyError for parameters that benchmarks.json does not have.
     """
@@ -225,7 +234,7 @@ def _untimed(path: Path, document: dict[str, Any], suites: dict[str, Any], rule:
             methods=_shared(document.get("methods", {})),
             article=document.get("article", {}),
         )
-    return _Untimed(result, samples)
+    return result, samples
 
 
 def _shared(value: Any) -> Any:
@@ -250,76 +259,6 @@ def _provenance(document: dict[str, Any]) -> dict[str, Any]:
     timed = [record["ledger"] for record in document["passes"] if record["suites"]]
     newest: dict[str, Any] = max(timed, key=lambda provenance: str(provenance["started"]), default=document["ledger"])
     return newest
-
-
-# Every valid result file of a folder, and an error for each other file.
-
-SETTLED = 2.0  # seconds: a file that changed so lately may change again without a later time stamp
-
-
-@dataclass
-class Documents:
-    """The valid documents by path.
-
-    unpublishable : problems that stop asv from publishing
-    """
-
-    by_path: dict[Path, dict[str, Any]] = field(default_factory=dict)
-    problems: list[TensorcopyError] = field(default_factory=list)
-    unpublishable: list[TensorcopyError] = field(default_factory=list)
-
-
-def documents(directory: Path) -> Iterator[Documents]:
-    """Read every result file, one folder after another. Those of a machine without a valid machine.json are not read."""
-    for folder in sorted({path.parent for path in paths(directory)}):
-        read_in = Documents()
-        try:
-            files.machine(folder)
-            for path in sorted(folder.glob("*.json")):
-                if path.name not in files.NOT_RESULTS:
-                    try:
-                        document = read_in.by_path[path] = files.result(path)
-                    except TensorcopyError as error:
-                        read_in.problems.append(error)
-                        continue
-                    if not schemas.release_of(document):
-                        read_in.problems.append(files.in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
-        except TensorcopyError as error:
-            read_in.problems.append(error)
-            read_in.unpublishable += [error] if os.path.lexists(folder / "machine.json") else []  # asv skips a folder without one
-        yield read_in
-
-
-def joined_documents(parts: Iterable[Documents]) -> Documents:
-    """Return the documents of several folders as those of one."""
-    whole = Documents()
-    for part in parts:
-        whole.by_path.update(part.by_path)
-        whole.problems += part.problems
-        whole.unpublishable += part.unpublishable
-    return whole
-
-
-def paths(directory: Path) -> list[Path]:
-    """Return the JSON files in the folders of a folder of results."""
-    return sorted(directory.glob("*/*.json"))
-
-
-def folder_state(directory: Path) -> tuple[Hashable, bool]:
-    """Return a value that changes when a file changes, comes or goes, and whether no file has changed lately."""
-    statuses = dict(_statuses([directory / "benchmarks.json", *paths(directory)]))
-    key = tuple((name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode) for name, status in statuses.items())
-    return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
-
-
-def _statuses(names: list[Path]) -> Iterator[tuple[str, os.stat_result]]:
-    for path in names:
-        for of_path in (path.stat, path.lstat):  # a link to nothing has only a status of its own
-            try:
-                yield str(path), of_path()
-                break
-            except (OSError, ValueError):
-                continue
 
 
 # The results that a damaged, refused or missing file would have held, by its name. Reads only the names in a folder.
@@ -349,7 +288,17 @@ class Unread:
 
 def unread(problems: Iterable[TensorcopyError]) -> list[Unread]:
     """Return the results that could not be read because of these problems."""
-    return [each for problem in problems if isinstance(problem, FileProblem) for each in _of_file(problem)]
+    results = []
+    for problem in problems:
+        path = problem.path if isinstance(problem, FileProblem) else Path()
+        names = [path.name] if path.suffix == ".json" and path.name != "benchmarks.json" else []
+        if path.name == "machine.json":  # none of the folder's files are read
+            names = sorted(other.name for other in path.parent.glob("*.json") if other.name not in NOT_RESULTS)
+        for name in names:
+            match = RESULT_NAME.search(name)
+            sha, python, build = match.group("sha", "python", "build") if match else ("", "", "")
+            results.append(Unread(path.parent.name, sha, python, build, problem))
+    return results
 
 
 def concerning(problems: Iterable[TensorcopyError], machines: Collection[str], pythons: Collection[str]) -> tuple[TensorcopyError, ...]:
@@ -357,29 +306,13 @@ def concerning(problems: Iterable[TensorcopyError], machines: Collection[str], p
 
     machines, pythons : any, where empty
     """
-    return tuple(problem for problem in problems if _concerns(problem, machines, pythons))
-
-
-def _concerns(problem: TensorcopyError, machines: Collection[str], pythons: Collection[str]) -> bool:
-    held = unread([problem])
-    return not held or any(
-        (not machines or any(name.startswith(each.machine) for name in machines))  # a machine may have a suffix in its folder
-        and (not pythons or each.python in ("", *pythons))
-        for each in held
-    )
-
-
-def _of_file(problem: FileProblem) -> list[Unread]:
-    path = problem.path
-    if path.name == "benchmarks.json" or path.suffix != ".json":
-        return []
-    if path.name == "machine.json":  # none of the folder's files are read
-        names = sorted(other.name for other in path.parent.glob("*.json") if other.name not in NOT_RESULTS)
-        return [_named(path.parent.name, name, problem) for name in names]
-    return [_named(path.parent.name, path.name, problem)]
-
-
-def _named(machine: str, name: str, problem: FileProblem) -> Unread:
-    match = RESULT_NAME.search(name)
-    sha, python, build = match.group("sha", "python", "build") if match else ("", "", "")
-    return Unread(machine, sha, python, build, problem)
+    concerned = []
+    for problem in problems:
+        held = unread([problem])
+        if not held or any(
+            (not machines or any(name.startswith(each.machine) for name in machines))  # a machine may have a suffix in its folder
+            and (not pythons or each.python in ("", *pythons))
+            for each in held
+        ):
+            concerned.append(problem)
+    return tuple(concerned)

@@ -24,7 +24,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, schemas
+from tensorcopy.results import files
 from tensorcopy.results.passes import NANO
 
 WAITING = "waiting for "  # begins the sentence that reports a wait
@@ -181,7 +181,7 @@ def write_result(path: Path, document: dict[str, Any]) -> None:
 
     Raises TensorcopyError for a document that violates the schema.
     """
-    violation = schemas.fault(document)
+    violation = files.fault(document)
     if violation:
         raise files.damaged(path, violation)
     replace(path, json.dumps(document, separators=(",", ":")))

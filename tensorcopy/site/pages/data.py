@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.report.numbers import percent
-from tensorcopy.results.schemas import RESULT
+from tensorcopy.results.files import RESULT
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
