@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tensorcopy.asv_plugin import commands, configuration, program, publisher
-from tensorcopy.asv_plugin.program import Run, _failure, _Output, _PhaseReader
+from tensorcopy.asv_plugin.program import Run, _failure, _PhaseReader
 from tensorcopy.errors import TensorcopyError
 from tests.conftest import ROOT
 
@@ -41,27 +41,26 @@ def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tm
 
 
 @pytest.mark.parametrize(
-    ("lines", "error", "got"),
+    ("lines", "got"),
     [
-        (["[50.00%] ··· copies.BySize.time_copy failed", "asv: failure"], ERROR, "none"),
-        (["[50.00%] ··· copies.BySize.time_copy failed", "· threads.Copies.time_copy failed", "end"], None,
+        (["[50.00%] ··· copies.BySize.time_copy failed", "· threads.Copies.time_copy failed", "end"],
          "failures in copies.BySize.time_copy, threads.Copies.time_copy"),
-        (["[50.00%] ··· a.B.time_c failed", "Traceback", "torch.AcceleratorError: CUDA error: unknown", "ValueError: 1"], None,
+        (["[50.00%] ··· a.B.time_c failed", "Traceback", "torch.AcceleratorError: CUDA error: unknown", "ValueError: 1"],
          "failures in a.B.time_c: torch.AcceleratorError: CUDA error: unknown"),
-        (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], None, "ModuleNotFoundError: No module named 'x'"),
-        (["·· x: got a; allowed: b; next: c", "ValueError: 1"], None, "ValueError: 1"),
-        (["[50.00%] ··· a.B.time_c failed", "PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"], None,
+        (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], "ModuleNotFoundError: No module named 'x'"),
+        (["·· x: got a; allowed: b; next: c", "ValueError: 1"], "ValueError: 1"),
+        (["[50.00%] ··· a.B.time_c failed", "PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"],
          "failures in a.B.time_c: PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"),
-        (["PermissionError: [Errno 13] Permission denied: 'x'", "asv: more"], None, "PermissionError: [Errno 13] Permission denied: 'x'"),
-        (["OSError: [Errno 28] No space left on device", "asv: more"], None, "No space left on device"),
-        (["first", "· second", "", "·· third"], None, "second third"),
+        (["PermissionError: [Errno 13] Permission denied: 'x'", "asv: more"], "PermissionError: [Errno 13] Permission denied: 'x'"),
+        (["OSError: [Errno 28] No space left on device", "asv: more"], "No space left on device"),
+        (["first", "· second", "", "·· third"], "second third"),
     ],
-    ids=["the plugin's error", "failed cases", "a failed case with its exception", "an exception", "a line that only resembles an error",
+    ids=["failed cases", "a failed case with its exception", "an exception", "a line that only resembles an error",
          "a failed case that quotes the system", "a file that is not permitted", "a full disk", "asv's last lines"],
 )  # fmt: skip
-def test_a_failure_names_its_most_specific_cause(lines, error, got):
-    """The order: plugin's error, failed cases, exception, asv's last lines."""
-    assert _failure("asv run failed", _Output(1, lines, error), next="look").got == got
+def test_a_failure_names_its_most_specific_cause(lines, got):
+    """The order: failed cases, exception, asv's last lines."""
+    assert _failure("asv run failed", lines, next="look").got == got
 
 
 def test_progress_is_read_from_asvs_output():
@@ -74,23 +73,15 @@ def test_progress_is_read_from_asvs_output():
     assert [(share, suite) for share, _, suite in measuring] == [(0.125, "copies.BySize")]
 
 
-def test_an_error_while_writing_pages_ends_asv_with_exit_code_2(monkeypatch, tmp_path, caplog):
-    """It is logged in one line, without a traceback."""
+@pytest.mark.parametrize(("writes", "line"), [(True, str(ERROR)), (False, "no pages of tensorcopy to write")], ids=["a fault", "no plugin"])
+def test_a_site_that_cannot_be_written_ends_asv_with_exit_code_2(monkeypatch, tmp_path, caplog, writes, line):
+    """In one line, without a traceback. Without the second plugin, `asv publish` would write asv's files only."""
 
     def write(results_dir, html_dir):
         raise ERROR
 
-    monkeypatch.setattr(publisher, "_writers", [write])
+    monkeypatch.setattr(publisher, "_writers", [write] if writes else [])
     conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path)})
     with pytest.raises(SystemExit, match="2"):
         publisher.Pages.publish(conf, None, None, None, None)
-    assert str(ERROR) in caplog.text
-
-
-def test_publishing_without_the_pages_plugin_is_an_error(monkeypatch, tmp_path, caplog):
-    """Without the second plugin, `asv publish` would write asv's files only."""
-    monkeypatch.setattr(publisher, "_writers", [])
-    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path)})
-    with pytest.raises(SystemExit, match="2"):
-        publisher.Pages.publish(conf, None, None, None, None)
-    assert "no pages of tensorcopy to write" in caplog.text
+    assert line in caplog.text

@@ -75,8 +75,14 @@ def end_on(errors: Sequence[Exception]) -> None:
         if isinstance(error, TensorcopyError):
             pass_on(error)
     if errors:
-        sys.stderr.flush()
-        os._exit(2)  # an exception in a function that runs at exit would not change the exit code
+        end()
+
+
+def end() -> None:
+    """End the process with exit code 2, also where asv would end with 0: at exit, an exception would not change the code."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(2)
 
 
 def show_disk_errors() -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
+from types import MappingProxyType
 
 from tensorcopy.asv_plugin.commands import ERROR_FILE
 from tensorcopy.asv_plugin.environment import DEVICE
@@ -56,18 +57,6 @@ class Run:
     device: str = ""
 
 
-@dataclass(frozen=True)
-class _Output:
-    """An asv process that has ended.
-
-    error : the error with which tensorcopy's plugin has ended it, if any
-    """
-
-    exit_code: int
-    lines: Sequence[str]
-    error: TensorcopyError | None
-
-
 class _PhaseReader:
     """Read the phase and the share done from asv's output, and report them."""
 
@@ -103,26 +92,31 @@ def measure(run: Run, config: Path, report_install: ReportProgress, report_measu
         arguments += ["-a", f"{name}={value}"]
     if sys.platform != "linux":
         arguments += ["--launch-method", "spawn"]  # a forked process must not touch Apple's GPU, and Windows cannot fork
-    reader = _PhaseReader(report_install, report_measure)
-    output = _run(arguments, reader.read, {SELECTION: run.selection, SHARD: run.shard, PASS: run.pass_id, DEVICE: run.device})
-    if output.error or output.exit_code != 0:
-        raise _failure(f"asv run {run.release}^! failed", output, next="run the same asv run with --show-stderr to see why")
+    variables = {SELECTION: run.selection, SHARD: run.shard, PASS: run.pass_id, DEVICE: run.device}
+    next_step = "run the same asv run with --show-stderr to see why"
+    _run(arguments, f"asv run {run.release}^! failed", next_step, _PhaseReader(report_install, report_measure).read, variables)
 
 
 def publish() -> None:
     """Run `asv publish`. Raises TensorcopyError where it fails.
 
-    A result file that cannot be read is no failure here: its reader reports it.
+    A result file that cannot be read is no failure here: its reader reports it, and the site is complete except for it (exit code 2).
     """
-    output = _run(["publish"], lambda line: None, {})
-    if output.error or output.exit_code not in (0, 2):  # 2: the site is complete except for a result file that could not be read
-        raise _failure("asv publish failed", output, next="run asv publish --verbose to see why")
+    _run(["publish"], "asv publish failed", "run asv publish --verbose to see why", success=(0, 2))
 
 
-def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str, str]) -> _Output:
-    """Run asv, and call `read` with each line of its output.
+def _run(
+    arguments: list[str],
+    what: str,
+    next: str,
+    read: Callable[[str], object] = str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    *,
+    success: Sequence[int] = (0,),
+) -> None:
+    """Run asv, and call `read` with each line of its output, and with "" after each second without a line.
 
-    After each second without a line, `read` is called with "".
+    Raises the error with which tensorcopy's plugin has ended it, or one with this text where its exit code is another.
     """
     with tempfile.TemporaryDirectory() as folder:
         error_file = Path(folder) / "error.json"
@@ -145,8 +139,10 @@ def _run(arguments: list[str], read: Callable[[str], None], variables: dict[str,
                 read(line or "")
                 if line is not None:
                     lines.append(line)
-        error = TensorcopyError.of_document(json.loads(error_file.read_text(encoding="utf-8"))) if error_file.exists() else None
-    return _Output(process.returncode, lines, error)
+        if error_file.exists():
+            raise TensorcopyError.of_document(json.loads(error_file.read_text(encoding="utf-8")))
+    if process.returncode not in success:
+        raise _failure(what, lines, next=next)
 
 
 def _lines_and_pauses(stream: Iterable[str]) -> Iterator[str | None]:
@@ -170,16 +166,11 @@ def _lines_and_pauses(stream: Iterable[str]) -> Iterator[str | None]:
         yield line
 
 
-def _failure(what: str, output: _Output, *, next: str) -> TensorcopyError:
-    """Return the error of an asv process that has failed.
-
-    It is the plugin's own error; else it names the failed cases, or the exception, or quotes asv's last lines.
-    """
-    if output.error:
-        return output.error
-    texts = [line.split("· ", 1)[-1].strip() for line in output.lines if line.strip()]
+def _failure(what: str, lines: Sequence[str], *, next: str) -> TensorcopyError:
+    """Return the error of an asv process that has failed: it names the failed cases, or the exception, or quotes asv's last lines."""
+    texts = [line.split("· ", 1)[-1].strip() for line in lines if line.strip()]
     failed = [text.split(" ", 1)[0] for text in texts if text.endswith("failed")]
-    full_disk = None if failed else of_text("\n".join(output.lines), NOWHERE)  # of a process that asv has started; a case may quote any
+    full_disk = None if failed else of_text("\n".join(lines), NOWHERE)  # of a process that asv has started; a case may quote any
     if full_disk:
         return full_disk
     raised = [text for text in texts if RAISED.match(text)]  # where the suites cannot be imported

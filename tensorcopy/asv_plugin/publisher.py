@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,7 +14,7 @@ from asv.plugins import regressions as asv_regressions
 from asv.publishing import OutputPublisher
 from asv.results import Results
 
-from tensorcopy.asv_plugin.commands import exit_on_error
+from tensorcopy.asv_plugin.commands import end, exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import reader
 
@@ -66,7 +64,13 @@ class Pages(OutputPublisher):  # type: ignore[misc]
     def publish(cls, conf: Any, repo: Any, benchmarks: Any, graphs: Any, revisions: Any) -> None:
         html_dir = Path(conf.html_dir)
         with exit_on_error():
-            _check_writers()
+            if not _writers:
+                raise TensorcopyError(
+                    "asv publish has no pages of tensorcopy to write",
+                    got='asv.conf.json without the plugin ".tensorcopy.site.publisher"',
+                    allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.site.publisher"]',
+                    next="add that plugin to asv.conf.json",
+                )
             for pattern in ASV_PAGES:
                 for path in html_dir.glob(pattern):
                     path.unlink()
@@ -75,24 +79,4 @@ class Pages(OutputPublisher):  # type: ignore[misc]
         for problem in problems:
             log.error(str(problem))
         if problems:
-            atexit.register(_fail)
-
-
-def _check_writers() -> None:
-    if not _writers:
-        raise TensorcopyError(
-            "asv publish has no pages of tensorcopy to write",
-            got='asv.conf.json without the plugin ".tensorcopy.site.publisher"',
-            allowed='"plugins": [".tensorcopy.asv_plugin", ".tensorcopy.site.publisher"]',
-            next="add that plugin to asv.conf.json",
-        )
-
-
-def _fail() -> None:
-    """End with exit code 2 after asv has written its files.
-
-    asv itself would end with 0.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(2)
+            atexit.register(end)
