@@ -98,7 +98,9 @@ def register_machine(name: str) -> None:
     """
     path = Path(MachineCollection.get_machine_file_path())
     if name not in _listed_machines(path):
-        _list_machine(path, name, _this_machine(name))
+        described = {field: Machine.get_defaults()[field] for field in ("arch", "cpu", "num_cpu", "ram")}
+        # the system without the kernel's version: asv's graphs begin a new line at any change
+        _list_machine(path, name, {"machine": name, "os": platform.system(), **described})
 
 
 def _list_machine(path: Path, name: str, description: dict[str, Any]) -> None:
@@ -117,16 +119,3 @@ def _listed_machines(path: Path) -> dict[str, Any]:
         raise TensorcopyError(
             "asv's list of machines cannot be read", got=f"{path}: {error}", allowed="the file as asv writes it", next=f"remove {path}"
         ) from error
-
-
-def _this_machine(name: str) -> dict[str, str]:
-    """Return what asv lists of a machine."""
-    defaults = Machine.get_defaults()
-    return {
-        "machine": name,
-        "os": platform.system(),  # without the kernel's version: asv's graphs begin a new line at any change
-        "arch": defaults["arch"],
-        "cpu": defaults["cpu"],
-        "num_cpu": defaults["num_cpu"],
-        "ram": defaults["ram"],
-    }

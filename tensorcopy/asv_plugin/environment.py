@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 from asv import environment, util
@@ -42,7 +42,10 @@ class _MeasuringEnvironment(environment.Environment):  # type: ignore[misc]
         self._own: Mapping[str, str] = {}  # environment variables that the installed torch needs
         self._commit: str | None = None
         super().__init__(conf, python, self._requirements, tagged_env_vars)
-        _read_suites_of_project(conf)
+        with exit_on_error():
+            declared = declarations.project()
+            if declared:  # asv shall read the suites that it declares; without a project, those of asv.conf.json
+                conf.benchmark_dir = str(interpreters.suites_folder(declared, Path(conf.env_dir).absolute().parent))
         self._journal: Path = Path(conf.env_dir).absolute().parent / "journal" / self.name  # of control readings, for all releases
 
     @property
@@ -144,26 +147,22 @@ class ReleaseEnvironment(_MeasuringEnvironment):
         if not _is_used(python, sys.argv[1:]):
             raise environment.EnvironmentUnavailable(f"Python {python} of asv.conf.json is not used: -E names others")  # without asking uv
         if uv.find_python(python) is None:
-            self._unavailable(conf, python)
+            missing = TensorcopyError(
+                f"no Python {python} on this machine",
+                got="none that uv finds",
+                allowed=f"CPython {python}",
+                next=f"uv python install {python}",
+            )
+            is_named = python not in conf.pythons or f"release:{python}" in _named(sys.argv[1:])
+            if is_named or (python == conf.pythons[-1] and not self._live):
+                with exit_on_error():  # asv would go on without a repository
+                    raise missing
+            raise environment.EnvironmentUnavailable(str(missing))
         super().__init__(conf, python, environments.expected_build(), tagged_env_vars)
         self._directory = Path(conf.env_dir).absolute()
         self._absent = ""
         ReleaseEnvironment._live.add(self)
         TorchReleases.why_not_here = staticmethod(lambda release: environments.why_not(release, ReleaseEnvironment._pythons()))
-
-    def _unavailable(self, conf: Any, python: str) -> NoReturn:
-        """Leave this Python out of the run.
-
-        Where -E names it or no other Python is left, end with exit code 2: asv would go on without a repository.
-        """
-        missing = TensorcopyError(
-            f"no Python {python} on this machine", got="none that uv finds", allowed=f"CPython {python}", next=f"uv python install {python}"
-        )
-        is_named = python not in conf.pythons or f"release:{python}" in _named(sys.argv[1:])
-        if is_named or (python == conf.pythons[-1] and not self._live):
-            with exit_on_error():
-                raise missing
-        raise environment.EnvironmentUnavailable(str(missing))
 
     @classmethod
     def _pythons(cls) -> list[str]:
@@ -179,22 +178,18 @@ class ReleaseEnvironment(_MeasuringEnvironment):
             if self._absent:
                 # asv installs every release in every environment; where there is no wheel, TENSORCOPY_ABSENT makes the suites skip
                 log.warning(f"torch {release.version} is skipped on Python {python}: {self._absent}")
-                python = self._another_python(release)
+                usable = [other for other in self._pythons() if release.runs_on(other)]
+                if not usable:
+                    raise TensorcopyError(
+                        f"torch {release.version} cannot be measured here",
+                        got=f"Python {', '.join(self._pythons())}",
+                        allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
+                        next=f"-E release:{release.pythons[1]}",
+                    )
+                python = usable[0]  # asv must import the suites
             if not environments.is_complete(environments.path_of(self._directory, release, python, build)):
                 log.info(f"Installing torch {release.version} on Python {python}")
             self._use(release, environments.build(self._directory, release, python, build, self._run_probe), conf)
-
-    def _another_python(self, release: Release) -> str:
-        """Return a Python of this run that has a wheel: asv must import the suites."""
-        for python in self._pythons():
-            if release.runs_on(python):
-                return python
-        raise TensorcopyError(
-            f"torch {release.version} cannot be measured here",
-            got=f"Python {', '.join(self._pythons())}",
-            allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
-            next=f"-E release:{release.pythons[1]}",
-        )
 
     def _variables(self, from_asv: dict[str, str] | None) -> dict[str, str]:
         absent = {"TENSORCOPY_ABSENT": self._absent} if self._absent else {}
@@ -213,7 +208,14 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     def __init__(self, conf: Any, python: str, requirements: Any, tagged_env_vars: Any) -> None:
         self._folder = Path(conf.env_dir)
         with exit_on_error():
-            executable = _named_python(conf, python)
+            if python in conf.pythons and f"interpreter:{python}" not in _named(sys.argv[1:]):  # asv passes the configuration's Pythons
+                raise TensorcopyError(
+                    "-E interpreter names no Python",
+                    got="-E interpreter",
+                    allowed="interpreter:same, or interpreter:PYTHON with a program on the PATH or its path",
+                    next="-E interpreter:same",
+                )
+            executable = interpreters.executable(python)
             self._installed = environments.inspected(executable, run_probe=self._run_probe)
             provenance = self._installed.report["ledger"]
             self._release = environments.released_as(provenance)
@@ -250,26 +252,6 @@ class InterpreterEnvironment(_MeasuringEnvironment):
         )
 
 
-def _read_suites_of_project(conf: Any) -> None:
-    """Let asv read the suites that the current folder's project declares; without a project, those of asv.conf.json."""
-    with exit_on_error():
-        declared = declarations.project()
-        if declared:
-            conf.benchmark_dir = str(interpreters.suites_folder(declared, Path(conf.env_dir).absolute().parent))
-
-
-def _named_python(conf: Any, python: str) -> Path:
-    """Return the interpreter that -E names. Raises TensorcopyError where it names none: asv then passes the configuration's Pythons."""
-    if python in conf.pythons and f"interpreter:{python}" not in _named(sys.argv[1:]):
-        raise TensorcopyError(
-            "-E interpreter names no Python",
-            got="-E interpreter",
-            allowed="interpreter:same, or interpreter:PYTHON with a program on the PATH or its path",
-            next="-E interpreter:same",
-        )
-    return interpreters.executable(python)
-
-
 def _named(arguments: Sequence[str]) -> list[str]:
     """Return the environments that -E names in asv's arguments, such as "release:3.11"."""
     options = ArgumentParser(add_help=False)
@@ -301,6 +283,3 @@ def runner_folder(folder_of_all: Path) -> Path:
     link.unlink(missing_ok=True)  # it may point to an asv that was removed
     link.symlink_to(Path(asv_runner.__file__).parent)
     return folder
-
-
-__all__ = ["InterpreterEnvironment", "ReleaseEnvironment", "runner_folder"]
