@@ -28,14 +28,6 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     group = commands.add_parser("ci", help="measure a pull request, comment on it, open one, list the runners")
     actions = group.add_subparsers(required=True, metavar="ACTION")
-    _add_pull_request(actions)
-    _add_comment(actions)
-    _add_unlabel(actions)
-    _add_propose(actions)
-    _add_runners(actions)
-
-
-def _add_pull_request(actions: Any) -> None:
     pull = actions.add_parser(
         "pull-request",
         help="measure two commits of this repository and compare them; exit 1: slower, 2: a commit failed, 3: nothing was compared",
@@ -50,22 +42,16 @@ def _add_pull_request(actions: Any) -> None:
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
 
-
-def _add_comment(actions: Any) -> None:
     comment = actions.add_parser("comment", help="write the comment for a pull request from the results of pull-request")
     comment.add_argument("artifact", type=Path, metavar="FOLDER", help="the folder of results or its parent, read as untrusted")
     comment.add_argument("--device", choices=DEVICES, default="cpu", help="the measured device; default: cpu")
     comment.add_argument("--post", action="store_true", help="post the comment on GitHub, in place of the earlier one")
     comment.set_defaults(command=_comment)
 
-
-def _add_unlabel(actions: Any) -> None:
     unlabel = actions.add_parser("unlabel", help="remove a label from the measured pull request")
     unlabel.add_argument("label", metavar="LABEL", help='such as "measure on gpu"')
     unlabel.set_defaults(command=_unlabel)
 
-
-def _add_propose(actions: Any) -> None:
     propose = actions.add_parser("propose", help="open a pull request with the changed files, or update the open one")
     propose.add_argument("paths", nargs="+", metavar="PATH", help="files and folders that may have changed")
     propose.add_argument("--branch", required=True, metavar="NAME", help="the pull request's branch, replaced by a new one")
@@ -73,8 +59,6 @@ def _add_propose(actions: Any) -> None:
     propose.add_argument("--start", default="", metavar="WORKFLOW", help="start this workflow on the branch, such as pull-request.yml")
     propose.set_defaults(command=_propose)
 
-
-def _add_runners(actions: Any) -> None:
     runners = actions.add_parser("runners", help=f"print {RUNNERS} as the matrix of a job")
     runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
     runners.set_defaults(command=_runners)

@@ -33,11 +33,6 @@ RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of result
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    _add_compare(commands)
-    _add_history(commands)
-
-
-def _add_compare(commands: Any) -> None:
     compare = commands.add_parser(
         "compare", help="compare two releases, Pythons, machines or folders of results: slower, faster, unchanged or inconclusive"
     )
@@ -62,8 +57,6 @@ def _add_compare(commands: Any) -> None:
     add_strict(compare)
     compare.set_defaults(command=_compare)
 
-
-def _add_history(commands: Any) -> None:
     history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
     history.add_argument(
         "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"

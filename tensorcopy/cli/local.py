@@ -27,12 +27,6 @@ INTERPRETER = "the Python whose torch is used; default: the one that runs this p
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    _add_advise(commands)
-    _add_check(commands)
-    _add_plot(commands)
-
-
-def _add_advise(commands: Any) -> None:
     advise = commands.add_parser(
         "advise", help="print the code to use, measured here (without torch: from the shipped results); exit 1 if no method matches"
     )
@@ -49,16 +43,12 @@ def _add_advise(commands: Any) -> None:
     advise.add_argument("--json", action="store_true", help="print everything as JSON")
     advise.set_defaults(command=_advise)
 
-
-def _add_check(commands: Any) -> None:
     check = commands.add_parser("check", help="check every documented behaviour against the installed torch; exit 1 if one differs")
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     check.add_argument("--json", action="store_true", help="print everything as JSON")
     check.set_defaults(command=_check)
 
-
-def _add_plot(commands: Any) -> None:
     plot = commands.add_parser("plot", help="time every method over size in ten seconds: a table, or a picture with -o")
     plot.add_argument(
         "what",

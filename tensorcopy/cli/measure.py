@@ -24,56 +24,30 @@ from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from tensorcopy.asv_plugin.configuration import Paths
-    from tensorcopy.measure.confirm_history import Confirmed
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.run_passes import Job
     from tensorcopy.results.confirmations import ReleasePair
 
 RUNNERS = Path(".github/runners.toml")
 MACHINE = "this machine's name in results; default: its host name"
+REBUILD = "build environments anew in which a file is missing"
 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    _add_dashboard(commands)
-    _add_measure(commands)
-
-    init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
-    init.add_argument("--name", default="", help="the project's name; default: the folder's")
-    init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
-    init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
-    init.set_defaults(command=_init)
-
-    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
-    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
-    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
-    machine.set_defaults(command=_machine)
-
-    merge = commands.add_parser("merge", help="merge folders of results, in any order; each pass is kept once")
-    folders = "a folder of results with benchmarks.json, or a folder of such folders"
-    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
-    merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
-    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
-    merge.set_defaults(command=_merge)
-
-
-def _add_dashboard(commands: Any) -> None:
     board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it")
     board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; default: the newest")
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, with few samples")
     board.add_argument("--again", action="store_true", help="measure once more, and add the samples")
     board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
-    _add_rebuild(board)
+    board.add_argument("--rebuild", action="store_true", help=REBUILD)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
     board.add_argument("--port", type=int, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
     board.add_argument("--open", action="store_true", help="open the served page in a browser")
     board.set_defaults(command=_dashboard)
 
-
-def _add_measure(commands: Any) -> None:
     passes = commands.add_parser("measure", help="measure releases in passes, in random order; resumes where it stopped")
     passes.add_argument(
         "releases",
@@ -108,26 +82,35 @@ def _add_measure(commands: Any) -> None:
         metavar="TIME",
         help="begin no pass after this time, such as 5h or 1h30m, and exit 0",
     )
-    _add_rebuild(passes)
-    _add_end(passes)
+    passes.add_argument("--rebuild", action="store_true", help=REBUILD)
+    passes.add_argument("--no-confirm", action="store_true", help="do not repeat the measurement of new changes of the history")
+    passes.add_argument("--no-profile", action="store_true", help="do not count functions; with --environments they never are")
     passes.set_defaults(command=_measure)
 
+    init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
+    init.add_argument("--name", default="", help="the project's name; default: the folder's")
+    init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
+    init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
+    init.set_defaults(command=_init)
 
-def _add_end(passes: argparse.ArgumentParser) -> None:
-    """Add the options on what follows the passes."""
-    passes.add_argument("--no-confirm", action="store_true", help="do not repeat the measurement of new changes of the history")
-    text = "do not count functions; with --environments they never are"
-    passes.add_argument("--no-profile", action="store_true", help=text)
+    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
+    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
+    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
+    machine.set_defaults(command=_machine)
 
-
-def _add_rebuild(command: Any) -> None:
-    command.add_argument("--rebuild", action="store_true", help="build environments anew in which a file is missing")
+    merge = commands.add_parser("merge", help="merge folders of results, in any order; each pass is kept once")
+    folders = "a folder of results with benchmarks.json, or a folder of such folders"
+    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
+    merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
+    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
+    merge.set_defaults(command=_merge)
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import plan, run_passes
     from tensorcopy.releases import environments
+    from tensorcopy.results import reader
     from tensorcopy.site import server
 
     paths = configuration.paths()
@@ -138,7 +121,14 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     for line in skipped:
         console.print(line)
     options.machine = _own_name(options.machine, paths)
-    measurements = _not_yet_measured(chosen, options, paths, console)
+    results, measurements = reader.load_results(paths.results).results, []
+    for measurement in chosen:
+        result = None if options.again else run_passes.already_measured(results, measurement, options.machine, options.quick)
+        if result is None:
+            measurements.append(measurement)
+        else:
+            day = result.provenance["started"][:10]
+            console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
     _prepare(options, measurements, paths, len(measurements), console)
     with progress_bar(console) as report_progress:
         problems = run_passes.measure_and_publish(measurements, paths, options.machine, options.quick, report_progress)
@@ -149,25 +139,6 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     if not options.no_serve:
         _serve(options, paths.html, console, failed=bool(problems))
     return 2 if problems else 0
-
-
-def _not_yet_measured(
-    measurements: Sequence[Measurement], options: argparse.Namespace, paths: Paths, console: Console
-) -> list[Measurement]:
-    """Return the measurements that this machine lacks; with --again, return all."""
-    from tensorcopy.measure import run_passes
-    from tensorcopy.results import reader
-
-    results = reader.load_results(paths.results).results
-    missing = []
-    for measurement in measurements:
-        result = None if options.again else run_passes.already_measured(results, measurement, options.machine, options.quick)
-        if result is None:
-            missing.append(measurement)
-        else:
-            day = result.provenance["started"][:10]
-            console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
-    return missing
 
 
 def _own_name(machine: str, paths: Paths) -> str:
@@ -207,15 +178,24 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
     from tensorcopy.asv_plugin import configuration
+    from tensorcopy.ci import github
     from tensorcopy.measure import plan, run_passes
+    from tensorcopy.results import reader
+    from tensorcopy.worker import nvidia
 
     until = monotonic() + options.budget
     paths = configuration.paths()
-    device = _required_device(options)
+    of_machine = {runner.machine: runner.device for runner in github.load_runners(RUNNERS)} if RUNNERS.exists() else {}
+    device = options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")  # that must be usable
     options.machine = _own_name(options.machine, paths)
-    measurements, left_out = _selected(options, paths, device)
-    for line in left_out:
-        console.print(line)
+    if options.interpreter is None:
+        measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == options.machine}
+        measurements, skipped = plan.select(options.releases, paths.pythons, measured)
+        measurements, refused = plan.runnable(measurements, nvidia.visible_gpus()[0]) if device == "cuda" else (measurements, [])
+        for line in (*skipped, *refused):
+            console.print(line)
+    else:
+        measurements = [plan.in_interpreter(options.interpreter, options.releases)]
     suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.timed_suites()
     job = run_passes.Job(paths, options.machine, suites, shard=options.shard, device=device)
     size: dict[str, Any] = {"passes": options.passes, "max_environments": options.environments or len(measurements)}
@@ -225,7 +205,10 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     print_errors(problems)
     for line in run_passes.not_measured(measurements, paths, options.machine):
         console.print(line, soft_wrap=True)
-    fewest = _print_passes(measurements, job, console)
+    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites, job.device) for measurement in measurements})
+    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    part = f" after part {job.shard}" if job.shard else ""
+    console.print(f"{counted(len(measurements), 'release')} with {number} passes each{part}, in results/{job.machine}")
     left = run_passes.passes_left(measurements, job, **size) if monotonic() >= until else 0
     if left:
         console.print(
@@ -234,20 +217,9 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     is_part = options.shard and options.shard.of > 1
     whole = not (options.bench or options.device or is_part or options.interpreter or options.no_confirm or left)
     ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
-    confirmed = confirm(ranges, options.machine, console, until) if whole and fewest >= ENOUGH else 0
+    confirmed = confirm(ranges, options.machine, console, until) if whole and counts[0] >= ENOUGH else 0
     profiled = 0 if options.no_profile or options.environments or left else _profile(measurements, job, console)
     return 2 if problems or confirmed or profiled else 0
-
-
-def _print_passes(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
-    """Print how many passes the releases have, and return the fewest."""
-    from tensorcopy.measure import plan
-
-    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites, job.device) for measurement in measurements})
-    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    part = f" after part {job.shard}" if job.shard else ""
-    console.print(f"{counted(len(measurements), 'release')} with {number} passes each{part}, in results/{job.machine}")
-    return counts[0]
 
 
 def _prepare(
@@ -269,15 +241,6 @@ def _prepare(
         print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
 
 
-def _required_device(options: argparse.Namespace) -> str:
-    """Return the device that must be usable: named by an option, by the suites, or for this machine in runners.toml; "" for none."""
-    from tensorcopy.ci import github
-    from tensorcopy.measure import plan
-
-    of_machine = {runner.machine: runner.device for runner in github.load_runners(RUNNERS)} if RUNNERS.exists() else {}
-    return options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")
-
-
 def confirm(ranges: Sequence[str], machine: str, console: Console, until: float = inf) -> int:
     """Measure the unconfirmed steps of the history at these releases again, print the outcomes, and return the exit code.
 
@@ -290,6 +253,8 @@ def confirm(ranges: Sequence[str], machine: str, console: Console, until: float 
     from tensorcopy.analysis import confirmation
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import confirm_history
+    from tensorcopy.report.terminal import terminal_table
+    from tensorcopy.results.confirmations import RepeatOutcome
 
     paths = configuration.paths()
     pairs, problems = pending(paths.results, ranges, machine)
@@ -297,16 +262,23 @@ def confirm(ranges: Sequence[str], machine: str, console: Console, until: float 
     if not pairs:
         console.print("no step is left to confirm")
         return 2 if problems else 0
-    duration = sum(confirm_history.seconds(pair, paths) for pair in pairs)
-    console.print(f"{_steps(pairs)} not confirmed yet (about {max(1, round(duration / 60))} min)", soft_wrap=True)
+    steps, minutes = sum(len(pair.expected) for pair in pairs), sum(confirm_history.seconds(pair, paths) for pair in pairs) / 60
+    these = f"{counted(steps, 'step')} of {counted(len(pairs), 'release pair')} {'is' if steps == 1 else 'are'}"
+    console.print(f"{these} not confirmed yet (about {max(1, round(minutes))} min)", soft_wrap=True)
     confirm_history.require_host(pairs)
     with progress_bar() as report_progress:
         confirmed = confirm_history.confirm(pairs, paths, confirmation.confirm, report_progress, until, output.print_line)
     print_errors(confirmed.problems)
     if confirmed.left:
         console.print(f"stopped at the end of its time: {counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
-    if confirmed.by_pair:
-        console.print(_outcome_table(confirmed), soft_wrap=not console.is_terminal)
+    rows = []
+    for pair, outcomes in confirmed.by_pair:
+        counts = Counter(each.outcome for each in outcomes)
+        before, after = pair.releases
+        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in RepeatOutcome)])
+    if rows:
+        titles = ["release", "previous", "Python", "cases", *(outcome.value for outcome in RepeatOutcome)]
+        console.print(terminal_table(titles, rows, "lllrrrr"), soft_wrap=not console.is_terminal)
     return 2 if problems or confirmed.problems else 0
 
 
@@ -333,23 +305,6 @@ def pending(directory: Path, ranges: Sequence[str], machine: str) -> tuple[list[
     return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
 
 
-def _steps(pairs: Sequence[ReleasePair]) -> str:
-    steps = sum(len(pair.expected) for pair in pairs)
-    return f"{counted(steps, 'step')} of {counted(len(pairs), 'release pair')} {'is' if steps == 1 else 'are'}"
-
-
-def _outcome_table(confirmed: Confirmed) -> Table:
-    from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.results.confirmations import RepeatOutcome
-
-    rows = []
-    for pair, outcomes in confirmed.by_pair:
-        counts = Counter(each.outcome for each in outcomes)
-        before, after = pair.releases
-        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in RepeatOutcome)])
-    return terminal_table(["release", "previous", "Python", "cases", *(outcome.value for outcome in RepeatOutcome)], rows, "lllrrrr")
-
-
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
     """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
     from tensorcopy.measure import functions
@@ -365,31 +320,11 @@ def _profile(measurements: Sequence[Measurement], job: Job, console: Console) ->
     return 2 if problems else 0
 
 
-def _selected(options: argparse.Namespace, paths: Paths, device: str) -> tuple[list[Measurement], list[str]]:
-    """Return the measurements to take, and why other releases are skipped.
-
-    device : that must be usable; "" for none
-
-    Raises TensorcopyError.
-    """
-    from tensorcopy.measure import plan
-    from tensorcopy.results import reader
-    from tensorcopy.worker import nvidia
-
-    if options.interpreter is None:
-        results = reader.load_results(paths.results).results
-        measured = {result.sha for result in results if result.machine == options.machine}
-        measurements, skipped = plan.select(options.releases, paths.pythons, measured)
-        runnable, refused = plan.runnable(measurements, nvidia.visible_gpus()[0]) if device == "cuda" else (measurements, [])
-        return runnable, [*skipped, *refused]
-    return [plan.in_interpreter(options.interpreter, options.releases)], []
-
-
 def _init(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import new_project
 
     project, written = new_project.new_project(Path.cwd(), options.name, options.title, options.suites)
-    console.print(f"{project.title}: wrote {', '.join(written)}", soft_wrap=True, markup=False, highlight=False)
+    console.print(f"{project.title}: wrote {', '.join(written)}", soft_wrap=True)
     if new_project.is_below_repository(Path.cwd()):
         console.print(
             "GitHub reads workflows at the top of a repository only: docs/own-operation.md says how to move them there", soft_wrap=True
@@ -412,7 +347,7 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
     table = Table(box=None, pad_edge=False, show_header=False)
     signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
     for finding in findings:
-        table.add_row(signs[finding.level], Text(finding.subject), Text(finding.observed), Text(finding.advice))
+        table.add_row(signs[finding.level], finding.subject, finding.observed, finding.advice)
     console.print(table, soft_wrap=not console.is_terminal)
     failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
     failures = [finding for finding in findings if finding.level in failing]
