@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
@@ -17,8 +17,6 @@ from tensorcopy.errors import TensorcopyError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from tensorcopy.report.advise import Advice, MatchingMethod
 
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
@@ -70,36 +68,45 @@ def add(commands: Any) -> None:
 
 
 def _advise(options: argparse.Namespace, console: Console) -> int:
+    from rich.table import Table
     from rich.text import Text
 
-    from tensorcopy.report.advise import cost, origin
+    from tensorcopy.report.advise import FASTEST, advise, against_fastest, can_measure, cost, origin, time_text
 
-    advice = _measured_or_shipped(options)
+    requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
+    if options.shipped or not can_measure(options.interpreter):
+        advice = advise(options.to, **requirements, shipped=True)
+    else:
+        with share_bar("measuring") as report_share:
+            advice = advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
     if options.json:
         output.write_json(json.dumps(advice.document(), indent=1, ensure_ascii=False) + "\n")
         return 0 if advice.choices else 1
     if not advice.choices:
-        console.print(Text(advice.why), soft_wrap=True)
+        console.print(advice.why, soft_wrap=True)
         return 1
     first = advice.choices[0]
     console.print(Text.assemble("use     ", (first.code, "bold"), f"   {cost(first)}".rstrip()), soft_wrap=True)
-    console.print(Text(f"        {advice.why}"), soft_wrap=True)
+    console.print(f"        {advice.why}", soft_wrap=True)
     for caveat in first.caveats:
-        console.print(Text(f"caveat  {caveat}"), soft_wrap=True)
+        console.print(f"caveat  {caveat}", soft_wrap=True)
     if len(advice.choices) > 1:
         console.print("")
-        notes = {note: ascii_lowercase[number % 26] for number, note in enumerate(_short_caveats(advice.choices))}
-        console.print(_choices_table(advice.choices, notes), soft_wrap=not console.is_terminal)
-        for note, letter in notes.items():
-            console.print(Text(f"{letter}  {note}"), soft_wrap=True)
-    console.print(Text(f"\n{origin(advice)}"), soft_wrap=True)
+        # each caveat once, by a letter in the table, and without the text of a warning
+        notes = dict.fromkeys(caveat.partition(":")[0] for choice in advice.choices for caveat in choice.caveats)
+        letters = {note: ascii_lowercase[number % 26] for number, note in enumerate(notes)}
+        table = Table(box=None, pad_edge=False)
+        for title in ("matching methods", "time", f"vs {FASTEST}", "caveats"):
+            table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
+        for choice in advice.choices:
+            caveats = " ".join(letters[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"
+            table.add_row(choice.code, time_text(choice), against_fastest(choice), caveats)
+        console.print(table, soft_wrap=not console.is_terminal)
+        for note, letter in letters.items():
+            console.print(f"{letter}  {note}", soft_wrap=True)
+    console.print(f"\n{origin(advice)}", soft_wrap=True)
     _warn_if_busy(advice.quiet)
     return 0
-
-
-def _short_caveats(choices: Iterable[MatchingMethod]) -> list[str]:
-    """Return each caveat once, without the text of a warning."""
-    return list(dict.fromkeys(caveat.partition(":")[0] for choice in choices for caveat in choice.caveats))
 
 
 def _warn_if_busy(quiet: float | None) -> None:
@@ -117,38 +124,10 @@ def _warn_if_busy(quiet: float | None) -> None:
         print_warnings([busy])
 
 
-def _measured_or_shipped(options: argparse.Namespace) -> Advice:
-    """Measure the methods, or read the shipped results. Raises TensorcopyError."""
-    from tensorcopy.report import advise
-
-    requirements = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "numel", "device")}
-    if options.shipped or not advise.can_measure(options.interpreter):
-        return advise.advise(options.to, **requirements, shipped=True)
-    with share_bar("measuring") as report_share:
-        return advise.advise(options.to, **requirements, interpreter=options.interpreter, report_progress=report_share)
-
-
-def _choices_table(choices: Sequence[MatchingMethod], notes: Mapping[str, str]) -> Table:
-    """Return a table of all matching methods, the recommended one first.
-
-    notes : a letter for each caveat, which the table shows in its place
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    from tensorcopy.report.advise import FASTEST, against_fastest, time_text
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("matching methods", "time", f"vs {FASTEST}", "caveats"):
-        table.add_column(title, justify="right" if title == "time" else "left", no_wrap=title != "caveats")
-    for choice in choices:
-        caveats = " ".join(notes[caveat.partition(":")[0]] for caveat in choice.caveats) or "none"
-        table.add_row(Text(choice.code), time_text(choice), against_fastest(choice), Text(caveats))
-    return table
-
-
 def _check(options: argparse.Namespace, console: Console) -> int:
+    """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.releases import interpreters
+    from tensorcopy.worker.semantics import describe_differences
 
     report = interpreters.run_probe(interpreters.executable(options.interpreter), "tensorcopy.worker.conformance", *options.device)
     rows = report["checked"]
@@ -161,14 +140,32 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         title = device if len(devices) > 1 else None
         console.print(_check_table([row for row in rows if row["device"] == device], title), soft_wrap=not console.is_terminal)
         console.print("")
-    _print_check_notes(rows, differing, console)
-    _print_check_result(report, differing, console)
+    codes_by_text: dict[str, dict[str, None]] = {}
+    for row in rows:
+        text = row["observed"]["warns"] or row["observed"]["raises"].replace("{device}", "the device")
+        if text:
+            codes_by_text.setdefault(text, {})[row["code"]] = None
+    for text, codes in codes_by_text.items():
+        console.print(f"{', '.join(codes)}: {text}", soft_wrap=True)
+    for row in differing:
+        tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
+        changed = describe_differences(row["promised"], row["observed"])
+        console.print(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}", soft_wrap=True)
+    for device, reason in report["unsupported"].items():
+        console.print(f"{device} is not checked: {reason}", soft_wrap=True)
+    undocumented = sum(row["kept"] is None for row in rows)
+    note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
+    result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
+    versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
+    console.print(f"{versions}: {result}{note}", soft_wrap=True)
     return 1 if differing else 0
 
 
 def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
-    """Return a table of each method's observed behaviour on one device."""
+    """Return a table of each method's observed behaviour on one device; of an error only its name."""
     from rich.table import Table
+
+    from tensorcopy.worker.semantics import describe
 
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     for heading in ("", "", "plain tensor", "tensor that requires grad"):
@@ -176,56 +173,14 @@ def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
     for _, pair in groupby(rows, key=lambda row: row["method"]):
         plain, with_grad = pair
         sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-        table.add_row(sign, plain["code"], _short(plain["observed"]), _short(with_grad["observed"]))
+        observed = [row["observed"] for row in (plain, with_grad)]
+        table.add_row(sign, plain["code"], *(str(each["raises"]).partition(":")[0] or describe(dict(each)) for each in observed))
     return table
-
-
-def _print_check_notes(rows: Iterable[Mapping[str, Any]], differing: Iterable[Mapping[str, Any]], console: Console) -> None:
-    """Print torch's warnings and errors in full, then each difference."""
-    from rich.text import Text
-
-    from tensorcopy.worker.semantics import describe_differences
-
-    for text, codes in _texts(rows):
-        console.print(Text(f"{', '.join(codes)}: {text}"), soft_wrap=True)
-    for row in differing:
-        tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
-        changed = describe_differences(row["promised"], row["observed"])
-        console.print(Text(f"✗ {row['code']} on {row['device']}, {tensor}: {changed}"), soft_wrap=True)
-
-
-def _print_check_result(report: Mapping[str, Any], differing: Sequence[Mapping[str, Any]], console: Console) -> None:
-    from rich.text import Text
-
-    for device, reason in report["unsupported"].items():
-        console.print(Text(f"{device} is not checked: {reason}"), soft_wrap=True)
-    rows = report["checked"]
-    undocumented = sum(row["kept"] is None for row in rows)
-    note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
-    result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
-    versions = f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}"
-    console.print(Text(f"{versions}: {result}{note}"), soft_wrap=True)
-
-
-def _short(observed: Mapping[str, Any]) -> str:
-    """Return an outcome for a table cell; an error's text is printed below the table."""
-    from tensorcopy.worker.semantics import describe
-
-    return str(observed["raises"]).partition(":")[0] or describe(dict(observed))
-
-
-def _texts(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return each warning and error text of torch, with the code that causes it."""
-    codes_by_text: dict[str, dict[str, None]] = {}
-    for row in rows:
-        text = row["observed"]["warns"] or row["observed"]["raises"].replace("{device}", "the device")
-        if text:
-            codes_by_text.setdefault(text, {})[row["code"]] = None
-    return [(text, list(codes)) for text, codes in codes_by_text.items()]
 
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import sweep
+    from tensorcopy.report.advise import quiet_text
 
     if options.out is not None:
         sweep.check_path(options.out)
@@ -246,21 +201,12 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
     elif options.out is not None:
         console.print(f"Picture written to {options.out}", soft_wrap=True)
     else:
-        _print_sweep(document, options, console)
+        console.print(sweep.table(document, options.relative_to), soft_wrap=not console.is_terminal)
+        grad = ", a leaf that requires grad" if options.requires_grad else ""
+        how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
+        console.print(f"\n{how}: medians of interleaved rounds{quiet_text(document['quiet'])}", soft_wrap=True)
+        _warn_if_busy(document["quiet"])
     return 0
-
-
-def _print_sweep(document: Mapping[str, Any], options: argparse.Namespace, console: Console) -> None:
-    from rich.text import Text
-
-    from tensorcopy.report import sweep
-    from tensorcopy.report.advise import quiet_text
-
-    console.print(sweep.table(document, options.relative_to), soft_wrap=not console.is_terminal)
-    grad = ", a leaf that requires grad" if options.requires_grad else ""
-    how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
-    console.print(Text(f"\n{how}: medians of interleaved rounds{quiet_text(document['quiet'])}"), soft_wrap=True)
-    _warn_if_busy(document["quiet"])
 
 
 def _number(text: str) -> int:
