@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.ci.pull_request import PairResult, PullRequest
+    from tensorcopy.ci.pull_request import PairResult
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")
@@ -67,6 +66,8 @@ def add(commands: Any) -> None:
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.ci import git, pull_request
+    from tensorcopy.report import pr_comment, terminal
+    from tensorcopy.results import writing
 
     head = git.commit(options.head)
     request = pull_request.PullRequest(
@@ -82,33 +83,19 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     with progress_bar() as report_progress:
         for result in pull_request.run(request, configuration.paths(), report_progress):
             results.append(result)
-            _save(options.out, request, results)  # after each pair: a later one may fail
+            text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
+            writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
     for result in results:
-        _print_result(result, console, options.out)
+        if result.comparison is not None:
+            how_to_list = f"tensorcopy ci comment {options.out}"
+            console.print(
+                terminal.overview(result.comparison, width=console.width, how_to_list=how_to_list), soft_wrap=not console.is_terminal
+            )
+        for name, lines in result.failures.items():
+            console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
     if not results or not all(result.compared for result in results):
         print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
     return pull_request.exit_code(results)
-
-
-def _save(folder: Path, request: PullRequest, results: Sequence[PairResult]) -> None:
-    from tensorcopy.ci import pull_request
-    from tensorcopy.report import pr_comment
-    from tensorcopy.results import writing
-
-    text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
-    writing.replace(folder / pr_comment.FILE, text + "\n")
-
-
-def _print_result(result: PairResult, console: Console, out: Path) -> None:
-    from rich.text import Text
-
-    from tensorcopy.report import terminal
-
-    if result.comparison is not None:
-        listed = terminal.overview(result.comparison, width=console.width, how_to_list=f"tensorcopy ci comment {out}")
-        console.print(listed, soft_wrap=not console.is_terminal)
-    for name, lines in result.failures.items():
-        console.print(Text(f"{name} failed:"), *(Text(f"  {line}") for line in lines), sep="\n", soft_wrap=True)
 
 
 def _comment(options: argparse.Namespace, console: Console) -> int:

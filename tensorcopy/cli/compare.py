@@ -158,8 +158,6 @@ def _history(options: argparse.Namespace, console: Console) -> int:
 
     That is the history on the site: without the steps that did not hold when they were measured again.
     """
-    from rich.text import Text
-
     from tensorcopy.analysis import change_points, confirmation, series
     from tensorcopy.report import sentences, terminal
     from tensorcopy.results import confirmations, reader
@@ -185,7 +183,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
     for line in sentences.not_included(problems):
-        console.print(Text(line), soft_wrap=True)
+        console.print(line, soft_wrap=True)
     return 2 if is_failure else 0
 
 

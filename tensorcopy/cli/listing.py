@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli.arguments import MACHINE, RESULTS, expression
 from tensorcopy.cli.output import print_errors, print_warnings
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tensorcopy.releases.release_table import Release
     from tensorcopy.results.passes import Case
     from tensorcopy.results.reader import Result
-    from tensorcopy.worker.nvidia import Gpu
 
 
 def add(commands: Any) -> None:
@@ -60,20 +58,27 @@ def _table(*titles: str, **options: Any) -> Table:
 
 
 def _releases(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.releases import environments, release_table
+    from tensorcopy.releases import environments, release_table, uv
     from tensorcopy.results import reader
+    from tensorcopy.worker import nvidia
 
     if options.add is not None or options.nightly:
         return _added(options, console)
     results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
-    gpus = _gpus() if options.device == "cuda" else []
+    gpus, reason = nvidia.visible_gpus() if options.device == "cuda" else ([], "")
+    if options.device == "cuda" and not gpus:
+        raise TensorcopyError(
+            "cuda cannot be used on this machine", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases"
+        )
     titles = ["CUDA", " or ".join(dict.fromkeys(gpu.name for gpu in gpus))] if gpus else []
     table = _table("torch", "date", "wheels for Python", "installable here on", "measured on", *titles)
     for release in release_table.load():
         machines = dict.fromkeys(result.machine for result in results.results if result.sha == release.sha)
         kind = "" if release.kind == "release" else f" ({release.kind})"
         pythons = "{} to {}".format(*release.pythons)
-        cells = [f"{release.version}{kind}", str(release.date), pythons, _installable_on(release), ", ".join(machines) or "–"]
+        here = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
+        installable = ", ".join(sorted(here, key=release_table.minor)) or f"none: uv python install {release.pythons[1]}"
+        cells = [f"{release.version}{kind}", str(release.date), pythons, installable, ", ".join(machines) or "–"]
         table.add_row(*cells, *([release.cuda, environments.why_no_gpu(release, gpus) or "runs"] if gpus else []))
     console.print(table)
     if gpus and environments.backend():
@@ -81,26 +86,6 @@ def _releases(options: argparse.Namespace, console: Console) -> int:
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
-
-
-def _gpus() -> list[Gpu]:
-    """Return the visible GPUs of NVIDIA. Raises TensorcopyError where there is none."""
-    from tensorcopy.worker import nvidia
-
-    gpus, reason = nvidia.visible_gpus()
-    if not gpus:
-        raise TensorcopyError(
-            "cuda cannot be used on this machine", got=reason, allowed="an NVIDIA GPU and its driver", next="tensorcopy list releases"
-        )
-    return gpus
-
-
-def _installable_on(release: Release) -> str:
-    from tensorcopy.releases import environments, uv
-    from tensorcopy.releases.release_table import minor
-
-    pythons = [python for python in environments.known_pythons() if release.runs_on(python) and uv.find_python(python)]
-    return ", ".join(sorted(pythons, key=minor)) or f"none: uv python install {release.pythons[1]}"
 
 
 def _added(options: argparse.Namespace, console: Console) -> int:
@@ -121,49 +106,47 @@ def _added(options: argparse.Namespace, console: Console) -> int:
 
 
 def _methods(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.releases import release_table
     from tensorcopy.results import reader
+    from tensorcopy.worker.semantics import describe
 
     results = reader.load_results(RESULTS) if RESULTS.exists() else reader.Results((), ())
-    observed = _observed(results.results) if RESULTS.exists() else [_observed_here()]
+    measured = release_table.load().in_order(result for result in results.results if result.methods)
+    observed: list[tuple[str, str, Mapping[str, Any]]]
+    observed = [(result.provenance["torch"], result.python, result.methods) for result in measured]
+    if not RESULTS.exists():
+        observed = [_observed_here()]
     if not observed and results.problems:
         raise results.problems[0]
     if not observed:
         raise TensorcopyError(
             "no behaviour was observed yet", got="no results", allowed="results/ of a checkout", next="tensorcopy dashboard"
         )
-    newest = observed[-1]
-    methods = newest.methods
+    newest, _, methods = observed[-1]
     if options.name is not None and options.name not in methods:
         raise TensorcopyError("unknown method", got=repr(options.name), allowed=", ".join(methods), next="tensorcopy list methods")
     if options.name is None:
-        console.print(f"Observed with torch {newest.torch} on the CPU, for a leaf that requires grad.\n")
-        console.print(_all_methods(methods))
+        console.print(f"Observed with torch {newest} on the CPU, for a leaf that requires grad.\n")
+        table = _table("method", "code", "result")
+        for name, row in methods.items():
+            behaviour = row["observed"].get("cpu")
+            result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
+            table.add_row(name, row["code"], result)
     else:
         console.print(f"{options.name}: {methods[options.name]['code']}\n")
-        console.print(_method_by_release(options.name, observed))
+        table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
+        for torch, python, rows in observed:
+            behaviour = rows.get(options.name, {}).get("observed", {}).get("cpu")
+            texts = [describe(behaviour[of]) for of in ("plain", "with_grad")] if behaviour else ["not available, or not observed yet", ""]
+            table.add_row(torch, python, *texts)
+    console.print(table)
     print_warnings(results.warnings)
     print_errors(results.problems)
     return 2 if results.problems else 0
 
 
-class _Observed(NamedTuple):
-    """The behaviour of the methods with a torch; `methods` as in a result file."""
-
-    torch: str
-    python: str
-    methods: Mapping[str, Any]
-
-
-def _observed(results: Sequence[Result]) -> list[_Observed]:
-    """Return what was observed with each measured release, the newest last."""
-    from tensorcopy.releases import release_table
-
-    known = release_table.load().in_order(result for result in results if result.methods)
-    return [_Observed(result.provenance["torch"], result.python, result.methods) for result in known]
-
-
-def _observed_here() -> _Observed:
-    """Return what the installed torch does. Raises TensorcopyError where there is none."""
+def _observed_here() -> tuple[str, str, Mapping[str, Any]]:
+    """Return the installed torch and Python, and what its methods do, as in a result file. Raises TensorcopyError where there is none."""
     from tensorcopy.releases import interpreters
 
     report = interpreters.run_probe(interpreters.executable("same"), "tensorcopy.worker.conformance", "cpu")
@@ -171,38 +154,10 @@ def _observed_here() -> _Observed:
     for row in report["checked"]:
         method = methods.setdefault(row["method"], {"code": row["code"], "observed": {"cpu": {}}})
         method["observed"]["cpu"][row["of"]] = row["observed"]
-    return _Observed(report["torch"], report["python"], methods)
-
-
-def _all_methods(methods: Mapping[str, Any]) -> Table:
-    """Return a table of every method's code and behaviour."""
-    from tensorcopy.worker.semantics import describe
-
-    table = _table("method", "code", "result")
-    for name, row in methods.items():
-        behaviour = row["observed"].get("cpu")
-        result = describe(behaviour["with_grad"]) if behaviour else f"not observed; for torch {row['since']} and newer"
-        table.add_row(name, row["code"], result)
-    return table
-
-
-def _method_by_release(name: str, observed: Sequence[_Observed]) -> Table:
-    """Return a table of one method's behaviour on every measured release."""
-    from tensorcopy.worker.semantics import describe
-
-    table = _table("torch", "Python", "plain tensor", "tensor that requires grad")
-    for each in observed:
-        behaviour = each.methods.get(name, {}).get("observed", {}).get("cpu")
-        texts = (
-            (describe(behaviour["plain"]), describe(behaviour["with_grad"])) if behaviour else ("not available, or not observed yet", "")
-        )
-        table.add_row(each.torch, each.python, *texts)
-    return table
+    return report["torch"], report["python"], methods
 
 
 def _times(options: argparse.Namespace, console: Console) -> int:
-    from rich.text import Text
-
     from tensorcopy.report.sentences import not_included
     from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
@@ -232,7 +187,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     )
     problems = concerning(results.problems, [result.machine], [result.python])
     for line in not_included(problems):
-        console.print(Text(line), soft_wrap=True)
+        console.print(line, soft_wrap=True)
     print_warnings(results.warnings)
     print_errors(problems)
     return 2 if problems else 0
