@@ -160,12 +160,39 @@ def load_runners(path: Path) -> list[Runner]:
         raise TensorcopyError(
             "the list of runners cannot be read", got=f"{path}: {error}", allowed="TOML", next=f"git checkout {path}"
         ) from error
-    runners = [_runner(row, path) for row in rows]
-    names = [runner.machine for runner in runners]
-    for name in names:
-        if names.count(name) > 1:
-            raise _invalid_runner(path, f"{name} twice")
+    runners: list[Runner] = []
+    for row in rows:
+        fault = _fault(row)
+        if not fault and row["machine"] in [runner.machine for runner in runners]:
+            fault = f"{row['machine']} twice"
+        if fault:
+            raise TensorcopyError(
+                f"invalid row in {path.name}",
+                got=fault,
+                allowed=f"machine, labels, and optionally device ({', '.join(DEVICES)}), shards (1 to 64) and environments (2 to 64)",
+                next="docs/gpu-runner.md has an example",
+            )
+        runners.append(Runner(**row))
     return runners
+
+
+def _fault(row: Any) -> str:
+    """Return what is wrong with a row; "" for a valid one."""
+    try:
+        runner: Any = Runner(**row)  # with values of any type
+        valid = (
+            RUNNER_NAME.fullmatch(runner.machine)
+            and runner.labels
+            and all(isinstance(label, str) and label for label in runner.labels)
+            and runner.device in DEVICES
+            and isinstance(runner.shards, int)
+            and 1 <= runner.shards <= 64
+            and isinstance(runner.environments, int)
+            and 2 <= runner.environments <= 64
+        )
+    except TypeError as error:
+        return f"{row}: {error}"
+    return "" if valid else str(row)
 
 
 def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
@@ -185,32 +212,3 @@ def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
             "there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next="add a row to .github/runners.toml"
         )
     return rows
-
-
-def _runner(row: Any, path: Path) -> Runner:
-    try:
-        runner: Any = Runner(**row)  # with values of any type
-        valid = (
-            RUNNER_NAME.fullmatch(runner.machine)
-            and runner.labels
-            and all(isinstance(label, str) and label for label in runner.labels)
-            and runner.device in DEVICES
-            and isinstance(runner.shards, int)
-            and 1 <= runner.shards <= 64
-            and isinstance(runner.environments, int)
-            and 2 <= runner.environments <= 64
-        )
-    except TypeError as error:
-        raise _invalid_runner(path, f"{row}: {error}") from error
-    if not valid:
-        raise _invalid_runner(path, str(row))
-    return Runner(**row)
-
-
-def _invalid_runner(path: Path, got: str) -> TensorcopyError:
-    return TensorcopyError(
-        f"invalid row in {path.name}",
-        got=got,
-        allowed=f"machine, labels, and optionally device ({', '.join(DEVICES)}), shards (1 to 64) and environments (2 to 64)",
-        next="docs/gpu-runner.md has an example",
-    )

@@ -15,7 +15,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -207,6 +207,7 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
     Base and head are left out if nothing that is measured changed except the table, which a project does not have. Raises TensorcopyError
     if both are the same commit, if they cannot be compared, and if this machine can install no suitable torch.
     """
+    commits = dict(zip(SIDES, (request.base, request.head), strict=True))
     if request.base == request.head:
         raise TensorcopyError(
             "there is nothing to compare",
@@ -216,14 +217,29 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
         )
     release_pairs = []
     if declarations.project():
-        _refuse_without_project(request)
+        _, below = git.place()
+        for side, sha in commits.items():
+            if not git.has(sha, f"{below}{declarations.FILE}"):
+                raise TensorcopyError(
+                    f"{side} has no project",
+                    got=f"no {below}{declarations.FILE} in {sha[:8]}",
+                    allowed="two commits of a project",
+                    next=f"name a commit that has it: --{side} COMMIT",
+                )
         if request.interpreter:
-            _refuse_other_packages(places(request, paths, "measured"))
+            packages = [_packages(place.folder) for place in places(request, paths, "measured")]
+            if None not in packages and packages[0] != packages[1]:
+                raise TensorcopyError(
+                    "an interpreter cannot have the packages of two commits",
+                    got="requires that differ, or that name a folder",
+                    allowed="the same versions in both commits, such as einops==0.8",
+                    next="leave out --interpreter",
+                )
         releases: Sequence[Release] = release_table.load()
     else:
         base_table, head_table = (release_table.load(place.folder / TABLE) for place in places(request, paths, "measured"))
         known = {release.version for release in base_table}
-        for consecutive in zip(head_table, head_table[1:]):
+        for consecutive in zip(head_table, head_table[1:], strict=False):
             if consecutive[1].version not in known:
                 before, after = (
                     Revision(f"torch {release.version}", request.head, _measurement(request, paths, release)) for release in consecutive
@@ -233,28 +249,21 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
         if release_pairs and not changed:
             return release_pairs
         releases = [release for release in base_table if release in head_table]
-    measurement = _common_measurement(request, paths, releases)
-    base, head = (Revision(f"{side} {sha[:8]}", sha, measurement) for side, sha in zip(SIDES, (request.base, request.head)))
-    return [RevisionPair("code", base, head), *release_pairs]
-
-
-def _common_measurement(request: PullRequest, paths: Paths, releases: Sequence[Release]) -> Measurement:
-    """Return the newest release in both tables that this machine can install, unless one is requested.
-
-    Raises TensorcopyError if there is none.
-    """
     if request.interpreter:
-        return plan.in_interpreter(request.interpreter, [request.release] if request.release else [])
-    for release in reversed([release for release in releases if request.release in ("", release.version)]):
-        measurement, _ = plan.installable(release, paths.pythons)
-        if measurement is not None:
-            return measurement
-    raise TensorcopyError(
-        "base and head have no torch in common here",
-        got=request.release or f"{len(releases)} releases in both tables, none of which this machine can install",
-        allowed="a release in both tables, and a Python with its wheel",
-        next="tensorcopy list releases lists them",
-    )
+        measurement = plan.in_interpreter(request.interpreter, [request.release] if request.release else [])
+    else:  # the newest release in both tables that this machine can install
+        wanted = [release for release in reversed(releases) if request.release in ("", release.version)]
+        usable = next(filter(None, (plan.installable(release, paths.pythons)[0] for release in wanted)), None)
+        if usable is None:
+            raise TensorcopyError(
+                "base and head have no torch in common here",
+                got=request.release or f"{len(releases)} releases in both tables, none of which this machine can install",
+                allowed="a release in both tables, and a Python with its wheel",
+                next="tensorcopy list releases lists them",
+            )
+        measurement = usable
+    base, head = (Revision(f"{side} {sha[:8]}", sha, measurement) for side, sha in commits.items())
+    return [RevisionPair("code", base, head), *release_pairs]
 
 
 def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measurement:
@@ -324,31 +333,6 @@ def _link_environments(folder: Path, shared_environments: Path) -> None:
         link.symlink_to(shared_environments, target_is_directory=True)
 
 
-def _refuse_without_project(request: PullRequest) -> None:
-    """Raise TensorcopyError if a commit lacks the tensorcopy.toml of the current folder."""
-    _, below = git.place()
-    for side, sha in zip(SIDES, (request.base, request.head)):
-        if not git.has(sha, f"{below}{declarations.FILE}"):
-            raise TensorcopyError(
-                f"{side} has no project",
-                got=f"no {below}{declarations.FILE} in {sha[:8]}",
-                allowed="two commits of a project",
-                next=f"name a commit that has it: --{side} COMMIT",
-            )
-
-
-def _refuse_other_packages(measured: Sequence[RevisionPlace]) -> None:
-    """Raise TensorcopyError if the commits need different packages, or a folder of their own: an interpreter has one version for both."""
-    base, head = (_packages(place.folder) for place in measured)
-    if base is not None and head is not None and base != head:
-        raise TensorcopyError(
-            "an interpreter cannot have the packages of two commits",
-            got="requires that differ, or that name a folder",
-            allowed="the same versions in both commits, such as einops==0.8",
-            next="leave out --interpreter",
-        )
-
-
 def _packages(folder: Path) -> list[str] | None:
     """Return what a project's environments need beside torch; None for an invalid project, whose measurement names the error."""
     try:
@@ -371,48 +355,36 @@ def measure(
 ) -> tuple[Result, Result]:
     """Take `passes` passes of each revision, and up to three times as many while too few of them are quiet for a verdict.
 
+    They are interleaved: A BB AA B. One process takes the two passes of a revision that follow each other; it identifies the torch, which
+    it imports for that, once.
+
     failures : gets the error lines by the revision's name
     Raises NothingMeasured if a revision takes no pass, and TensorcopyError for an unreadable result.
     """
     for wanted in range(passes, MAX_ROUNDS * passes + 1, passes):
-        _take_passes(folders, suites, wanted, failures, report_progress, title)
+        order = list(plan.alternating([folder.pass_count for folder in folders], wanted))
+        names = [f"{folders[index].revision.name}, {title}, pass {number} of {len(order)}" for number, index in enumerate(order, 1)]
+        seconds: list[float] = []
+        taken = 0
+        for index, group in groupby(order):
+            folder, more = folders[index], len(list(group))
+            Reporter([(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
+            start, count = monotonic(), folder.pass_count
+            lines = folder.take_passes(suites, more)
+            if lines or folder.pass_count == count:
+                known = failures.setdefault(folder.revision.name, [])
+                known += [line for line in dict.fromkeys(lines or ["nothing was measured"]) if line not in known]
+            if folder.pass_count == count:
+                raise NothingMeasured
+            seconds.append((monotonic() - start) / more)
+            taken += more
+        report_progress(Progress(f"{title}: judged", 1.0, 0.0))
         before, after = (folder.result() for folder in folders)
         timings = [(before.timings[case], after.timings[case]) for case in before.timings.keys() & after.timings.keys()]
         lacking = sum(min(len(first.usable), len(second.usable)) < FEWEST for first, second in timings)
         if lacking <= len(timings) * MAX_LACKING:
             break
     return before, after
-
-
-def _take_passes(
-    folders: tuple[RevisionFolder, RevisionFolder],
-    suites: str,
-    passes: int,
-    failures: dict[str, list[str]],
-    report_progress: Callable[[Progress], None],
-    title: str,
-) -> None:
-    """Bring both revisions up to `passes` passes, interleaved: A BB AA B.
-
-    One process takes the two passes of a revision that follow each other; it identifies the torch, which it imports for that, once.
-    """
-    order = list(plan.alternating([folder.pass_count for folder in folders], passes))
-    names = [f"{folders[index].revision.name}, {title}, pass {number} of {len(order)}" for number, index in enumerate(order, 1)]
-    seconds: list[float] = []
-    taken = 0
-    for index, group in groupby(order):
-        folder, more = folders[index], len(list(group))
-        Reporter([(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
-        start, count = monotonic(), folder.pass_count
-        lines = folder.take_passes(suites, more)
-        if lines or folder.pass_count == count:
-            known = failures.setdefault(folder.revision.name, [])
-            known += [line for line in dict.fromkeys(lines or ["nothing was measured"]) if line not in known]
-        if folder.pass_count == count:
-            raise NothingMeasured
-        seconds.append((monotonic() - start) / more)
-        taken += more
-    report_progress(Progress(f"{title}: judged", 1.0, 0.0))
 
 
 def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, report_progress: Callable[[Progress], None]) -> PairResult:
@@ -441,12 +413,6 @@ def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, re
             changes[case] = replace(changes[case], verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_CONFIRMED)
     result.comparison = replace(first, labels=(pair.before.name, pair.after.name), changes=changes)
     return result
-
-
-def run(request: PullRequest, paths: Paths, report_progress: Callable[[Progress], None]) -> Iterator[PairResult]:
-    """Yield the result of each pair as soon as it is measured."""
-    for pair in pairs(request, paths):
-        yield measure_and_judge(pair, request, paths, report_progress)
 
 
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:

@@ -81,8 +81,9 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     )
     results: list[PairResult] = []
     with progress_bar() as report_progress:
-        for result in pull_request.run(request, configuration.paths(), report_progress):
-            results.append(result)
+        paths = configuration.paths()
+        for pair in pull_request.pairs(request, paths):
+            results.append(pull_request.measure_and_judge(pair, request, paths, report_progress))
             text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
             writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
     for result in results:
