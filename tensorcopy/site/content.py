@@ -242,15 +242,10 @@ class MachineChange:
         return [(case, self.change.steps[case].ratio, self.machine.case_address(case)) for case in self.change.cases[:LARGEST]]
 
 
-def time_changes(content: Content, machine: Machine) -> list[MachineChange]:
-    """Return the changes of the times on a machine, the newest release first."""
-    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit == SECONDS]
-    return [change for change in reversed(changes) if change]
-
-
-def count_changes(content: Content, machine: Machine) -> list[MachineChange]:
-    """Return the changes of the exact counts on a machine, the newest release first."""
-    changes = [_machine_change(content, machine, change) for change in machine.changes_by_release if change.group.unit != SECONDS]
+def changes_of(content: Content, machine: Machine, *, timed: bool = True) -> list[MachineChange]:
+    """Return the changes of the times on a machine, or of its exact counts, the newest release first."""
+    shown = [change for change in machine.changes_by_release if (change.group.unit == SECONDS) is timed]
+    changes = [_machine_change(content, machine, change) for change in shown]
     return [change for change in reversed(changes) if change]
 
 

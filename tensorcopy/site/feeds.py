@@ -9,7 +9,7 @@ from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.report.numbers import signed_percent
 from tensorcopy.site import addresses
-from tensorcopy.site.content import Content, MachineChange, time_changes
+from tensorcopy.site.content import Content, MachineChange, changes_of
 
 ATOM = "http://www.w3.org/2005/Atom"
 
@@ -20,10 +20,7 @@ def feeds(content: Content) -> Iterator[tuple[str, str]]:
     Changes that a change of the machine explains are omitted.
     """
     changes = [
-        change
-        for machine in content.machines
-        for change in time_changes(content, machine)
-        if change.confirmed and not change.machine_changes
+        change for machine in content.machines for change in changes_of(content, machine) if change.confirmed and not change.machine_changes
     ]
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", changes)

@@ -357,6 +357,10 @@ class Machine:
         row = self.methods.get(method, {})
         return str(row.get("code" if device == "cpu" else "code_on_accelerator", method))
 
+    def codes(self, history: History) -> dict[str, str]:
+        """Return the code of each method of a history."""
+        return {method: self.code(method) for method in history.methods}
+
     def case_code(self, case: Case) -> str:
         """Return the code that a case times; the name of a suite that is not of methods."""
         method = dict(case.parameters).get("method", "")

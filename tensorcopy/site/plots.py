@@ -338,7 +338,7 @@ def social_image(machine: Machine) -> bytes:
     history = next((history for history in machine.histories if history.group == "copy"), None)
     if history is None:
         return b""
-    codes = {method: machine.code(method) for method in history.methods}
+    codes = machine.codes(history)
     if social_image_name().endswith(".svg"):
         return standalone(of_group(history, codes).svg()).encode()
     return _png(history, codes)

@@ -260,7 +260,6 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield the explorer of a machine, the chart and what is shown without scripts, and its data."""
     timed = [case for case in machine.cases if case.spec.timed]
     counted = [case for case in machine.cases if not case.spec.timed]
-    codes = [{method: machine.code(method) for method in history.methods} for history in machine.histories]
     values = {
         "machine": machine,
         "charted": any(place_of(machine, case) for case in machine.cases),
@@ -268,8 +267,8 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
         "times": addresses.of_history_data(machine.name, TIMES),
         "units": list(dict.fromkeys(place.quantity for case in counted if (place := place_of(machine, case)))),
         "plots": [
-            (history, of_history, Markup(plots.of_group(history, of_history).svg()))  # noqa: S704 - our own SVG
-            for history, of_history in zip(machine.histories, codes)
+            (history, codes, Markup(plots.of_group(history, codes).svg()))  # noqa: S704 - our own SVG
+            for history, codes in ((history, machine.codes(history)) for history in machine.histories)
         ],
         "tables": _link_tables(machine),
         "explorer_address": addresses.of_explorer,

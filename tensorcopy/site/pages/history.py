@@ -14,31 +14,18 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.analysis.two_sample import Change
 from tensorcopy.report.numbers import count
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.passes import Case
+from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.changes import CaseChange, CauseLink, cause_link
-from tensorcopy.site.content import Content, MachineChange, count_changes, time_changes
+from tensorcopy.site.changes import CaseChange, cause_link
+from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.data_files import case_csv
-from tensorcopy.site.machine import History, Machine, longest_history, release_versions
+from tensorcopy.site.machine import Machine, longest_history, release_versions
 from tensorcopy.site.page import File, Page, circumstances
 from tensorcopy.site.pages import explorer
 from tensorcopy.site.pages.explorer import Place, group_by_section, place_of
-
-
-@dataclass(frozen=True)
-class IndexRow:
-    """A case in the index: its newest time or count, and the number and the last of its changes."""
-
-    case: Case
-    address: str
-    timing: Timing | None
-    unit: str
-    times_memcpy: float | None
-    changes: int
-    last: CaseChange | None
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -49,83 +36,53 @@ def pages(content: Content) -> Iterator[Page]:
     values = {
         "machines": content.machines,
         "machine": content.machine,
-        "changes": lambda machine: _ordered(time_changes(content, machine)),
+        "changes": partial(_changes, content, timed=True),
         "sections": partial(_index_sections, timed=True),
         "explorer": explorer.of_history,
-        "plot": lambda machine, history: Markup(plots.of_group(history, _codes(machine, history)).svg()),  # noqa: S704 - our own SVG
-        "codes": lambda machine, history: list(_codes(machine, history).values()),
+        "plot": lambda machine, history: Markup(plots.of_group(history, machine.codes(history)).svg()),  # noqa: S704 - our own SVG
     }
     yield Page(addresses.HISTORIES, "histories.html", "History over torch releases", values)
     counting = [machine for machine in content.machines if machine.counts_instructions]
     counted = {
         "machines": counting,
         "machine": longest_history(counting),
-        "changes": lambda machine: _ordered(count_changes(content, machine)),
+        "changes": partial(_changes, content, timed=False),
         "sections": partial(_index_sections, timed=False),
     }
     yield from [Page(addresses.COUNTS, "counts.html", "Exact counts over torch releases", counted)] if counting else []
 
 
-def _ordered(changes: Sequence[MachineChange]) -> list[MachineChange]:
+def _changes(content: Content, machine: Machine, *, timed: bool) -> list[MachineChange]:
     """Return changes in their order of releases; with each, copies and conversions before all others."""
+    changes = changes_of(content, machine, timed=timed)
     releases = list(dict.fromkeys(change.release for change in changes))
     modules = {name: index for index, name in enumerate(suite_specs.sections())}
     return sorted(changes, key=lambda change: (releases.index(change.release), modules.get(change.change.group.module, len(modules))))
 
 
-def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[IndexRow]]]:
-    """Return the timed or counted cases of a machine: copies and conversions before all others."""
-    cases = [case for case in machine.cases if case.spec.timed is timed]
-    return [(name, [_index_row(machine, case) for case in group]) for name, group in group_by_section(machine, cases).items()]
+def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the timed or counted cases of a machine by section, each as in the first series that has it.
 
-
-def _index_row(machine: Machine, case: Case) -> IndexRow:
-    """Return a case's row, from the first series that has it."""
-    series = next(series for series in machine.series if case in series.series_by_case)
-    changes = machine.case_changes[case]
-    return IndexRow(
-        case=case,
-        address=machine.case_address(case),
-        timing=related.measured(series.newest, case),
-        unit=case.spec.unit,
-        times_memcpy=related.times_memcpy(series.newest, case),
-        changes=len(changes),
-        last=changes[-1] if changes else None,
-    )
-
-
-def _codes(machine: Machine, history: History) -> dict[str, str]:
-    return {method: machine.code(method) for method in history.methods}
-
-
-@dataclass(frozen=True)
-class ReleaseRow:
-    """A case with one release on one Python.
-
-    python : its version, with the build where several were measured
-    anchor : of the row
-    notes : the address of the release notes, where something changed; else ""
-    pair, pair_address : the comparison with the release before on this Python
-    machine_changes : differences of the machine from that release
-    change : the change detected at this release; None for none
-    count, count_change : the same of the instructions
-    cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
+    timing : the newest time or count; last : the last of its changes
     """
-
-    release: str
-    python: str
-    anchor: str
-    notes: str
-    timing: Timing | None
-    passes: int
-    times_memcpy: float | None
-    pair: Change | None
-    pair_address: str
-    machine_changes: Sequence[str]
-    change: CaseChange | None
-    count: Timing | None
-    count_change: CaseChange | None
-    cause: CauseLink | None
+    sections = group_by_section(machine, (case for case in machine.cases if case.spec.timed is timed))
+    rows = []
+    for name, cases in sections.items():
+        newest = [next(series.newest for series in machine.series if case in series.series_by_case) for case in cases]
+        section = [
+            {
+                "case": case,
+                "address": machine.case_address(case),
+                "timing": related.measured(result, case),
+                "unit": case.spec.unit,
+                "times_memcpy": related.times_memcpy(result, case),
+                "changes": len(machine.case_changes[case]),
+                "last": next(reversed(machine.case_changes[case]), None),
+            }
+            for case, result in zip(cases, newest)
+        ]
+        rows.append((name, section))
+    return rows
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
@@ -153,12 +110,12 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "count_changes": machine.case_changes[counted] if counted else (),
         "svg": _case_svg(content, machine, case, address, above=counted is not None),
         "count_svg": _case_svg(content, machine, counted, "", below=True) if counted else "",
-        "pythons": list(dict.fromkeys(row.python for row in rows)),
-        "releases": len({row.release for row in rows}),
+        "pythons": list(dict.fromkeys(row["python"] for row in rows)),
+        "releases": len({row["release"] for row in rows}),
         "scaled": _scaled(machine.history[case]),
         "shows_baseline": plots.shows_baseline(machine, case),
         "baseline": related.baseline_timing(machine.result, case) if related.times_memcpy(machine.result, case) is not None else None,
-        "counted_with": " or ".join(sorted({row.cause.of for row in rows if row.cause and row.cause.of})),
+        "counted_with": " or ".join(sorted({row["cause"].of for row in rows if row["cause"] and row["cause"].of})),
         "rows": rows,
         "csv": csv_address,
     }
@@ -174,19 +131,14 @@ def _case_svg(content: Content, machine: Machine, case: Case, page: str, *, abov
     """
 
     def change_link(change: CaseChange) -> str:
-        address = _comparison_address(content, machine, change) if page else ""
-        return addresses.relative(page, address) if address else f"#{anchor(machine, change.release, change.environment)}"
+        for series in machine.series if page else ():
+            for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
+                is_here = (release.version, series.environment) == (change.release, change.environment)
+                if is_here and (address := content.comparison_address(before, after)):
+                    return addresses.relative(page, address)
+        return f"#{anchor(machine, change.release, change.environment)}"
 
     return Markup(plots.of_case(machine, case, change_link, above=above, below=below))  # noqa: S704 - our own SVG
-
-
-def _comparison_address(content: Content, machine: Machine, change: CaseChange) -> str:
-    """Return the address of the comparison of the releases between which a change lies; "" when they have no page."""
-    for series in machine.series:
-        for release, (before, after) in zip(series.releases[1:], pairwise(series.results)):
-            if (release.version, series.environment) == (change.release, change.environment):
-                return content.comparison_address(before, after)
-    return ""
 
 
 def anchor(machine: Machine, release: str, environment: str) -> str:
@@ -205,43 +157,52 @@ def _scaled(case_series: CaseSeries) -> str:
     return " ".join(sentences)
 
 
-def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[ReleaseRow]:
-    """Return a row for each release and Python that measured a case, the newest release first."""
+def _release_rows(content: Content, machine: Machine, case: Case, counted: Case | None) -> list[dict[str, Any]]:
+    """Return a row for each release and Python that measured a case, the newest release first.
+
+    python : its version, with the build where several were measured
+    anchor : of the row
+    notes : the address of the release notes, where something changed; else ""
+    pair, pair_address : the comparison with the release before on this Python
+    machine_changes : differences of the machine from that release
+    change : the change detected at this release; None for none
+    count, count_change : the same of the instructions
+    cause : the link to the functions behind that change; None where nothing changed, or where they were not counted
+    """
     order = {version: index for index, version in enumerate(release_versions(machine.series))}
-    changes, count_changes = (_by_place(machine.case_changes[key]) if key else {} for key in (case, counted))
+    changes, count_changes = (
+        {(change.release, change.environment): change for change in (machine.case_changes[key] if key else ())} for key in (case, counted)
+    )
     one_build = len({result.series_key.build for result in machine.results}) == 1
-    rows = []
+    rows: list[dict[str, Any]] = []
     for series in machine.series:
-        previous = {after.path: before for before, after in pairwise(series.results)}
+        before: Result | None = None
         for release, result in zip(series.releases, series.results):
+            address = content.comparison_address(before, result) if before else ""
+            before = result
             timing, count = related.measured(result, case), related.measured(result, counted) if counted else None
             if timing is None and count is None:
                 continue
-            place, before = (release.version, series.environment), previous.get(result.path)
-            address = content.comparison_address(before, result) if before else ""
+            place = release.version, series.environment
             rows.append(
-                ReleaseRow(
-                    release=release.version,
-                    python=result.python if one_build else result.environment,
-                    anchor=anchor(machine, release.version, series.environment),
-                    notes=release.notes if place in changes else "",
-                    timing=timing,
-                    passes=related.passes(result, case),
-                    times_memcpy=related.times_memcpy(result, case),
-                    pair=content.comparisons[address].changes.get(case) if address else None,
-                    pair_address=address,
-                    machine_changes=series.machine_changes.get(release.version, ()),
-                    change=changes.get(place),
-                    count=count,
-                    count_change=count_changes.get(place),
-                    cause=cause_link(machine.causes, result, case) if place in changes or place in count_changes else None,
-                )
+                {
+                    "release": release.version,
+                    "python": result.python if one_build else result.environment,
+                    "anchor": anchor(machine, *place),
+                    "notes": release.notes if place in changes else "",
+                    "timing": timing,
+                    "passes": related.passes(result, case),
+                    "times_memcpy": related.times_memcpy(result, case),
+                    "pair": content.comparisons[address].changes.get(case) if address else None,
+                    "pair_address": address,
+                    "machine_changes": series.machine_changes.get(release.version, ()),
+                    "change": changes.get(place),
+                    "count": count,
+                    "count_change": count_changes.get(place),
+                    "cause": cause_link(machine.causes, result, case) if place in changes or place in count_changes else None,
+                }
             )
-    return sorted(rows, key=lambda row: order[row.release], reverse=True)
-
-
-def _by_place(changes: Sequence[CaseChange]) -> dict[tuple[str, str], CaseChange]:
-    return {(change.release, change.environment): change for change in changes}
+    return sorted(rows, key=lambda row: order[row["release"]], reverse=True)
 
 
 AXIS_NAMES = {"numel": "size", "quantity": "measured"}  # of axes that readers call otherwise

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from itertools import combinations, groupby
 from math import log, log1p, log2
 from posixpath import commonpath
@@ -14,18 +14,17 @@ from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
-from tensorcopy.analysis.two_sample import MARGIN, Change, Verdict
+from tensorcopy.analysis.two_sample import MARGIN, Verdict
 from tensorcopy.report.numbers import count, duration, percent
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case
-from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.content import Content, MachineChange, time_changes
+from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages import explorer
-from tensorcopy.site.plots import Sparkline, sparkline, whole_percent
+from tensorcopy.site.plots import sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
@@ -34,42 +33,6 @@ UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
 COPIES, CONVERSIONS = "copies", "conversions"  # the modules of suites that are counted, each apart
-
-
-@dataclass(frozen=True)
-class DeviceAnswer:
-    """What to use on a device, in the language of the page.
-
-    answer, source : the sentence, and where it was measured; "" for a device that was not measured
-    """
-
-    device: str
-    answer: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class GridCell:
-    """A method at one size.
-
-    rank : "fastest", "tied" with the fastest, or ""
-    address : of the case's history
-    """
-
-    numel: int
-    rank: str
-    address: str
-    line: Sparkline
-
-
-@dataclass(frozen=True)
-class RecentChange:
-    """A change, in the language of the page."""
-
-    date: str
-    release: str
-    address: str
-    text: Markup
 
 
 @dataclass(frozen=True)
@@ -120,12 +83,14 @@ def pages(content: Content) -> Iterator[Page]:
         if content.machine:
             values |= {
                 "answers": _answers(content, content.machine, translate),
-                "chart_data": _chart_data(shared["chart_documents"], translate) if shared["chart_documents"] else "",
+                "chart_data": _chart_data(shared["chart_documents"], translate),
                 "own_text": _own_text(content.machine, shared["own"], translate),
                 "news": _news(content, content.machine, translate),
                 "changes": _changes(content, content.machine, translate),
                 "tiles": _tiles(content, content.machine, translate),
-                "card_note": _card_note(content, translate),
+                "card_note": translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")})
+                if content.card
+                else "",
                 "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], address, language)),
             }
         yield Page(address, "landing.html", str(translate("question")), values, language, languages)
@@ -139,12 +104,12 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
     first = (axis[-min(len(axis), UPGRADED + 1)], axis[-1]) if axis else ()  # none where no copies by size were measured
     return {
         "own": own,
-        "chart_documents": _chart_documents(content, machine, cases, own) if shown else [],
+        "chart_documents": [_joined_data(content, each) for each in (machine, *([own.machine] if own else []))] if shown else [],
         "chart_svg": Markup(plots.of_methods(machine, shown, axis, own.machine if own else None)) if shown else "",  # noqa: S704 - our own SVG
         "chart_numel": shown[0]["numel"] if shown else "",
         "chart_codes": [machine.code(case["method"], case.device) for case in shown],
         "counted": (suite_specs.INSTRUCTIONS,) if machine.counts_instructions else (),
-        "csv": f"data/{addresses.slug(machine.name)}.csv",
+        "csv": addresses.of_machine_data(machine.name, "csv"),
         "explorer": explorer.link(machine, *shown),
         "own_explorer": explorer.link(own.machine) if own else "",
         "upgrades": every,
@@ -163,16 +128,8 @@ def _charted(machine: Machine) -> list[Case]:
     return [case for case in machine.history if case.suite in suites and case.device == machine.device]
 
 
-def _chart_documents(content: Content, machine: Machine, cases: Sequence[Case], own: OwnMachine | None) -> list[dict[str, Any]]:
-    """Return what the script draws: the history of the shown machine, and that of the own one."""
-    documents = [_joined_data(content, machine, cases)]
-    if own:
-        documents.append(_joined_data(content, own.machine, _charted(own.machine)))
-    return documents
-
-
-def _joined_data(content: Content, machine: Machine, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the history of cases as in `explorer.chart_data`, without the values that are not on the joined axis.
+def _joined_data(content: Content, machine: Machine) -> dict[str, Any]:
+    """Return the history of the chart's cases as in `explorer.chart_data`, without the values that are not on the joined axis.
 
     Of an older Python these are the values from the joint on. The script loads the machine's other times when they are asked for.
     """
@@ -181,7 +138,7 @@ def _joined_data(content: Content, machine: Machine, cases: Sequence[Case]) -> d
         first, *columns = rows
         return [first, *(column[: max(0, release - first)] for column in columns)]
 
-    document = {**explorer.chart_data(machine, cases, content.comparison_address), "quantity": SOME_TIMES}
+    document = {**explorer.chart_data(machine, _charted(machine), content.comparison_address), "quantity": SOME_TIMES}
     newest, last = document["pythons"][0], 0
     for entry in document["cases"]:
         joints = {python: release for release, python, _ in entry.get("joints", ())}
@@ -197,8 +154,8 @@ def _joined_data(content: Content, machine: Machine, cases: Sequence[Case]) -> d
 
 def _chart_data(documents: Sequence[dict[str, Any]], translate: Translate) -> Markup:
     """Return the documents as text, the own machine labelled in the language of the page."""
-    shown, *own = documents
-    return explorer.json_text([shown, *({**document, "label": translate("own_machine")} for document in own)])
+    labels = [{}, {"label": translate("own_machine")}]
+    return explorer.json_text([{**document, **label} for document, label in zip(documents, labels)]) if documents else Markup("")
 
 
 def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
@@ -215,14 +172,15 @@ def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
     return by_size.get(nearest, [])
 
 
-def _grid_rows(machine: Machine, table: CostTable, releases: Sequence[str]) -> list[tuple[str, str, list[GridCell | None]]]:
+def _grid_rows(machine: Machine, table: CostTable, releases: Sequence[str]) -> list[tuple[str, str, list[dict[str, Any] | None]]]:
     """Return each method of a table with its code and its cells by size; None where it was not measured.
 
     releases : the horizontal axis of every sparkline
+    rank : "fastest", "tied" with the fastest, or ""; address : of the case's history
     """
     rows = []
     for method, costs in zip(table.methods, table.costs):
-        cells: list[GridCell | None] = []
+        cells: list[dict[str, Any] | None] = []
         for numel, cost in zip(table.numels, costs):
             case = case_of(table.group, method, numel, table.device)
             series = machine.history.get(case)
@@ -230,30 +188,30 @@ def _grid_rows(machine: Machine, table: CostTable, releases: Sequence[str]) -> l
             if series is None or not any(series.values):
                 cells.append(None)
             else:
-                cells.append(GridCell(numel, rank, addresses.of_case(machine.name, case), sparkline(series, releases)))
+                address, line = addresses.of_case(machine.name, case), sparkline(series, releases)
+                cells.append({"numel": numel, "rank": rank, "address": address, "line": line})
         rows.append((method, machine.code(method, table.device), cells))
     return rows
 
 
-def _answers(content: Content, machine: Machine, translate: Translate) -> list[DeviceAnswer]:
-    """Return the answer for every device, from the first machine that has it; the shown machine comes first."""
+def _answers(content: Content, machine: Machine, translate: Translate) -> list[dict[str, str]]:
+    """Return which copy and which conversion to use on every device, from the first machine that has it; the shown machine comes first.
+
+    answer, source : the sentence, and where it was measured; "" for a device that was not measured
+    """
     machines = [machine, *(other for other in content.machines if other is not machine)]
     answers = []
     for device in DEVICES:
+        row = {"device": device, "answer": "", "source": ""}
         measured = next((other for other in machines if any(table.device == device for table in other.costs)), None)
-        answers.append(_answer(measured, device, translate) if measured else DeviceAnswer(device))
+        copy, conversion = (measured.recommended(to, device) if measured else None for to in ("tensor", "ndarray"))
+        if measured and copy:
+            codes = {"copy": code_markup(copy.code), **({"conversion": code_markup(conversion.code)} if conversion else {})}
+            row["answer"] = translate("answer" if conversion else "answer_copy", **codes)
+            day, hardware = str(measured.provenance["started"])[:10], measured.hardware(device)
+            row["source"] = translate("answer_source", torch=measured.newest.version, hardware=hardware, day=day)
+        answers.append(row)
     return answers
-
-
-def _answer(machine: Machine, device: str, translate: Translate) -> DeviceAnswer:
-    """Return which copy and which conversion to use on a device of a machine."""
-    options = {name: machine.recommended(to, device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))}
-    codes = {name: code_markup(option.code) for name, option in options.items() if option}
-    if "copy" not in codes:
-        return DeviceAnswer(device)
-    day = str(machine.provenance["started"])[:10]
-    source = translate("answer_source", torch=machine.newest.version, hardware=machine.hardware(device), day=day)
-    return DeviceAnswer(device, translate("answer" if "conversion" in codes else "answer_copy", **codes), source)
 
 
 def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
@@ -291,53 +249,55 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
     return {
         "releases": versions,
         "folder": shared,
-        "pairs": [[*_numbers(upgrade), *([link.removeprefix(shared)] if link else [])] for upgrade, link in zip(every, links)],
+        "pairs": [
+            [*astuple(upgrade.copies), *astuple(upgrade.conversions), *([link.removeprefix(shared)] if link else [])]
+            for upgrade, link in zip(every, links)
+        ],
         "texts": {name: texts()[name][language] for name in names},
     }
 
 
-def _numbers(upgrade: Upgrade) -> list[int]:
-    return [number for tally in (upgrade.copies, upgrade.conversions) for number in (tally.slower, tally.faster, tally.cases)]
-
-
-def _changes(content: Content, machine: Machine, translate: Translate) -> list[RecentChange]:
+def _changes(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
     """Return recent confirmed changes that the machine does not explain, copies and conversions of a release first."""
-    changes = [change for change in time_changes(content, machine) if change.confirmed and not change.machine_changes]
+    changes = [change for change in changes_of(content, machine) if change.confirmed and not change.machine_changes]
     shown: list[MachineChange] = []
     modules = [spec.module for spec in suite_specs.table().values() if spec.landing]
     for _, group in groupby(changes, key=lambda change: change.release):
         of_methods = [change for change in group if change.change.group.module in modules]
         shown += sorted(of_methods, key=lambda change: modules.index(change.change.group.module))
     return [
-        RecentChange(change.date, change.release, change.comparison_address, _change_text(machine, change, translate))
+        {
+            "date": change.date,
+            "release": change.release,
+            "address": change.comparison_address,
+            "text": _change_text(machine, change.change, translate),
+        }
         for change in shown[:RECENT_CHANGES]
     ]
 
 
-def _change_text(machine: Machine, machine_change: MachineChange, translate: Translate) -> Markup:
-    change = machine_change.change
+def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) -> Markup:
+    """Return a change with the methods that changed, the one with the largest change first."""
     device = "" if change.group.device == "cpu" else f" ({change.group.device})"
     name = translate(f"kind_{change.group.module}") + device
     kind = translate("cases_small" if change.group.small else "cases_large", group=name, numel=count(DISPATCHER))
-    methods = translate("and").join(_method_text(code, ratios, translate) for code, ratios in _ratios_by_method(machine, change).items())
+    by_code: dict[str, list[float]] = {}
+    for case in change.cases:
+        code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
+        by_code.setdefault(code, []).append(change.steps[case].ratio)
+    methods = translate("and").join(
+        translate(
+            "method_changed" if len(ratios) > 1 else "method_changed_once",
+            code=code_markup(code),
+            ratio=whole_percent(median(ratios)),
+            cases=len(ratios),
+        )
+        for code, ratios in by_code.items()
+    )
     form = f"changed_{change.verdict}"
     if change.as_group:
         form = f"group_{change.verdict}" if methods else f"group_only_{change.verdict}"
     return translate(form, kind=kind, ratio=whole_percent(change.ratio), methods=methods)
-
-
-def _ratios_by_method(machine: Machine, change: ReleaseChange) -> dict[str, list[float]]:
-    """Return the changes of each method's cases, by the method's code; the largest change comes first."""
-    by_method: dict[str, list[float]] = {}
-    for case in change.cases:
-        code = machine.code(dict(case.parameters).get("method", case.suite), case.device)
-        by_method.setdefault(code, []).append(change.steps[case].ratio)
-    return by_method
-
-
-def _method_text(code: str, ratios: Sequence[float], translate: Translate) -> Markup:
-    name = "method_changed" if len(ratios) > 1 else "method_changed_once"
-    return translate(name, code=code_markup(code), ratio=whole_percent(median(ratios)), cases=len(ratios))
 
 
 def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
@@ -358,11 +318,6 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
     return tiles
-
-
-def _card_note(content: Content, translate: Translate) -> Markup:
-    """Return how the accuracy report's figures were obtained."""
-    return translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")}) if content.card else Markup("")
 
 
 def own_machine(content: Content) -> OwnMachine | None:
@@ -388,40 +343,33 @@ def axis_of(machine: Machine) -> tuple[str, ...]:
 
 
 def upgrades(content: Content, machine: Machine) -> list[Upgrade]:
-    """Return every upgrade between two releases of a machine's joined axis, in order of both."""
-    levels = [(case, _log_levels(series)) for case, series in machine.history.items() if case.spec.module in (COPIES, CONVERSIONS)]
-    return [
-        _judged_upgrade(content, machine, before, after) or _counted_upgrade(levels, before, after)
-        for before, after in combinations(axis_of(machine), 2)
-    ]
+    """Return every upgrade between two releases of a machine's joined axis, in order of both.
 
-
-def _judged_upgrade(content: Content, machine: Machine, before: str, after: str) -> Upgrade | None:
-    """Return an upgrade that has a comparison page; None for others."""
-    for series in machine.series:
-        results: dict[str, Result] = {release.version: result for release, result in zip(series.releases, series.results)}
-        address = content.comparison_address(results[before], results[after]) if before in results and after in results else ""
-        if address:
-            changes = content.comparisons[address].changes
-            return Upgrade(before, after, _verdicts(changes, COPIES), _verdicts(changes, CONVERSIONS), address)
-    return None
-
-
-def _verdicts(changes: Mapping[Case, Change], module: str) -> Tally:
-    verdicts = [change.verdict for case, change in changes.items() if case.spec.module == module]
-    return Tally(verdicts.count(Verdict.SLOWER), verdicts.count(Verdict.FASTER), len(verdicts))
-
-
-def _counted_upgrade(levels: Iterable[tuple[Case, Mapping[str, float]]], before: str, after: str) -> Upgrade:
-    """Return an upgrade by the histories of the cases that were measured with both releases."""
-    changes = [(case, level[after] - level[before]) for case, level in levels if before in level and after in level]
-    tallies = [_tally([change for case, change in changes if case.spec.module == module]) for module in (COPIES, CONVERSIONS)]
-    return Upgrade(before, after, tallies[0], tallies[1], "")
-
-
-def _tally(changes: list[float]) -> Tally:
+    Where a comparison page has judged it, its verdicts count; elsewhere the histories of the cases that both releases have.
+    """
+    levels = {case: _log_levels(series) for case, series in machine.history.items() if case.spec.module in (COPIES, CONVERSIONS)}
     least = log1p(MARGIN) - 1e-9  # rounding must not decide
-    return Tally(sum(change >= least for change in changes), sum(change <= -least for change in changes), len(changes))
+    every = []
+    for before, after in combinations(axis_of(machine), 2):
+        address = ""
+        for series in machine.series:
+            results = {release.version: result for release, result in zip(series.releases, series.results)}
+            if not address and before in results and after in results:
+                address = content.comparison_address(results[before], results[after])
+        if address:
+            verdicts = {case: change.verdict for case, change in content.comparisons[address].changes.items()}
+        else:
+            changes = {case: level[after] - level[before] for case, level in levels.items() if before in level and after in level}
+            verdicts = {
+                case: Verdict.SLOWER if change >= least else Verdict.FASTER if change <= -least else Verdict.UNCHANGED
+                for case, change in changes.items()
+            }
+        tallies = []
+        for module in (COPIES, CONVERSIONS):
+            found = [verdict for case, verdict in verdicts.items() if case.spec.module == module]
+            tallies.append(Tally(found.count(Verdict.SLOWER), found.count(Verdict.FASTER), len(found)))
+        every.append(Upgrade(before, after, tallies[0], tallies[1], address))
+    return every
 
 
 def _log_levels(series: CaseSeries) -> dict[str, float]:
