@@ -176,7 +176,7 @@ def test_one_answer_is_shown_everywhere(newest):
     option = content.machine.recommended("tensor")
     assert data_files.badge_message(content.machine).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
-    assert escape(option.code) in str(landing_page.values["answers"][0].answer).replace("<wbr>", "")
+    assert escape(option.code) in str(landing_page.values["answers"][0]["answer"]).replace("<wbr>", "")
     first = next(page for page in chooser.pages(content) if page.address == addresses.CHOOSER)
     assert first.values["options"][0] == option
     assert f"`{option.code}` for an independent tensor" in readme.answer(content.machine)
