@@ -151,7 +151,7 @@ def test_extra_clones_are_detected_and_named(repository, measured):
 @pytest.mark.slow
 def test_without_a_change_the_comment_states_the_largest_possible_change(repository, measured):
     """A comment in the registry changes no time."""
-    head = repository.head((METHODS, "COPIES = make_table(", "# the article's\nCOPIES = make_table("))
+    head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
     done, document, comment = measured(head, few=FEWEST)
     assert done.returncode == 0, done.stderr
     (pair,) = document["pairs"]

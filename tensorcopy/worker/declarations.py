@@ -141,10 +141,7 @@ def variables() -> dict[str, str]:
 
 def operations_of_file(path: Path) -> Iterator[Operation]:
     """Yield the operations of a tensorcopy.toml. Raises TensorcopyError for an invalid one."""
-    try:
-        document = toml.load(path)
-    except ValueError as error:
-        raise _refused(str(error), "TOML") from error
+    document = _document(path)
     rows = document.get("operation", [])
     if set(document) - {"operation", "project", "suites"} or not isinstance(rows, list):
         raise _refused(", ".join(document), "[[operation]] tables, [project] and [suites]")
@@ -152,6 +149,13 @@ def operations_of_file(path: Path) -> Iterator[Operation]:
         if not isinstance(row, dict):
             raise _refused(f"operation = {row!r}", "[[operation]] tables")
         yield _checked_operation(row, path)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return toml.load(path)
+    except ValueError as error:
+        raise _refused(str(error), "TOML") from error
 
 
 def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
@@ -180,10 +184,10 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
         raise _refused(f"group = {row['group']!r}", "a group that is not one of the registry's")
     if row.get("beside", BESIDE[0]) not in BESIDE:
         raise _refused(f"beside = {row['beside']!r}", " or ".join(BESIDE))
-    if not all(map(is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
+    if not all(map(_is_size, row.get("sizes", [1]))) or not row.get("sizes", [1]):
         raise _refused(f"sizes = {row['sizes']!r}", f"an array of numbers from 1 to {MAX_SIZE}")
-    for got, allowed_inputs in input_faults(row.get("inputs", {})):
-        raise _refused(got, allowed_inputs)
+    for name, values in row.get("inputs", {}).items():
+        _check_input(name, values)
     inputs = row.get("inputs") or ({"x": {}} if row.get("setup") or row.get("reference") else {})
     return Operation(**_values({**row, "inputs": inputs}), folder=str(path.parent.resolve()))
 
@@ -191,7 +195,8 @@ def _checked_operation(row: Mapping[str, Any], path: Path) -> Operation:
 def _values(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an operation's fields, from TOML or JSON."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    return {**values, "inputs": inputs_of_table(row.get("inputs", {}))}
+    inputs = {name: Input(**{**of, "shape": tuple(of.get("shape", (SIZE,)))}) for name, of in row.get("inputs", {}).items()}
+    return {**values, "inputs": inputs}
 
 
 def declaring_packages() -> list[str]:
@@ -220,43 +225,29 @@ def _of_packages() -> Iterator[Operation]:
         yield Operation(point.name, f"{module}.{function}(x)", (module,), group=group)
 
 
-def input_faults(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a table of inputs: what it has, and what is allowed."""
+def _check_input(name: str, row: Any) -> None:
     names = [field.name for field in fields(Input)]
-    for name, row in inputs.items():
-        if not name.isidentifier() or iskeyword(name) or name in OF_THE_LOOP:
-            yield f"the input {name!r}", f"names of Python, none of {', '.join(OF_THE_LOOP)}"
-        elif not isinstance(row, dict):
-            yield f"inputs.{name} = {row!r}", '{ shape = ["n", 64] }'
-        elif set(row) - set(names):
-            yield f"{', '.join(sorted(set(row) - set(names)))} in inputs.{name}", ", ".join(names)
-        else:
-            yield from _row_faults(name, row)
-
-
-def _row_faults(name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if not name.isidentifier() or iskeyword(name) or name in OF_THE_LOOP:
+        raise _refused(f"the input {name!r}", f"names of Python, none of {', '.join(OF_THE_LOOP)}")
+    if not isinstance(row, dict):
+        raise _refused(f"inputs.{name} = {row!r}", '{ shape = ["n", 64] }')
+    if set(row) - set(names):
+        raise _refused(f"{', '.join(sorted(set(row) - set(names)))} in inputs.{name}", ", ".join(names))
     shape = row.get("shape", [SIZE])
-    if not isinstance(shape, list) or not all(size == SIZE or is_size(size) for size in shape):
-        yield f"shape = {shape!r} in inputs.{name}", f'an array of "n" and of numbers from 1 to {MAX_SIZE}'
-        return
+    if not isinstance(shape, list) or not all(size == SIZE or _is_size(size) for size in shape):
+        raise _refused(f"shape = {shape!r} in inputs.{name}", f'an array of "n" and of numbers from 1 to {MAX_SIZE}')
     for name_of_field, allowed in (("dtype", INPUT_DTYPES), ("layout", tuple(INPUT_LAYOUTS)), ("device", DEVICES)):
         if row.get(name_of_field, allowed[0]) not in allowed:
-            yield f"{name_of_field} = {row[name_of_field]!r} in inputs.{name}", ", ".join(allowed)
+            raise _refused(f"{name_of_field} = {row[name_of_field]!r} in inputs.{name}", ", ".join(allowed))
     layout = row.get("layout", "contiguous")
-    if len(shape) < INPUT_LAYOUTS.get(layout, 0) or (layout == "channels_last" and len(shape) != INPUT_LAYOUTS[layout]):
-        yield f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{INPUT_LAYOUTS[layout]} dimensions"
+    if len(shape) < INPUT_LAYOUTS[layout] or (layout == "channels_last" and len(shape) != INPUT_LAYOUTS[layout]):
+        raise _refused(f"layout = {layout!r} of {len(shape)} dimensions in inputs.{name}", f"{INPUT_LAYOUTS[layout]} dimensions")
     if not isinstance(row.get("requires_grad", False), bool):
-        yield f"requires_grad = {row['requires_grad']!r} in inputs.{name}", "true or false"
+        raise _refused(f"requires_grad = {row['requires_grad']!r} in inputs.{name}", "true or false")
 
 
-def is_size(value: object) -> bool:
-    """Return whether a value is a size of a tensor's dimension."""
+def _is_size(value: object) -> bool:
     return type(value) is int and 0 < value <= MAX_SIZE
-
-
-def inputs_of_table(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
-    """Return the inputs of a valid table."""
-    return {name: Input(**{**row, "shape": tuple(row.get("shape", (SIZE,)))}) for name, row in inputs.items()}
 
 
 @dataclass(frozen=True)
@@ -302,10 +293,7 @@ def project() -> Project | None:
 def project_in(folder: Path) -> Project | None:
     """Return the project that a folder declares, as `project`."""
     path = folder / FILE
-    try:
-        document = toml.load(path) if path.is_file() else {}
-    except ValueError as error:
-        raise _refused(str(error), "TOML") from error
+    document = _document(path) if path.is_file() else {}
     tables = {table: document[table] for table in FIELDS if table in document}
     return _checked_project(tables, folder) if tables else None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -105,7 +105,7 @@ class UnknownMethod(TensorcopyError, KeyError):
 class Methods(Mapping[str, Method]):
     """Methods by name, read-only; a KeyError lists all names."""
 
-    def __init__(self, methods: Sequence[Method]) -> None:
+    def __init__(self, *methods: Method) -> None:
         self._by_name = {method.name: method for method in methods}
 
     def __getitem__(self, name: str) -> Method:
@@ -119,17 +119,6 @@ class Methods(Mapping[str, Method]):
 
     def __len__(self) -> int:
         return len(self._by_name)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self)})"
-
-
-def make_table(*methods: Method) -> Mapping[str, Method]:
-    """Return a read-only mapping by name, whose KeyError lists all names."""
-    return Methods(methods)
-
-
-__all__ = ["ALTERNATIVES", "CONVERSIONS", "COPIES", "GROUPS", "METHODS", "NAMES", "PRIMITIVES", "Method", "exists", "promised"]
 
 
 def _both(outcome: Outcome) -> Semantics:
@@ -165,7 +154,7 @@ NUMPY_NEEDS_CPU = raises(
     "TypeError: can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
 
-COPIES = make_table(
+COPIES = Methods(
     make_method("new_tensor", "x.new_tensor(x)", *_copy_construct("tensor.new_tensor")),
     make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),
     # stays in the graph, unlike the other copies: copy_ is differentiable
@@ -175,7 +164,7 @@ COPIES = make_table(
 )
 """The article's five copies by name, each a `Method`: new_tensor, clone_detach, empty_like_copy, tensor, detach_clone."""
 
-CONVERSIONS = make_table(
+CONVERSIONS = Methods(
     make_method(
         "detach_numpy_copy",
         "x.detach().numpy().copy()",
@@ -198,7 +187,7 @@ CONVERSIONS = make_table(
 )
 """The article's three conversions to an independent ndarray: detach_numpy_copy, clone_detach_numpy, detach_clone_numpy."""
 
-PRIMITIVES = make_table(
+PRIMITIVES = Methods(
     make_method("detach", "x.detach()", _everywhere("1.9.0", _both(Outcome(shares_storage=True)))),
     make_method("clone", "x.clone()", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
     make_method(
@@ -235,7 +224,7 @@ _ASARRAY_WARNS = (
 )
 _DLPACK_TEXT = "Can't export tensors that require gradient, use tensor.detach()"
 
-ALTERNATIVES = make_table(
+ALTERNATIVES = Methods(
     make_method("to_copy", "x.to(x.device, copy=True)", _everywhere("1.9.0", Semantics(INDEPENDENT, IN_GRAPH))),
     make_method(
         "asarray_copy",
@@ -292,7 +281,7 @@ ALTERNATIVES = make_table(
 )
 """Other ways to copy that readers ask about; some share storage or raise, as their promises state."""
 
-METHODS = make_table(*COPIES.values(), *CONVERSIONS.values(), *PRIMITIVES.values(), *ALTERNATIVES.values())
+METHODS = Methods(*COPIES.values(), *CONVERSIONS.values(), *PRIMITIVES.values(), *ALTERNATIVES.values())
 
 
 GROUPS: Mapping[str, Mapping[str, Method]] = MappingProxyType(

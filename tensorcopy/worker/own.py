@@ -17,7 +17,7 @@ import torch
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import SIZE, Input, Operation
-from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Promise, code_on, make_method, make_table
+from tensorcopy.worker.methods import GROUPS, METHODS, NAMES, Method, Methods, Promise, code_on, make_method
 from tensorcopy.worker.semantics import Outcome, Semantics
 
 BASELINE = "baseline"  # the memcpy baseline's name beside the methods in plots and rounds
@@ -30,7 +30,7 @@ def own_operations() -> Mapping[str, Method]:
 
     They are declared in tensorcopy.toml and by installed packages. Raises TensorcopyError.
     """
-    return make_table(*(_method(operation) for operation in declarations.operations() if not operation.inputs))
+    return Methods(*(_method(operation) for operation in declarations.operations() if not operation.inputs))
 
 
 @cache
@@ -39,17 +39,14 @@ def own_with_inputs() -> Mapping[str, Method]:
 
     They are measured, and not called with a tensor x. Raises TensorcopyError.
     """
-    return make_table(*(_method(operation) for operation in declarations.operations() if operation.inputs))
+    return Methods(*(_method(operation) for operation in declarations.operations() if operation.inputs))
 
 
 def own_groups() -> Mapping[str, Mapping[str, Method]]:
-    """Return own operations by group. Raises TensorcopyError."""
-    own: dict[str, list[Method]] = {}
-    for operation in declarations.operations():
-        if operation.inputs:
-            continue
-        own.setdefault(operation.group, []).append(own_operations()[operation.name])
-    return MappingProxyType({group: make_table(*methods) for group, methods in own.items()})
+    """Return own operations of a tensor x by group. Raises TensorcopyError."""
+    rows = [operation for operation in declarations.operations() if not operation.inputs]
+    names = {group: [row.name for row in rows if row.group == group] for group in dict.fromkeys(row.group for row in rows)}
+    return {group: Methods(*(own_operations()[name] for name in members)) for group, members in names.items()}
 
 
 @cache
@@ -69,50 +66,40 @@ def find_method(name: str) -> Method:
     return METHODS[name] if name in METHODS else own_operations()[name]
 
 
-def _method(operation: declarations.Operation) -> Method:
+def _method(operation: Operation) -> Method:
     if operation.name in METHODS or operation.name in RESERVED:
         raise TensorcopyError(
             "an operation has the name of another", got=operation.name, allowed="a name that is not in use", next=declarations.GUIDE
         )
     names = dict(NAMES)
+    if operation.folder and operation.folder not in sys.path:
+        sys.path.append(operation.folder)
     for module in operation.imports:
-        names[module.partition(".")[0]] = _import(module, operation)
+        try:
+            importlib.import_module(module)
+            topmost = module.partition(".")[0]  # as the `import` statement binds it
+            names[topmost] = importlib.import_module(topmost)
+        except Exception as error:  # whatever a module raises: a torch may lack what it uses
+            raise TensorcopyError(
+                f"the operation {operation.name} cannot be imported",
+                got=f"{module}: {'' if isinstance(error, ImportError) else f'{type(error).__name__}: '}{error}",
+                allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
+                next="install it there, or name it in the operation's requires",
+            ) from error
     try:
         promises = []
         if operation.promise:
             plain = Outcome(**operation.promise.get("plain", {}))
             with_grad = Outcome(**operation.promise["with_grad"]) if "with_grad" in operation.promise else plain
             promises.append(Promise(operation.since, Semantics(plain, with_grad), None))
-        return make_method(
-            operation.name,
-            operation.code,
-            *promises,
-            on_accelerator=operation.code_on_accelerator,
-            since=operation.since,
-            names=names,
-        )
+        code_on_accelerator, since = operation.code_on_accelerator, operation.since
+        return make_method(operation.name, operation.code, *promises, on_accelerator=code_on_accelerator, since=since, names=names)
     except (SyntaxError, TypeError) as error:
         raise TensorcopyError(
             f"the operation {operation.name} is refused",
             got=f"{type(error).__name__}: {error}",
             allowed="an expression of x",
             next=declarations.GUIDE,
-        ) from error
-
-
-def _import(module: str, operation: declarations.Operation) -> Any:
-    """Return the module's topmost package, as the `import` statement binds it."""
-    if operation.folder and operation.folder not in sys.path:
-        sys.path.append(operation.folder)
-    try:
-        importlib.import_module(module)
-        return importlib.import_module(module.partition(".")[0])
-    except Exception as error:  # whatever a module raises: a torch may lack what it uses
-        raise TensorcopyError(
-            f"the operation {operation.name} cannot be imported",
-            got=f"{module}: {'' if isinstance(error, ImportError) else f'{type(error).__name__}: '}{error}",
-            allowed="a module beside tensorcopy.toml, or one that is installed where torch is",
-            next="install it there, or name it in the operation's requires",
         ) from error
 
 
