@@ -72,14 +72,14 @@ def test_asv_describes_the_machine_as_the_one_writer_of_the_results(tmp_path, mo
     monkeypatch.setattr(MachineCollection, "save", MachineCollection.save)
     configuration.write_machines_as_a_whole()
     monkeypatch.setattr(writing, "NOTICE", 0.05)
-    with ThreadPoolExecutor(1) as pool, writing.one_writer(tmp_path, "merge"):
+    with ThreadPoolExecutor(1) as pool, writing.one_writer(tmp_path):
         machine = Machine()
         machine.__dict__ |= {"machine": "box", "cpu": "Box 9001", "ram": ""}
         saving = pool.submit(machine.save, str(tmp_path))
         time.sleep(0.2)
         assert "9000" in path.read_text()
     saving.result()
-    assert capsys.readouterr().out.startswith(f"waiting for {tmp_path.name}/, which merge ")
+    assert capsys.readouterr().out.startswith(f"waiting for {tmp_path.name}/, which another process is writing")
     assert json.loads(path.read_text()) == {"machine": "box", "cpu": "Box 9001", "ram": "8", "version": 1}
 
 

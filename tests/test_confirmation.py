@@ -190,12 +190,12 @@ def test_an_outcome_that_cannot_be_stored_is_named(checkout, measuring, monkeypa
     measuring(1.3)
     waits: list[str] = []
     monkeypatch.setattr(writing, "NOTICE", 0.01)
-    held = writing.one_writer(checkout / "results", "merge")
+    held = writing.one_writer(checkout / "results")
     monkeypatch.setattr(writing, "one_writer", partial(writing.one_writer, patience=0.02))
     with held, ThreadPoolExecutor(1) as pool:
         (problem,) = pool.submit(partial(confirm, checkout, report_wait=waits.append)).result().problems
-    assert str(problem).startswith("results/ is being written by another process: got merge ")
-    assert waits[0].startswith("waiting for results/, which merge ")
+    assert str(problem).startswith("results/ is being written by another process: got ")
+    assert waits == ["waiting for results/, which another process is writing"]
 
 
 def test_nothing_begins_after_the_time(checkout, measuring):

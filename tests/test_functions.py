@@ -186,7 +186,7 @@ def of_case(document, *values, name="detach 1 float32 contiguous", instructions=
         (lambda document: of_case(document, 0, 10**400, 1), "too large"),
         (lambda document: of_case(document, True, 1, 1), "not a number from 0 on"),
         (lambda document: of_case(document, 0, "1", 1), "not a number from 0 on"),
-        (lambda document: of_case(document, instructions=float("inf")), "infinite"),
+        (lambda document: of_case(document, instructions=float("nan")), "infinite"),
         (lambda document: of_case(document, name="detach"), "propertyName"),
         (lambda document: {**document, "cases": []}, "must be object"),
         (lambda document: [document], "must be object"),

@@ -69,8 +69,7 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, 
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    lock = (writing.LOCK, writing.WRITER)
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name not in lock}
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != writing.LOCK}
 
 
 def check_reading(path: Path, done: str, clean: dict[str, tuple[int, str, str]], capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tensorcopy.asv_plugin.stamp import summary
@@ -23,8 +24,16 @@ def write_pass(folder: Path, number: int) -> Path:
     return path
 
 
-def slowed(seed: int, pause: float) -> random.Random:
-    """Make this process slow between what it reads and writes, so that others come between."""
+def store(draft: Path, results: Path) -> None:
+    """Add a pass as the plugin does at the end of asv."""
+    merge.add_pass(draft, merge.last_pass(files.read(draft), {}), results / draft.relative_to(draft.parents[1]), summary)
+
+
+def write_passes(results: Path, drafts: Sequence[Path], reported: Path, seed: int, pause: float) -> None:
+    """Add or merge each pass, and report it in a file once it is stored.
+
+    The process is slow between what it reads and writes, so that others come between.
+    """
     chance, read, write = random.Random(seed), files.read, writing.write_result
 
     def slow_read(path: Path, inside: Path | None = None):
@@ -37,25 +46,13 @@ def slowed(seed: int, pause: float) -> random.Random:
         write(path, document)
 
     files.read, writing.write_result = slow_read, slow_write
-    return chance
-
-
-def store_pass(results: Path, source: Path, seed: int, pause: float) -> None:
-    """Add a pass as the plugin does at the end of asv: the draft began as a copy of the results."""
-    chance = slowed(seed, pause)
-    time.sleep(chance.random() * pause)
-    (draft,) = (path for path in source.glob("*/*.json") if path.name != "machine.json")
-    merge.add_pass(draft, merge.last_pass(files.read(draft), {}), results / draft.relative_to(source), "asv run", summary)
-
-
-def merge_folders(results: Path, source: Path, seed: int, pause: float) -> None:
-    """Merge a folder into the results, as `tensorcopy merge` does."""
-    chance = slowed(seed, pause)
-    time.sleep(chance.random() * pause)
-    merge.merge([source], results, summary)
-
-
-WRITERS = {"asv run": store_pass, "merge": merge_folders}
+    for draft in drafts:
+        if chance.random() < 0.5:
+            store(draft, results)
+        else:
+            merge.merge([draft.parents[1]], results, summary)
+        with reported.open("a") as file:
+            file.write(f"{draft.parents[1].name}\n")
 
 
 def pass_ids(results: Path) -> list[str]:

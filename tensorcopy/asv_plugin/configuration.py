@@ -79,7 +79,7 @@ def write_machines_as_a_whole() -> None:
 
     def save(machine: Any, results_dir: str) -> None:
         path = Path(results_dir) / machine.machine / "machine.json"
-        with exit_on_error(), writing.one_writer(Path(results_dir), "asv run", print):
+        with exit_on_error(), writing.one_writer(Path(results_dir), print):
             known = files.read(path) if path.exists() else {}
             described = {field: value for field, value in vars(machine).items() if value}
             writing.write_readable(path, {**known, **described, "version": machine.api_version})

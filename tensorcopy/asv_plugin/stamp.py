@@ -164,7 +164,7 @@ def store(draft: Draft) -> None:
                 if target.exists() and not (record["suites"] or record.get("counts")):
                     name, step = files.displayed(target), "repeat it with --append-samples"
                     print(f"{name} keeps its earlier times: this run recorded no samples; next: {step}")
-                add_pass(path, new, target, "asv run", summary, lambda message: print(message, flush=True))
+                add_pass(path, new, target, summary, lambda message: print(message, flush=True))
                 del unstored[path]
             except Exception as error:  # whatever it is, the pass was measured
                 unstored.setdefault(path, {})

@@ -73,7 +73,7 @@ def count_all(
                     next="count on that machine, or measure under another --machine",
                 )
             document = counted(measurement.opened(paths))
-            with one_writer(paths.results, "measure", report_wait):
+            with one_writer(paths.results, report_wait):
                 functions.write(functions.path_of(result), document)
             written.append(functions.path_of(result))
         except DiskError:

@@ -7,10 +7,9 @@ and `reader` read *.json only and skip the file. Lines are only ever added: of s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 
 FILE = "confirmations.jsonl"
-SCHEMA = Path(__file__).with_name("confirmation.schema.json")
 DIGITS = writing.SAMPLE_DIGITS  # of ratios and times, as of samples
-LONGEST = 200  # characters of a validator's message
 
 Key = tuple[str, str, str, str, str, Case]  # identity of the machine, Python, build, SHA before, SHA after, case
 
@@ -130,26 +127,32 @@ def load(directory: Path) -> Confirmations:
     problems: list[TensorcopyError] = []
     for path in paths:
         try:
-            content = files.content(path, inside=directory)
-        except ValueError as error:
-            problems.append(files.damaged(path, str(error)))
+            with files.damage_named(path):
+                content = files.content(path, inside=directory)
+        except TensorcopyError as error:
+            problems.append(error)
             continue
         for number, line in enumerate(content.split(b"\n"), 1):
             if line.strip():
                 try:
                     read.append(_parsed(line, path.parent.name))
                 except (ValueError, RecursionError) as error:
-                    problems.append(_damaged(path, number, str(error)))
+                    problems.append(
+                        TensorcopyError(
+                            f"line {number} of {files.displayed(path)} cannot be read",
+                            got=str(error),
+                            allowed="a line as tensorcopy measure writes it",
+                            next="remove the line: its step is measured again",
+                        )
+                    )
     current = [each for each in read if each.version == suites.get(each.case.suite, {}).get("version")]
     return Confirmations(tuple(sorted(current, key=lambda each: each.started)), tuple(problems))
 
 
 def text(path: Path) -> str:
     """Return the lines of one machine's file. Raises TensorcopyError."""
-    try:
+    with files.damage_named(path):
         return files.content(path, inside=path.parents[1]).decode("utf-8", errors="replace")
-    except ValueError as error:
-        raise files.damaged(path, str(error)) from error
 
 
 def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: writing.ReportWait = writing.ignore_wait) -> None:
@@ -160,7 +163,7 @@ def append(directory: Path, confirmations: Sequence[Confirmation], report_wait: 
     report_wait : called with a sentence while another process writes the results
     """
     machines = dict.fromkeys(each.machine for each in confirmations)
-    with writing.one_writer(directory, "confirm-history", report_wait):
+    with writing.one_writer(directory, report_wait):
         for machine in machines:
             path = directory / machine / FILE
             before = text(path) if path.exists() else ""
@@ -189,7 +192,8 @@ def _started(line: str) -> str:
 def _parsed(line: bytes, machine: str) -> Confirmation:
     """Return the confirmation in a line. Raises ValueError, with the reason."""
     document = json.loads(line, parse_constant=_refuse_constant)
-    _check(document)
+    if violation := files.schema_fault(document, files.CONFIRMATION):
+        raise ValueError(violation)
     case = Case(document.pop("suite"), tuple(document.pop("parameters").items()))
     interval = document["interval"] and (document["interval"][0], document["interval"][1])
     sides = {side: tuple(document[side]) for side in ("passes_before", "passes_after")}
@@ -207,7 +211,8 @@ def _line(confirmation: Confirmation) -> str:
     values = vars(confirmation)
     document = {"suite": confirmation.case.suite, "parameters": dict(confirmation.case.parameters)}
     document |= {name: _plain(value) for name, value in values.items() if name not in ("machine", "case")}
-    _check(document)
+    if violation := files.schema_fault(document, files.CONFIRMATION):
+        raise ValueError(violation)
     return json.dumps(document, separators=(",", ":"))
 
 
@@ -218,30 +223,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, RepeatOutcome):
         return value.value
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-@cache
-def _validator() -> Callable[[Any], object]:
-    from fastjsonschema import compile  # imported only where there are confirmations
-
-    validate: Callable[[Any], object] = compile(json.loads(SCHEMA.read_text(encoding="utf-8")), use_formats=False, use_default=False)
-    return validate
-
-
-def _check(document: Any) -> None:
-    """Raise ValueError for a document that violates confirmation.schema.json."""
-    from fastjsonschema import JsonSchemaValueException
-
-    try:
-        _validator()(document)
-    except JsonSchemaValueException as error:
-        raise ValueError(error.message.removeprefix("data.").removeprefix("data ")[:LONGEST]) from error
-
-
-def _damaged(path: Path, number: int, got: str) -> TensorcopyError:
-    return TensorcopyError(
-        f"line {number} of {files.displayed(path)} cannot be read",
-        got=got,
-        allowed="a line as tensorcopy measure writes it",
-        next="remove the line: its step is measured again",
-    )

@@ -34,8 +34,8 @@ from tensorcopy.results.series_key import of_provenance
 Document = dict[str, Any]
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 FOLDER = Path(__file__).parent
-RESULT, ASV, MACHINE, BENCHMARKS, CONFIRMATION = (
-    FOLDER / f"{name}.schema.json" for name in ("result", "asv", "machine", "benchmarks", "confirmation")
+RESULT, ASV, MACHINE, BENCHMARKS, CONFIRMATION, FUNCTIONS = (
+    FOLDER / f"{name}.schema.json" for name in ("result", "asv", "machine", "benchmarks", "confirmation", "functions")
 )
 
 

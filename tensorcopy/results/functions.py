@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from tensorcopy.results import files, related, suite_specs, writing
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
 
-SCHEMA = Path(__file__).with_name("functions.schema.json")
 ENDING = ".functions.json.xz"
 VERSION = 2
 MAX_JSON_BYTES = 20_000_000  # a release has a tenth of it
@@ -122,19 +121,21 @@ def read(path: Path) -> Profiles:
 def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
-    try:
+    with files.damage_named(path):
         decompressor = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
-        text = decompressor.decompress(files.content(path), max_length=MAX_JSON_BYTES)
+        try:
+            text = decompressor.decompress(files.content(path), max_length=MAX_JSON_BYTES)
+        except lzma.LZMAError as error:
+            raise ValueError(str(error)) from error
         if not decompressor.eof:
             raise ValueError(f"cut off, or more than {MAX_JSON_BYTES:,} bytes")
         return of_document(files.parsed(text))
-    except (ValueError, OverflowError, RecursionError, MemoryError, lzma.LZMAError) as error:
-        raise files.damaged(path, str(error) or type(error).__name__) from error
 
 
 def of_document(document: dict[str, Any]) -> Profiles:
     """Return the profiles in a document. Raises ValueError for one that violates the schema, or whose numbers are impossible."""
-    _check(document)
+    if violation := _fault(document):
+        raise ValueError(violation)
     provenance = {name: value for name, value in document.items() if name not in ("functions", "cases")}
     return Profiles(provenance, tuple((library, name) for library, name in document["functions"]), document["cases"])
 
@@ -143,10 +144,8 @@ def write(path: Path, document: dict[str, Any]) -> None:
     """Write a document of profiles as a whole. Raises TensorcopyError for one that violates the schema."""
     import lzma
 
-    try:
-        _check(document)
-    except ValueError as error:
-        raise files.damaged(path, str(error)) from error
+    if violation := _fault(document):
+        raise files.damaged(path, violation)
     text = json.dumps(document, separators=(",", ":")).encode()
     writing.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
@@ -162,28 +161,23 @@ def not_counted(result: Result) -> TensorcopyError:
     )
 
 
-@cache
-def _validator() -> Any:
-    import fastjsonschema
+def _fault(document: Any) -> str:
+    """Return where a document violates the schema, or which of its numbers is impossible; "" if it is valid.
 
-    return fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
-def _check(document: Any) -> None:
-    """Raise ValueError for a document that violates the schema, or whose numbers are impossible. fastjsonschema's exception is one.
-
-    The numbers of the functions are checked without it: it takes a second for those of one release.
+    The numbers of the functions are checked without the schema: it takes a second for those of one release.
     """
     cases = document.get("cases") if isinstance(document, dict) else None
     rows = cases.items() if isinstance(cases, dict) else ()
     by_case = {name: row["functions"] for name, row in rows if isinstance(row, dict) and isinstance(row.get("functions"), list)}
     without = {name: {**document["cases"][name], "functions": []} for name in by_case}
-    _validator()({**document, "cases": {**document["cases"], **without}} if by_case else document)
+    if violation := files.schema_fault({**document, "cases": {**document["cases"], **without}} if by_case else document, files.FUNCTIONS):
+        return violation
     for name, values in by_case.items():
         if not (set(map(type, values)) <= {int, float} and min(values, default=0) >= 0 and isfinite(sum(values))):
-            raise ValueError(f"{name} has a value that is not a number from 0 on")
+            return f"{name} has a value that is not a number from 0 on"
         numbers = values[0::3]
         if len(values) % 3 or not all(map(float.is_integer, map(float, numbers))) or max(numbers, default=0) >= len(document["functions"]):
-            raise ValueError(f"{name} has a function that the file does not list")
+            return f"{name} has a function that the file does not list"
         if not isfinite(document["cases"][name]["instructions"]):
-            raise ValueError(f"{name} has infinite instructions")
+            return f"{name} has infinite instructions"
+    return ""

@@ -76,7 +76,7 @@ def merge(folders: Sequence[Path], into: Path, summary: Summary, report_wait: Re
     folders = [results for folder in folders for results in _folders_of_results(folder)]
     if not into.exists():
         _check_sources(folders, summary)  # raises before there is a folder, and a lock in it; profiles are read later
-    with one_writer(into, "merge", report_wait):
+    with one_writer(into, report_wait):
         return _merge(folders, into, summary)
 
 
@@ -84,7 +84,7 @@ def _check_sources(sources: Sequence[Path], summary: Summary) -> None:
     """Raise TensorcopyError where these folders cannot be merged."""
     parts = [part for source in sources for path in _result_files(source) for part in _parts(path)]
     names = _names(parts)
-    _merged_suites(sources)
+    reduce(both_suites, map(files.benchmarks, sources))
     _merged_by_target(parts, names, summary)
     _machines(sources, parts, names)
 
@@ -92,7 +92,7 @@ def _check_sources(sources: Sequence[Path], summary: Summary) -> None:
 def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
     has_results = (into / "benchmarks.json").exists() or any(into.glob("*/*.json"))
     sources = [*([into] if has_results else []), *folders]
-    suites, confirmed = _merged_suites(sources), _merged_confirmations(sources)
+    suites, confirmed = reduce(both_suites, map(files.benchmarks, sources)), _merged_confirmations(sources)
     parts = [part for source in sources for path in _result_files(source) for part in _parts(path)]
     old_parts = [part for part in parts if part.path.parents[1] == into]
     names = _names(parts)
@@ -108,7 +108,13 @@ def _merge(folders: Sequence[Path], into: Path, summary: Summary) -> Merged:
         writing.write_result(into / name, drafts[name])
     for name, text in confirmed.items():
         writing.replace(into / name, text)
-    write_profiles(profiles, into)
+    for name, content in profiles.items():
+        if not (into / name).exists() or (into / name).read_bytes() != content:
+            writing.replace(into / name, content)
+    elsewhere = {name.name for name in profiles}  # of these, the folder's own belonged to results that are another machine's now
+    for path in into.glob(f"*/*{functions.ENDING}"):
+        if path.name in elsewhere and path.relative_to(into) not in profiles:
+            path.unlink()
     _remove({part.path for part in old_parts} - {into / name for name in drafts})
     return Merged(len(new), len(grown), len(drafts) - len(new) - len(grown), tuple(_warnings(parts, names)))
 
@@ -122,7 +128,12 @@ def _folders_of_results(folder: Path) -> list[Path]:
         return [folder]
     inner = sorted(path.parent for path in folder.glob("*/benchmarks.json"))
     if not inner:
-        raise _no_results(folder)
+        raise TensorcopyError(
+            "not a folder of results",
+            got=f"{folder}, without benchmarks.json",
+            allowed="a folder as tensorcopy measure and asv write it",
+            next="check the path: it is the folder that contains the machines' folders, or several such folders",
+        )
     return inner
 
 
@@ -170,16 +181,12 @@ def _merged_by_target(parts: Iterable[_Part], names: Names, summary: Summary) ->
     groups: dict[Path, list[_Part]] = {}
     for part in parts:
         groups.setdefault(part.target(names), []).append(part)
-    return {target: _merged_group(target, groups[target], summary) for target in sorted(groups)}
-
-
-def _merged_group(target: Path, group: Sequence[_Part], summary: Summary) -> Document:
-    """Return the merged parts of one machine's file."""
-    with files.damage_named(group[-1].path):
-        first, *others = (
-            part.document if part.folder == target.parent.name else renamed(part.document, target.parent.name) for part in group
-        )
-        return reduce(lambda older, newer: merged(older, newer, summary), others, merged(first, first, summary))
+    documents = {}
+    for target in sorted(groups):
+        with files.damage_named(groups[target][-1].path):
+            first, *others = [renamed(part.document, target.parent.name) for part in groups[target]]
+            documents[target] = reduce(lambda older, newer: merged(older, newer, summary), others, merged(first, first, summary))
+    return documents
 
 
 def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> dict[Path, Document]:
@@ -195,19 +202,14 @@ def _machines(sources: Iterable[Path], parts: Iterable[_Part], names: Names) -> 
         of_folder = hardware_in.get(path.parent, {})
         for hardware, provenance in of_folder.items():
             name = names[path.parent.name, hardware]
-            recorded = _recorded_hardware(provenance) if len(of_folder) > 1 else {}
-            versions.setdefault(Path(name) / path.name, []).append({**files.machine(path.parent), **recorded, "machine": name})
+            machine = {**files.machine(path.parent), "machine": name}
+            if len(of_folder) > 1 and "hardware" in provenance:
+                machine |= {name: str(provenance[name]) for name in HARDWARE if name in provenance}
+                machine["num_cpu"] = str(provenance["hardware"]["processors"])
+            versions.setdefault(Path(name) / path.name, []).append(machine)
         if not of_folder:
             versions.setdefault(Path(path.parent.name) / path.name, []).append(files.machine(path.parent))
     return {name: files.fullest(documents) for name, documents in versions.items()}
-
-
-def _recorded_hardware(provenance: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of machine.json that a provenance with an identity has."""
-    if "hardware" not in provenance:
-        return {}
-    fields = {name: str(provenance[name]) for name in HARDWARE if name in provenance}
-    return {**fields, "num_cpu": str(provenance["hardware"]["processors"])}
 
 
 def _warnings(parts: Iterable[_Part], names: Names) -> list[TensorcopyError]:
@@ -228,20 +230,6 @@ def _remove(paths: Iterable[Path]) -> None:
         if not any(other.name not in files.NOT_RESULTS for other in path.parent.iterdir()):
             path.with_name("machine.json").unlink(missing_ok=True)
             path.parent.rmdir()
-
-
-def _no_results(folder: Path) -> TensorcopyError:
-    return TensorcopyError(
-        "not a folder of results",
-        got=f"{folder}, without benchmarks.json",
-        allowed="a folder as tensorcopy measure and asv write it",
-        next="check the path: it is the folder that contains the machines' folders, or several such folders",
-    )
-
-
-def _merged_suites(sources: Sequence[Path]) -> Document:
-    """Return the merged benchmarks.json of all sources."""
-    return reduce(both_suites, map(files.benchmarks, sources))
 
 
 def _merged_confirmations(sources: Sequence[Path]) -> dict[Path, str]:
@@ -287,32 +275,14 @@ def merged_profiles(sources: Iterable[Path], names: Names, results: Collection[P
     beside = {functions.path_of(result) for result in results}
     best: dict[Path, tuple[int, str, bytes]] = {}
     for path in (path for source in sources for path in sorted(source.glob(f"*/*{functions.ENDING}"))):
-        profiles = functions.read(path)
-        target = Path(_machine_of_profile(path.parent.name, str(profiles.provenance["identity"]), names)) / path.name
+        profiles, folder = functions.read(path), path.parent.name
+        of_folder = {name for (other, _), name in names.items() if other == folder}
+        only = of_folder.pop() if len(of_folder) == 1 else folder  # for a result without identity
+        target = Path(names.get((folder, str(profiles.provenance["identity"])), only)) / path.name
         if target in beside:
             rank = len(profiles.cases), str(profiles.provenance["started"]), path.read_bytes()
             best[target] = max(rank, best.get(target, rank))
     return {target: content for target, (_, _, content) in best.items()}
-
-
-def write_profiles(profiles: Mapping[Path, bytes], into: Path) -> None:
-    """Write the merged profiles, and remove those of the folder whose results belong to another machine."""
-    for name, content in profiles.items():
-        path = into / name
-        if not path.exists() or path.read_bytes() != content:
-            draft = path.with_name(f"{path.name}.{os.getpid()}")
-            draft.write_bytes(content)
-            draft.replace(path)
-    elsewhere = {name.name for name in profiles}
-    for path in into.glob(f"*/*{functions.ENDING}"):
-        if path.name in elsewhere and path.relative_to(into) not in profiles:
-            path.unlink()
-
-
-def _machine_of_profile(folder: str, identity: str, names: Names) -> str:
-    """Return the merged machine's name of a profile; a result without identity has the name of its folder's only machine."""
-    of_folder = {name for (other, _), name in names.items() if other == folder}
-    return names.get((folder, identity)) or (of_folder.pop() if len(of_folder) == 1 else folder)
 
 
 # Add a new pass to a folder of results.
@@ -321,42 +291,35 @@ def _machine_of_profile(folder: str, identity: str, names: Names) -> str:
 # new pass is taken from the draft, and merged into the file that is there now (`merge_results`).
 
 
-def add_pass(draft: Path, new: Document, target: Path, doing: str, summary: Summary, report_wait: ReportWait = ignore_wait) -> None:
+def add_pass(draft: Path, new: Document, target: Path, summary: Summary, report_wait: ReportWait = ignore_wait) -> None:
     """Add the pass of a draft to a result file, with the suites and the machine that the draft describes.
 
     draft, target : paths of result files, in their folders of results; `target` need not exist
     new : what the pass has measured, see `last_pass`
-    doing : what other writers read while they wait
     summary : computes asv's own statistics of samples
 
     The result file is written last: with it, the pass counts as stored. Raises TensorcopyError where the results are damaged or cannot be
-    locked, and OSError; the pass is then not stored.
+    locked, or the new pass does not fit the earlier ones, and OSError; the pass is then not stored.
     """
-    with one_writer(target.parents[1], doing, report_wait):
+    into, source = target.parents[1], draft.parents[1]
+    with one_writer(into, report_wait):
         document = merged(files.result(target) if os.path.lexists(target) else new, new, summary)
-        suites = [files.benchmarks(each.parents[1]) for each in _present(target, draft, "../benchmarks.json")]
-        machines = [files.machine(each.parent) for each in _present(target, draft, "machine.json")]
-        writing.write_readable(target.parents[1] / "benchmarks.json", reduce(both_suites, suites))
-        writing.write_readable(target.with_name("machine.json"), files.fullest(machines))
-        _write(target, document)
-
-
-def _present(target: Path, draft: Path, name: str) -> list[Path]:
-    """Return the result files beside which there is another file; the draft always has it."""
-    return [path for path in (target, draft) if path == draft or os.path.lexists(path.parent / name)]
-
-
-def _write(target: Path, document: Document) -> None:
-    """Write a result file. Raises TensorcopyError where the new pass does not fit the earlier ones."""
-    try:
-        writing.write_result(target, document)
-    except FileProblem as error:
-        raise TensorcopyError(
-            f"the pass does not fit {files.displayed(target)}",
-            got=error.got,
-            allowed="the torch, the build and the numpy of its earlier passes",
-            next="measure under another name with --machine",
-        ) from error
+        suites, machine = files.benchmarks(source), files.machine(draft.parent)
+        if os.path.lexists(into / "benchmarks.json"):
+            suites = both_suites(files.benchmarks(into), suites)
+        if os.path.lexists(target.with_name("machine.json")):
+            machine = files.fullest([files.machine(target.parent), machine])
+        writing.write_readable(into / "benchmarks.json", suites)
+        writing.write_readable(target.with_name("machine.json"), machine)
+        try:
+            writing.write_result(target, document)
+        except FileProblem as error:
+            raise TensorcopyError(
+                f"the pass does not fit {files.displayed(target)}",
+                got=error.got,
+                allowed="the torch, the build and the numpy of its earlier passes",
+                next="measure under another name with --machine",
+            ) from error
 
 
 def last_pass(document: Document, before: Document) -> Document:

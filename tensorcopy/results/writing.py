@@ -6,21 +6,17 @@ releases it when its process ends, even where the process is killed. Readers nee
 
 from __future__ import annotations
 
-import getpass
 import glob
 import json
 import math
 import os
-import platform
 import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
@@ -28,11 +24,9 @@ from tensorcopy.results import files
 from tensorcopy.results.passes import NANO
 
 WAITING = "waiting for "  # begins the sentence that reports a wait
-LOCK, WRITER = ".lock", ".writer"  # WRITER describes the process that has the lock; it may be out of date where LOCK is free
+LOCK = ".lock"
 NOTICE = 1.0  # seconds after which a wait is reported
 PATIENCE = 600.0  # seconds: merging a long history takes one minute
-LONGEST_DESCRIPTION = 200  # characters of a description
-
 
 ReportWait = Callable[[str], None]
 
@@ -42,67 +36,38 @@ def ignore_wait(_message: str) -> None:
 
 
 @contextmanager
-def one_writer(directory: Path, doing: str, report_wait: ReportWait = ignore_wait, patience: float = PATIENCE) -> Iterator[None]:
+def one_writer(directory: Path, report_wait: ReportWait = ignore_wait, patience: float = PATIENCE) -> Iterator[None]:
     """Hold the lock of a folder of results, which is made if it is missing.
 
-    doing : what other writers read while they wait, such as "merge"
     report_wait : called once with a sentence if the lock is not free
     patience : in seconds
 
-    Raises TensorcopyError, naming the writer, where another one keeps the lock for longer; OSError for a folder that cannot be written.
+    Raises TensorcopyError where another process keeps the lock for longer; OSError for a folder that cannot be written.
     """
     import filelock  # an environment of an old torch, which only reads, lacks it
 
     make_folder(directory)
     shared = directory.stat().st_mode & 0o022  # whoever may write the folder may take its lock, whatever the umask
     lock = filelock.FileLock(directory.resolve() / LOCK, mode=0o644 | shared)
-    began = monotonic()
+    notice = min(NOTICE, patience)
     try:
-        lock.acquire(timeout=min(NOTICE, patience))
+        lock.acquire(timeout=notice)
     except filelock.Timeout:
-        report_wait(f"{WAITING}{directory.name}/, which {writer(directory)} is writing")
+        report_wait(f"{WAITING}{directory.name}/, which another process is writing")
         try:
-            lock.acquire(timeout=max(0.0, patience - (monotonic() - began)))
+            lock.acquire(timeout=patience - notice)
         except filelock.Timeout as error:
             raise TensorcopyError(
                 f"{directory.name}/ is being written by another process",
-                got=writer(directory),
+                got=f"{LOCK} still locked after {patience:.0f} s",
                 allowed="one writer at a time",
                 next="wait until it has ended, then repeat",
                 repair="wait until it has ended",
             ) from error
     try:
-        _describe(directory / WRITER, doing)
         yield
     finally:
-        with suppress(OSError):
-            (directory / WRITER).unlink()
         lock.release()
-
-
-def writer(directory: Path) -> str:
-    """Return a description of the process that writes a folder of results."""
-    try:
-        note = json.loads((directory / WRITER).read_text(encoding="utf-8"))
-        text = "{doing} (process {process} of {user} on {host}, since {since})".format_map(note)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return "another process"
-    return "".join(character for character in text if character.isprintable())[:LONGEST_DESCRIPTION]
-
-
-def _describe(path: Path, doing: str) -> None:
-    """Write who has the lock. A description that cannot be written is left out."""
-    note = {"doing": doing, "process": os.getpid(), "user": _user(), "host": platform.node(), "since": f"{datetime.now():%H:%M:%S}"}
-    with suppress(OSError):
-        path.unlink(missing_ok=True)  # of another user, who may have been killed
-        path.write_text(json.dumps(note), encoding="utf-8")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"  # a container may run as a user without a name
 
 
 # Replace files as a whole: a reader, a crash or a full disk sees the old file or the new one, nothing between.
@@ -181,8 +146,7 @@ def write_result(path: Path, document: dict[str, Any]) -> None:
 
     Raises TensorcopyError for a document that violates the schema.
     """
-    violation = files.fault(document)
-    if violation:
+    if violation := files.fault(document):
         raise files.damaged(path, violation)
     replace(path, json.dumps(document, separators=(",", ":")))
 
