@@ -253,8 +253,8 @@ def test_nightlies_and_candidates_of_an_index_are_among_the_builds(monkeypatch, 
     monkeypatch.setenv(uv.NIGHTLY_INDEX, nightlies)
     builds = wheel_index.between("2.14.1", "2.15.0", "3.11")
     assert builds == ["2.14.1", "2.15.0.dev20260801", "2.15.0.dev20260901", "2.15.0rc2", "2.15.0"]
-    assert [wheel_index.release(build, dated=False).sha for build in builds[1:4]] == ["9" * 40] * 3
-    candidate = release_table.Release("2.15.0rc2", wheel_index.UNKNOWN, "9" * 40, ("3.11", "3.11"), "1.26.4", "")
+    assert [wheel_index.release(build).sha for build in builds[1:4]] == ["9" * 40] * 3
+    candidate = release_table.Release("2.15.0rc2", release_table.UNKNOWN, "9" * 40, ("3.11", "3.11"), "1.26.4", "")
     environments._install(tmp_path / "environment", candidate, "3.11", ["torch==2.15.0rc2"])
     installed = subprocess.run(
         [uv.interpreter(tmp_path / "environment"), "-c", "import numpy, torch.version; print(torch.version.__version__)"],

@@ -196,7 +196,7 @@ class SearchedCall:
     def _environment(self, build: str) -> Environment:
         if build not in self.opened:
             table, wheels = release_table.load(), environments.expected_build()
-            release = next((row for row in table if row.version == build), None) or wheel_index.release(build, dated=False)
+            release = next((row for row in table if row.version == build), None) or wheel_index.release(build)
             path = environments.path_of(self.paths.environments, release, self.python, wheels)
             if release not in table and not environments.is_complete(path):
                 self.added.callback(environments.remove, path)

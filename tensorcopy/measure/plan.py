@@ -138,7 +138,12 @@ def select(
         range_text, at, python = text.partition("@")
         if at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
-        releases = _new_releases(measured) if range_text == NEW else release_table.select(range_text)
+        if range_text == NEW:
+            rows = list(release_table.load())  # the newest measured release and all later ones; without one, the two newest
+            last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
+            releases = rows[max(0, last) :]
+        else:
+            releases = release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
             measurement, reason = installable(release, [python] if python else pythons)
             if measurement is None:
@@ -188,16 +193,6 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
             next=f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126",
         )
     return [each for each in measurements if not reasons[each]], lines
-
-
-def _new_releases(measured: Collection[str]) -> list[Release]:
-    """Return the newest measured release and all later ones.
-
-    They are measured together. Where no release is measured, return the two newest.
-    """
-    rows = list(release_table.load())
-    last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
-    return rows[max(0, last) :]
 
 
 def timed_suites() -> str:

@@ -5,7 +5,7 @@ Its rows are the commits of the repository that asv draws its history over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache, cached_property
@@ -18,6 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker import toml
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
+UNKNOWN = date.min  # the day of an upload that an index does not tell
 SHORT = 8  # digits of a SHA in the name of a result file
 
 
@@ -164,11 +165,37 @@ def select(text: str) -> list[Release]:
 def add(release: Release, table: Path = TABLE) -> None:
     """Write `release` into the table, in order of version.
 
-    A row of the same version is replaced. Comments and the other rows are kept. Raises TensorcopyError where the table cannot be read.
+    A row of the same version is replaced. Comments and the other rows are kept, and in the row the values that are equal. Raises
+    TensorcopyError where the table cannot be read, and for a release without a date.
     """
+    import tomlkit  # only the commands that write the table need it
+
+    if release.date == UNKNOWN:
+        raise TensorcopyError(
+            f"the date of torch {release.version} is unknown",
+            got="a package index without upload times",
+            allowed="an index with upload times, such as PyPI",
+            next=f"write the row into tensorcopy/{TABLE.name} by hand",
+        )
     load(table)  # raises TensorcopyError for a damaged table
+    lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
+    defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
+    values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
+    document = tomlkit.parse(table.read_text(encoding="utf-8"))
+    rows: Any = document.setdefault("release", tomlkit.aot())
+    row: Any = next((row for row in rows if row["version"] == release.version), None)
+    if row is None:
+        place, row = sum(Version(row["version"]) < Version(release.version) for row in rows), tomlkit.table()
+        row.update(values)
+        if rows:  # an empty line between rows
+            (row if place < len(rows) else rows[-1]).add(tomlkit.nl())
+        rows.insert(place, row)
+    else:
+        for name in row.keys() - values.keys():
+            del row[name]
+        row.update({name: value for name, value in values.items() if row.get(name) != value})
     draft = table.with_name(f"{table.name}.new")  # renamed at the end: an interrupted write leaves the old table
-    draft.write_text(_with_row(table.read_text(encoding="utf-8"), release), encoding="utf-8")
+    draft.write_text(tomlkit.dumps(document), encoding="utf-8")
     draft.replace(table)
     load.cache_clear()
     _document.cache_clear()
@@ -212,37 +239,3 @@ def _release(row: dict[str, Any], table: Path) -> Release:
             next=f"tensorcopy list releases --add {release.version}",
         )
     return release
-
-
-def _with_row(text: str, release: Release) -> str:
-    """Return the table's text with a row for `release`, as tomlkit edits it."""
-    import tomlkit  # only the commands that write the table need it
-
-    document = tomlkit.parse(text)
-    rows: Any = document.setdefault("release", tomlkit.aot())
-    for row in rows:
-        if row["version"] == release.version:
-            _update(row, _values(release))
-            return tomlkit.dumps(document)
-    place = sum(Version(row["version"]) < Version(release.version) for row in rows)
-    row = tomlkit.table()
-    row.update(_values(release))
-    if rows:  # an empty line between rows
-        (row if place < len(rows) else rows[-1]).add(tomlkit.nl())
-    rows.insert(place, row)
-    return tomlkit.dumps(document)
-
-
-def _update(row: Any, values: Mapping[str, Any]) -> None:
-    """Set a row to `values` without reformatting the values that are equal."""
-    for name in row.keys() - values.keys():
-        del row[name]
-    for name, value in values.items():
-        if row.get(name) != value:
-            row[name] = value
-
-
-def _values(release: Release) -> dict[str, Any]:
-    values = {**asdict(release), "pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
-    defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
-    return {name: value for name, value in values.items() if value != defaults.get(name)}

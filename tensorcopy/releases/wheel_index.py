@@ -5,35 +5,43 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.releases.release_table import TABLE, Release, in_order, load, minor
+from tensorcopy.releases.release_table import UNKNOWN, Release, in_order, load, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 NIGHTLY = re.compile(r"\.dev(\d{8})$")
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
-UNKNOWN = date.min  # of an upload
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
 REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 
 
-def release(version: str, *, dated: bool = True) -> Release:
-    """Return the row for torch `version`, read from its wheel.
+def release(version: str) -> Release:
+    """Return the row for torch `version`, read from its wheel; of "2.16", that of its newest patch.
 
-    dated : whether an index without upload times is an error; otherwise the row's date is `UNKNOWN`
-
-    The wheel is installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
+    Its date is the day of the upload, for a nightly the day in its version, and `UNKNOWN` where the index has no upload times. The wheel is
+    installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
-    version = _newest_patch(version)
+    if re.fullmatch(r"\d+\.\d+", version):
+        try:
+            version = uv.resolved(f"torch=={version}.*", environments.this_python(), lowest=False) or version
+        except uv.UvFailed as error:
+            raise _unavailable(version, str(error)) from error
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
-    uploaded = _date(version, entry) if dated or _has_date(version, entry) else UNKNOWN
+    nightly = NIGHTLY.search(version)
+    if nightly:
+        day = datetime.strptime(f"{nightly[1]}+0000", "%Y%m%d%z").date()
+    elif all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
+        day = min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
+    else:
+        day = UNKNOWN
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "environment"
         interpreter = uv.find_python(python)
@@ -49,46 +57,16 @@ def release(version: str, *, dated: bool = True) -> Release:
         match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
     return Release(
         version=constants["__version__"].split("+")[0],
-        date=uploaded,
+        date=day,
         sha=constants["git_version"],
         pythons=("{}.{}".format(*pythons[0]), "{}.{}".format(*pythons[-1])),
         numpy=NUMPY,
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
         requires=REQUIRES.get(version, ()),
-        kind="nightly" if NIGHTLY.search(version) else "release",
+        kind="nightly" if nightly else "release",
         cuda=constants.get("cuda", ""),
         kernels=tuple(match[0].decode().split()) if match else (),
     )
-
-
-def _newest_patch(version: str) -> str:
-    """Return "2.16.1" for "2.16"; any other version unchanged."""
-    if not re.fullmatch(r"\d+\.\d+", version):
-        return version
-    try:
-        return uv.resolved(f"torch=={version}.*", environments.this_python(), lowest=False) or version
-    except uv.UvFailed as error:
-        raise _unavailable(version, str(error)) from error
-
-
-def _date(version: str, entry: dict[str, Any]) -> date:
-    """Return the day of the upload; for a nightly, the day in its version."""
-    nightly = NIGHTLY.search(version)
-    if nightly:
-        return datetime.strptime(f"{nightly[1]}+0000", "%Y%m%d%z").date()
-    if not _has_date(version, entry):
-        raise TensorcopyError(
-            f"the date of torch {version} is unknown",
-            got="a package index without upload times",
-            allowed="an index with upload times, such as PyPI",
-            next=f"write the row into tensorcopy/{TABLE.name} by hand",
-        )
-    # fromisoformat accepts Z only from Python 3.11 on
-    return min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
-
-
-def _has_date(version: str, entry: dict[str, Any]) -> bool:
-    return bool(NIGHTLY.search(version)) or all("upload-time" in wheel for wheel in entry["wheels"])
 
 
 def unknown(*, nightly: bool = False) -> list[str]:

@@ -105,18 +105,28 @@ class _Device:
 
 
 def properties() -> dict[str, Any]:
-    """Return what decides the speed of the current CUDA device, as result.schema.json describes it under "gpu"; None for the unknown."""
+    """Return what decides the speed of the current CUDA device, as result.schema.json describes it; None for the unknown.
+
+    They are "gpu" and "gpu_cache_mib", the size of its L2 cache. Its clock is read while it copies: it depends on heat and power.
+    """
     import torch
 
     of_torch = torch.cuda.get_device_properties(torch.cuda.current_device())
+    cache = getattr(of_torch, "L2_cache_size", None)
     with _management() as (library, _):
         device = _Device(library, _handle(library, of_torch) if library else None)
         milliwatts = device.number("nvmlDeviceGetEnforcedPowerLimit")
-        return {
+        source, target = torch.ones(2, 2**16, device="cuda")
+        end = monotonic() + LOAD_SECONDS
+        while device.handle is not None and monotonic() < end:
+            for _ in range(10):
+                target.copy_(source)
+            torch.cuda.synchronize()
+        gpu = {
             "index": device.number("nvmlDeviceGetIndex"),
             "capability": f"{of_torch.major}.{of_torch.minor}",
             "memory_gib": round(of_torch.total_memory / 2**30, 1),
-            "clock_mhz": _clock_under_load(device),
+            "clock_mhz": device.number("nvmlDeviceGetClockInfo", SM_CLOCK),
             "max_clock_mhz": device.number("nvmlDeviceGetMaxClockInfo", SM_CLOCK),
             "max_memory_clock_mhz": device.number("nvmlDeviceGetMaxClockInfo", MEMORY_CLOCK),
             "application_clock_mhz": device.number("nvmlDeviceGetApplicationsClock", SM_CLOCK),
@@ -124,27 +134,7 @@ def properties() -> dict[str, Any]:
             "ecc": device.is_on("nvmlDeviceGetEccMode"),
             "mig": device.is_on("nvmlDeviceGetMigMode"),
         }
-
-
-def _clock_under_load(device: _Device) -> int | None:
-    """Return the clock while the device copies, which depends on its heat and power, and decides the times."""
-    import torch
-
-    source, target = torch.ones(2, 2**16, device="cuda")
-    end = monotonic() + LOAD_SECONDS
-    while device.handle is not None and monotonic() < end:
-        for _ in range(10):
-            target.copy_(source)
-        torch.cuda.synchronize()
-    return device.number("nvmlDeviceGetClockInfo", SM_CLOCK)
-
-
-def cache_mib() -> float | None:
-    """Return the size of the current device's L2 cache; None where this torch does not report it."""
-    import torch
-
-    nbytes = getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "L2_cache_size", None)
-    return None if nbytes is None else round(nbytes / 2**20, 1)
+    return {"gpu": gpu, "gpu_cache_mib": None if cache is None else round(cache / 2**20, 1)}
 
 
 def driver() -> str:

@@ -75,7 +75,7 @@ def collect() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "accelerators": {name: devices.model(name) for name in available if name != "cpu"},
         **({"unsupported": unsupported} if unsupported else {}),
-        **({"gpu": nvidia.properties(), "gpu_cache_mib": nvidia.cache_mib()} if "cuda" in available and torch.version.cuda else {}),
+        **(nvidia.properties() if "cuda" in available and torch.version.cuda else {}),
         "driver": kernel_text("/proc/driver/nvidia/version").split("\n")[0] or nvidia.driver(),  # a container may have no /proc/driver
         "settings": settings,
     }
