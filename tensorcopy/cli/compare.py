@@ -90,7 +90,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         text = terminal.overview(comparison, all_cases=options.all, width=console.width)
         console.print(text, soft_wrap=not console.is_terminal)
     elif options.format == "json":
-        output.write_json(formats.as_json(comparison))
+        output.write_json(formats.FORMATS["json"](comparison))
     else:
         sys.stdout.write(formats.FORMATS[options.format](comparison))
     if incomplete(comparison.problems, options.strict):

@@ -22,7 +22,7 @@ from tensorcopy.releases import interpreters
 from tensorcopy.report.numbers import count, duration, percent, signed_percent
 from tensorcopy.report.words import translate
 from tensorcopy.results import files, related
-from tensorcopy.results.passes import Case, PassSamples, timing
+from tensorcopy.results.passes import PassSamples, timing
 from tensorcopy.results.reader import Result
 
 SHIPPED = Path(__file__).with_name("shipped.json")
@@ -144,7 +144,17 @@ def advise(
 
     Raises TensorcopyError for a request that cannot be answered.
     """
-    request = _request(to, independent, keep_graph, requires_grad, device)
+    if to not in KINDS:
+        raise TensorcopyError("unknown target", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
+    has_graph = KINDS[to] == "tensor" and requires_grad
+    if keep_graph and not has_graph:
+        raise TensorcopyError(
+            "there is no graph to keep",
+            got="an ndarray" if to != "tensor" else "an x that requires no grad",
+            allowed="a tensor, of an x that requires grad",
+            next="add --requires-grad, or remove --keep-graph",
+        )
+    request = CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
     if not 1 <= numel <= 2**62:
         raise TensorcopyError("not a number of elements", got=f"{numel:g}", allowed="1 or more", next="numel=2**17")
     if shipped or not can_measure(interpreter):
@@ -180,26 +190,9 @@ def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int)
         baseline_case = related.baseline_case(case)
         if baseline_case:
             timings[baseline_case] = timing([PassSamples((seconds,)) for seconds in benchmark["baseline"]])
-    options = recommend.options_by_size(_result(benchmark, timings), request).get(numel, ())
-    return _advice(request, numel, [_matching_method(option) for option in options], _why(request, options), "here", benchmark)
-
-
-def _result(benchmark: Mapping[str, Any], timings: dict[Case, Any]) -> Result:
-    return Result(Path("here"), "here", "", benchmark["python"], "", "here", timings, methods=benchmark["methods"])
-
-
-def _request(to: str, independent: bool, keep_graph: bool, requires_grad: bool, device: str) -> CopyRequest:
-    if to not in KINDS:
-        raise TensorcopyError("unknown target", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
-    has_graph = KINDS[to] == "tensor" and requires_grad
-    if keep_graph and not has_graph:
-        raise TensorcopyError(
-            "there is no graph to keep",
-            got="an ndarray" if to != "tensor" else "an x that requires no grad",
-            allowed="a tensor, of an x that requires grad",
-            next="add --requires-grad, or remove --keep-graph",
-        )
-    return CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device)
+    result = Result(Path("here"), "here", "", benchmark["python"], "", "here", timings, methods=benchmark["methods"])
+    options = recommend.options_by_size(result, request).get(numel, ())
+    return _advice(request, numel, map(_matching_method, options), _why(request, options), "here", benchmark)
 
 
 def _why(request: CopyRequest, options: Sequence[Option]) -> str:
@@ -231,6 +224,13 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
 
     others : as for `recommend.options_by_size`
     """
+
+    def row(match: MatchingMethod) -> list[Any]:
+        """Return the fields that depend on the size, as `_as_shipped` reads them."""
+        numbers = match.seconds, match.multiple, match.ratio
+        seconds, multiple, ratio = (None if value is None else float(f"{value:.4g}") for value in numbers)
+        return [match.method, seconds, multiple, match.verdict, ratio]
+
     answers = []
     for device in recommend.devices(result):
         for request in recommend.requests(device):
@@ -241,7 +241,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
                     "request": asdict(request),
                     "methods": {name: {"code": match.code, "caveats": match.caveats} for name, match in matches.items()},
                     "sizes": {
-                        str(numel): {"why": _why(request, options), "choices": [_row(_matching_method(option)) for option in options]}
+                        str(numel): {"why": _why(request, options), "choices": [row(_matching_method(option)) for option in options]}
                         for numel, options in by_size.items()
                     },
                 }
@@ -251,15 +251,20 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
     return {"torch": provenance["torch"], "on": on, "day": provenance["started"][:10], "answers": answers}
 
 
-def _row(match: MatchingMethod) -> list[Any]:
-    """Return the fields that depend on the size, as `_as_shipped` reads them."""
-    seconds, multiple, ratio = (None if value is None else float(f"{value:.4g}") for value in (match.seconds, match.multiple, match.ratio))
-    return [match.method, seconds, multiple, match.verdict, ratio]
-
-
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
-        return _shipped_advice(files.parsed(files.content(SHIPPED)), request, numel)
+        document = files.parsed(files.content(SHIPPED))
+        for answer in document["answers"]:
+            if answer["request"] == asdict(request) and answer["sizes"]:
+                measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
+                at_size, methods = answer["sizes"][str(measured)], answer["methods"]
+                matches = [
+                    MatchingMethod(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["caveats"]))
+                    for name, seconds, multiple, verdict, ratio in at_size["choices"]
+                ]
+                source = {**document, "on": document["on"][request.device]}
+                return _advice(request, measured, matches, at_size["why"], "shipped", source)
+        devices = dict.fromkeys(answer["request"]["device"] for answer in document["answers"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",
@@ -267,20 +272,6 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
             allowed="the file of the package",
             next="install tensorcopy again, or uv run python -m docs.tools.readme in a checkout",
         ) from error
-
-
-def _shipped_advice(document: dict[str, Any], request: CopyRequest, numel: int) -> Advice:
-    for answer in document["answers"]:
-        if answer["request"] == asdict(request) and answer["sizes"]:
-            measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
-            at_size, methods = answer["sizes"][str(measured)], answer["methods"]
-            matches = [
-                MatchingMethod(name, methods[name]["code"], seconds, multiple, verdict, ratio, tuple(methods[name]["caveats"]))
-                for name, seconds, multiple, verdict, ratio in at_size["choices"]
-            ]
-            source = {**document, "on": document["on"][request.device]}
-            return _advice(request, measured, matches, at_size["why"], "shipped", source)
-    devices = dict.fromkeys(answer["request"]["device"] for answer in document["answers"])
     raise TensorcopyError(
         f"no results were shipped for {request.device}",
         got=f"{request.device}, {count(numel)} elements",

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.two_sample import ALPHA, Change, CountPair, Verdict
+from tensorcopy.analysis.two_sample import ALPHA, Change, Verdict
 from tensorcopy.report.numbers import multiple, percent, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
 from tensorcopy.results.passes import Case
@@ -54,9 +54,12 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
     Times in seconds."""
     changes = comparison.changes
+    sides = [
+        {"label": label, "machine": side.machine, "python": side.python, "build": side.build, "provenance": side.provenance}
+        for label, side in zip(comparison.labels, (comparison.before, comparison.after))
+    ]
     return {
-        "before": _side(comparison, 0),
-        "after": _side(comparison, 1),
+        **dict(zip(("before", "after"), sides)),
         "margin": comparison.margin,
         "alpha": ALPHA,
         "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict},
@@ -65,31 +68,26 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def as_json(comparison: Comparison) -> str:
-    return json.dumps(document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def as_csv(comparison: Comparison) -> str:
     """Return a row for each case; an empty field is unknown."""
-    return csv_text(HEADER, (_csv_row(case, change) for case, change in ordered(comparison.changes.items())))
+    lines = []
+    for case, change in ordered(comparison.changes.items()):
+        row = _row(case, change)
+        row |= {"p_is_bound": str(change.p_is_bound).lower(), "text": sentence(change)}
+        row["low"], row["high"] = row["interval"] or (None, None)
+        lines.append([row[name] for name in HEADER])
+    return csv_text(HEADER, lines)
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
     "markdown": markdown,
-    "json": as_json,
+    "json": lambda comparison: json.dumps(document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     "csv": as_csv,
 }  # of `compare --format`, beside text
 
 
-def _csv_row(case: Case, change: Change) -> list[object]:
-    row = _row(case, change)
-    interval = row["interval"] or (None, None)
-    start = [row[name] for name in ("case", "device", "verdict", "ratio")]
-    p = [row["p"], str(change.p_is_bound).lower()]
-    return [*start, *interval, *p, row["before"], row["after"], row["reason"], sentence(change)]
-
-
 def _row(case: Case, change: Change) -> dict[str, Any]:
+    count = change.count
     return {
         "case": case_name(case),
         "suite": case.suite,
@@ -108,29 +106,15 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure.value if change.failure else None,
         "unit": change.unit,
-        "count": _count(change.count) if change.count else None,
-    }
-
-
-def _count(count: CountPair) -> dict[str, Any]:
-    return {
-        "unit": count.unit,
-        "before": _six(count.before),
-        "after": _six(count.after),
-        "repeatability": _six(count.repeatability),
-        "changed": count.changed,
-        "equal": count.equal,
-    }
-
-
-def _side(comparison: Comparison, index: int) -> dict[str, Any]:
-    result = (comparison.before, comparison.after)[index]
-    return {
-        "label": comparison.labels[index],
-        "machine": result.machine,
-        "python": result.python,
-        "build": result.series_key.build,
-        "provenance": result.provenance,
+        "count": count
+        and {
+            "unit": count.unit,
+            "before": _six(count.before),
+            "after": _six(count.after),
+            "repeatability": _six(count.repeatability),
+            "changed": count.changed,
+            "equal": count.equal,
+        },
     }
 
 
