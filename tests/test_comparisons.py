@@ -300,7 +300,7 @@ def test_a_comparison_is_summed_up_by_cause(monkeypatch):
     for result, time in ((before, 1e-6), (after, 3e-6)):
         (copied,) = measured(OLD, {("cpu", 1): time}).timings.values()
         result.timings[Case("primitives.BySize.time_primitive", (("method", "cpu"), ("numel", "1")))] = copied
-    assert sentences.causes(comparisons.between(before, after, ())) == [
+    assert list(sentences.causes(comparisons.between(before, after, ()))) == [
         "slower: 2 of 2 copies and conversions at numel ≤ 2¹⁴, +20 % to +30 %",
         "faster: 1 of 1 copies and conversions at numel > 2¹⁴, −50 %",
         "slower: primitives: cpu ×3.0",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -84,12 +84,13 @@ def body(device: str, text: str, before: str = "") -> str:
 
     before : the comment as it was
     """
-    parts = {name: match[1] for name in DEVICES if (match := _part(name).search(before))} | {device: text.strip()}
+    parts = {}
+    for name in DEVICES:
+        match = re.search(f"{re.escape(BEGIN.format(name))}\n(.*?)\n{re.escape(END.format(name))}", before, re.DOTALL)
+        if match:
+            parts[name] = match[1]
+    parts[device] = text.strip()
     return "\n\n".join([MARKER, *(f"{BEGIN.format(name)}\n{parts[name]}\n{END.format(name)}" for name in DEVICES if name in parts)])
-
-
-def _part(device: str) -> re.Pattern[str]:
-    return re.compile(f"{re.escape(BEGIN.format(device))}\n(.*?)\n{re.escape(END.format(device))}", re.DOTALL)
 
 
 class _Refused(Exception):
@@ -97,12 +98,15 @@ class _Refused(Exception):
 
 
 def _read(path: Path, artifact: Path) -> dict[str, Any]:
+    def refuse_constant(text: str) -> NoReturn:
+        raise ValueError(text)
+
     if path.is_symlink() or (path.parent != artifact and path.parent.is_symlink()) or not path.is_file():
         raise _Refused("is not a regular file in a regular folder")
     if path.stat().st_size > LARGEST:
         raise _Refused(f"has {path.stat().st_size / 2**20:.0f} MiB; the limit is {LARGEST // 2**20} MiB")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise _Refused("is not JSON") from None
     except OSError:
@@ -112,10 +116,6 @@ def _read(path: Path, artifact: Path) -> dict[str, Any]:
     except JsonSchemaValueException:
         raise _Refused(f"does not match {SCHEMA.name}") from None
     return dict(document)
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(text)
 
 
 @cache
@@ -128,7 +128,7 @@ def _section(document: Mapping[str, Any], run: str) -> str:
     parts = [_pair(document, pair) for pair in document["pairs"]] or ["### ⚠️ Nothing was compared\n"]
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     note = (
-        f"{document['passes']} passes per side, interleaved, on {document['device']}; changes were measured again twice. "
+        f"{document['passes']} passes per side, interleaved, on {document['device']}; changed cases were measured again. "
         f"To reproduce: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
     )
     return "\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"])
@@ -140,7 +140,10 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     else:
         labels = f"torch {pair['torch'][0]}", f"torch {pair['torch'][1]}"
     comparison = pair["comparison"]
-    failures = [_failure(labels[0 if first else 1], lines) for first, lines in pair["failures"]]
+    failures = []
+    for first, lines in pair["failures"]:
+        failures.append(f"\n**⚠️ {labels[0 if first else 1]} failed**; cases that it did not measure are unknown:\n")
+        failures += [*(f"- {code(line[:LINE])}" for line in lines), ""]
     if comparison is None:
         return "\n".join([f"### ⚠️ {labels[0]} and {labels[1]} could not be compared", *failures, ""])
     provenance = comparison["after"]["provenance"]
@@ -149,11 +152,6 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
     on = ", ".join([*torch, *hardware, f"Python {comparison['after']['python']}"])
     rows = [(row["case"], _change(row)) for row in comparison["changes"]]
     return "\n".join([formats.comparison_text(labels, on, comparison["margin"], rows), *failures])
-
-
-def _failure(label: str, lines: Sequence[str]) -> str:
-    quoted = [f"- {code(line[:LINE])}" for line in lines]
-    return "\n".join([f"\n**⚠️ {label} failed**; cases that it did not measure are unknown:\n", *quoted, ""])
 
 
 def _change(row: Mapping[str, Any]) -> Change:

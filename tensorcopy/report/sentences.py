@@ -13,8 +13,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
 from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_interval, signed_percent
-from tensorcopy.results.passes import Case
+from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_percent
 from tensorcopy.results.suite_specs import SECONDS
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}
@@ -67,7 +66,12 @@ def summary(change: Change) -> str:
 def _reason(change: Change) -> str:
     """Return the part of the sentence after the verdict."""
     if change.reason in BY_COUNT and change.count:
-        return f"{count_text(change.count)}; {_time_beside(change)}"
+        time = "not compared"
+        if change.interval:
+            low, high = change.interval
+            direction = "slower" if low > 1 else "faster" if high < 1 else ""
+            time = f"{_range(low, high)} {direction}" if direction else f"within ±{change_size(max(high, 1 / low))}"
+        return f"{count_text(change.count)}; time {time}"
     if change.interval and change.ratio is not None:
         return _of_interval(change, change.ratio, *change.interval)
     if change.reason is Reason.PROVENANCE_DIFFERS:
@@ -96,16 +100,6 @@ def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
     return f"{_range(low, high)}{direction}; {needed} more pass{'' if change.more_passes == 1 else 'es'} needed"
 
 
-def _time_beside(change: Change) -> str:
-    """Return the interval of the time, where a count decides the verdict."""
-    if not change.interval:
-        return "time not compared"
-    low, high = change.interval
-    if low > 1 or high < 1:
-        return f"time {_range(low, high)} {'slower' if low > 1 else 'faster'}"
-    return f"time within ±{change_size(max(high, 1 / low))}"
-
-
 def _range(low: float, high: float) -> str:
     """Return an interval of a ratio: "15.9 to 20.8 %".
 
@@ -117,19 +111,18 @@ def _range(low: float, high: float) -> str:
     return f"between {percent(1 - low, 1)} faster and {percent(high - 1, 1)} slower"
 
 
-def interval_text(change: Change) -> str:
-    """Return the interval of a change of time with its sign: "+15.9 to +20.8 %"."""
-    return signed_interval(change.interval or (1.0, 1.0))
-
-
 def headline(rows: Sequence[tuple[str, Change]]) -> str:
     """Return the whole comparison in one sentence.
 
     rows : every case's name and change"""
     units = {change.unit for _, change in rows}
-    if rows and SECONDS not in units:
-        return _headline_of_counts(rows, units.pop())
     number = Counter(change.verdict for _, change in rows)
+    if rows and SECONDS not in units:
+        unit, (name, change) = units.pop(), ordered(rows)[0]
+        if change.verdict not in CHANGED:
+            return f"No change of {unit} in {counted(len(rows), 'case')}"
+        more = f"more {unit} in {number[Verdict.SLOWER]} of {counted(len(rows), 'case')}"
+        return f"{more}, fewer in {number[Verdict.FASTER]}; largest change: {name}, {sentence(change)}"
     if number[Verdict.SLOWER] or number[Verdict.FASTER]:
         first = Verdict.SLOWER if number[Verdict.SLOWER] else Verdict.FASTER
         counts = [f"{number[first]} of {counted(len(rows), 'case')} {first.value}"]
@@ -145,18 +138,6 @@ def headline(rows: Sequence[tuple[str, Change]]) -> str:
     rest = f"; {len(rows) - len(intervals)} could not be compared" if len(intervals) < len(rows) else ""
     within = f"half of them within ±{percent(median(ends), 1)}" if max(ends) > WIDE else f"within ±{percent(max(ends), 1)}"
     return f"No significant change in {counted(len(intervals), 'case')}: {within}{rest}"
-
-
-def _headline_of_counts(rows: Sequence[tuple[str, Change]], unit: str) -> str:
-    """Return the comparison of exact counts in one sentence."""
-    number = Counter(change.verdict for _, change in rows)
-    counts = f"more {unit} in {number[Verdict.SLOWER]} of {counted(len(rows), 'case')}, fewer in {number[Verdict.FASTER]}"
-    name, change = ordered(rows)[0]
-    return (
-        f"{counts}; largest change: {name}, {sentence(change)}"
-        if change.verdict in CHANGED
-        else f"No change of {unit} in {counted(len(rows), 'case')}"
-    )
 
 
 def ordered(rows: Iterable[tuple[T, Change]]) -> list[tuple[T, Change]]:
@@ -216,37 +197,32 @@ def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
     return [f"not included: {problem.what}: {problem.got}" for problem in problems]
 
 
-def causes(comparison: Comparison) -> list[str]:
-    """Return a line for each kind of timed case that changed, the main ones first.
+def causes(comparison: Comparison) -> Iterator[str]:
+    """Yield a line for each kind of timed case that changed, the main ones first.
 
     For example "faster: 56 of 165 copies and conversions at numel ≤ 2¹⁴, −12 % to −27 %".
     """
-    if any(change.unit != SECONDS for change in comparison.changes.values()):
-        return []
-    return [*_main_lines(comparison), *_method_lines(comparison)]
-
-
-def _main_lines(comparison: Comparison) -> Iterator[str]:
-    for small in (True, False):
-        rows = [(case, change) for case, change in comparison.changes.items() if case.spec.headline and _is_small(case) is small]
+    changes = comparison.changes
+    if any(change.unit != SECONDS for change in changes.values()):
+        return
+    for relation, is_small in (("≤", True), (">", False)):
+        sizes = [int(dict(case.parameters).get("numel", "0")) if case.spec.headline else None for case in changes]
+        rows = [change for numel, change in zip(sizes, changes.values()) if numel is not None and (numel <= DISPATCHER) is is_small]
         for verdict in CHANGED:
-            sizes = sorted(change.size for _, change in rows if change.verdict is verdict)
-            if sizes:
-                relation = "≤" if small else ">"
+            ratios = sorted((change.size for change in rows if change.verdict is verdict), reverse=verdict is Verdict.FASTER)
+            if ratios:
+                extent = dict.fromkeys(short_change(ratio) for ratio in (ratios[0], ratios[-1]))
                 where = f"copies and conversions at numel {relation} {count(DISPATCHER)}"
-                yield f"{verdict.value}: {len(sizes)} of {len(rows)} {where}, {_extent(sizes, verdict)}"
-
-
-def _method_lines(comparison: Comparison) -> Iterator[str]:
-    modules = dict.fromkeys(case.spec.module for case in comparison.changes if not case.spec.headline)
-    for module in modules:
+                yield f"{verdict.value}: {len(ratios)} of {len(rows)} {where}, {' to '.join(extent)}"
+    for module in dict.fromkeys(case.spec.module for case in changes if not case.spec.headline):
         for verdict in CHANGED:
-            by_method: dict[str, list[float]] = {}
-            for case, change in comparison.changes.items():
+            largest: dict[str, float] = {}
+            for case, change in changes.items():
                 if case.spec.module == module and change.verdict is verdict:
-                    by_method.setdefault(dict(case.parameters).get("method", case.suite), []).append(change.size)
-            if by_method:
-                largest = {method: (max if verdict is Verdict.SLOWER else min)(sizes) for method, sizes in by_method.items()}
+                    method = dict(case.parameters).get("method", case.suite)
+                    extreme = max if verdict is Verdict.SLOWER else min
+                    largest[method] = extreme(change.size, largest.get(method, change.size))
+            if largest:
                 by_size = sorted(largest, key=lambda method: largest[method], reverse=verdict is Verdict.SLOWER)
                 shown = ", ".join(f"{method} {short_change(largest[method])}" for method in by_size[:MOST_METHODS])
                 more = f" and {len(by_size) - MOST_METHODS} more" if len(by_size) > MOST_METHODS else ""
@@ -282,13 +258,3 @@ def left_out(comparison: Comparison) -> list[str]:
         texts += [f"{alone} of {len(by_pass)} times of a case in a pass (page faults)"] if alone else []
         lines += [f"left out {name}: {', '.join(texts)}"] if texts else []
     return lines
-
-
-def _extent(sizes: Sequence[float], verdict: Verdict) -> str:
-    """Return the smallest and the largest change of sorted ratios."""
-    near, far = (sizes[0], sizes[-1]) if verdict is Verdict.SLOWER else (sizes[-1], sizes[0])
-    return short_change(near) if short_change(near) == short_change(far) else f"{short_change(near)} to {short_change(far)}"
-
-
-def _is_small(case: Case) -> bool:
-    return int(dict(case.parameters).get("numel", "0")) <= DISPATCHER

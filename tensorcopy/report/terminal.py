@@ -16,7 +16,7 @@ from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
 from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
 from tensorcopy.report.formats import rows
-from tensorcopy.report.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_percent
+from tensorcopy.report.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.sentences import (
     BY_COUNT,
     CHANGED,
@@ -25,7 +25,6 @@ from tensorcopy.report.sentences import (
     change_text,
     count_text,
     headline,
-    interval_text,
     left_out,
     not_included,
     ordered,
@@ -34,7 +33,6 @@ from tensorcopy.report.sentences import (
     step_text,
 )
 from tensorcopy.results.passes import Case, PassSamples
-from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 32  # columns: a row of a history fits into 80
@@ -61,10 +59,12 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     shown = [row for row in ordered(comparison.changes.items()) if all_cases or row[1].verdict in CHANGED]
     before, after = comparison.labels
     parts: list[RenderableType] = [Text(f"{before} → {after}, on {comparison.on}"), Text(headline(rows(comparison)) + "\n")]
-    lines = causes(comparison)
+    lines = list(causes(comparison))
     parts += [Text("\n".join(lines) + "\n")] if lines else []
     if shown:
-        parts += [_wide(shown) if width >= WIDE else _narrow(shown), Text("")]
+        cells = [(*_start(case, change, case_name(case)), multiple(change.ratio), sentence(change)) for case, change in shown]
+        wide = terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
+        parts += [wide if width >= WIDE else _narrow(shown), Text("")]
     unit = next((change.unit for change in comparison.changes.values()), SECONDS)
     if unit != SECONDS:
         same = sum(change.verdict is Verdict.UNCHANGED for change in comparison.changes.values())
@@ -73,11 +73,6 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
     hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
     return Group(*parts, Text("\n".join([*reasons(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
-
-
-def _wide(shown: Sequence[Row]) -> RenderableType:
-    cells = [(*_start(case, change, case_name(case)), multiple(change.ratio), sentence(change)) for case, change in shown]
-    return terminal_table(("", "case", "before", "after", "ratio", ""), cells, "llrrrl")
 
 
 def _narrow(shown: Sequence[Row]) -> RenderableType:
@@ -89,8 +84,12 @@ def _narrow(shown: Sequence[Row]) -> RenderableType:
     for suite, suite_rows in by_suite.items():
         cells.append(("", suite, "", "", ""))
         for case, change in suite_rows:
-            name = " ".join(_short_value(name, value) for name, value in case.parameters)  # such as "clone_detach 2¹⁷ float16"
-            cells.append((*_start(case, change, f" {name}"), _evidence(change)))
+            values = [  # such as "clone_detach 2¹⁷ float16"
+                ("grad" if value == "True" else "no grad") if name == "requires_grad" else count(int(value)) if name == "numel" else value
+                for name, value in case.parameters
+            ]
+            name = f" {' '.join(values)}"
+            cells.append((*_start(case, change, name), _evidence(change)))
     return terminal_table(("", "case", "before", "after", "change"), cells, "llrrl")
 
 
@@ -104,24 +103,24 @@ def _evidence(change: Change) -> str:
         return signed_percent(change.size)
     if change.reason in BY_COUNT and change.count:
         return count_text(change.count)
-    return interval_text(change) if change.reason is Reason.CHANGED else multiple(change.ratio)
-
-
-def _short_value(name: str, value: str) -> str:
-    if name == "requires_grad":
-        return "grad" if value == "True" else "no grad"
-    return count(int(value)) if name == "numel" else value
+    return signed_interval(change.interval) if change.reason is Reason.CHANGED and change.interval else multiple(change.ratio)
 
 
 def evidence(comparison: Comparison, case: Case) -> str:
     """Return all evidence on one case of a comparison, in lines of up to 100 columns."""
     change = comparison.changes[case]
     before, after = comparison.labels
+    fields = comparison.before.provenance, comparison.after.provenance
+    differences = [
+        f"  {name}: {fields[0].get(name)} → {fields[1].get(name)}"
+        for name in {**fields[0], **fields[1]}
+        if name not in NOT_EVIDENCE and fields[0].get(name) != fields[1].get(name)
+    ]
     sections = [
         [case_name(case), f"{before} → {after}, on {comparison.on}", sentence(change)],
         _picture(comparison, case),
         _statistics(comparison, case, change),
-        ["environments", *(_differences(comparison.before, comparison.after) or ["  identical"])],
+        ["environments", *(differences or ["  identical"])],
         not_included(comparison.problems),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -145,8 +144,12 @@ def _picture(comparison: Comparison, case: Case) -> list[str]:
     for label, by_pass in sides:
         lines.append(f"{label}, {len(by_pass)} passes ({SAMPLE} sample, {MEDIAN} median)")
         for number, pass_samples in enumerate(by_pass, 1):
+            axis = [" "] * WIDTH
+            middle = median(pass_samples.speed_corrected)
+            for sample, sign in (*((sample, SAMPLE) for sample in pass_samples.speed_corrected), (middle, MEDIAN)):
+                axis[round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0] = sign
             note = _note(pass_samples, comparison.drift.pass_drift(case, pass_samples))
-            lines.append(f"  pass {number}".ljust(12) + f"{_axis(pass_samples, low, high)}  {note}")
+            lines.append(f"  pass {number}".ljust(12) + f"{''.join(axis)}  {note}")
     return lines
 
 
@@ -169,18 +172,6 @@ def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]
     return lines
 
 
-def _axis(pass_samples: PassSamples, low: float, high: float) -> str:
-    cells = [" "] * WIDTH
-    for sample in pass_samples.speed_corrected:
-        cells[_column(sample, low, high)] = SAMPLE
-    cells[_column(median(pass_samples.speed_corrected), low, high)] = MEDIAN
-    return "".join(cells)
-
-
-def _column(sample: float, low: float, high: float) -> int:
-    return round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0
-
-
 def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
     """Return the median of a pass, its quiet samples and its machine drift.
 
@@ -194,15 +185,6 @@ def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
     if pass_drift is not None and pass_samples.quiet:
         parts.append(f"machine drift {signed_percent(exp(pass_drift))}")
     return ", ".join(parts)
-
-
-def _differences(before: Result, after: Result) -> list[str]:
-    names = [name for name in {**before.provenance, **after.provenance} if name not in NOT_EVIDENCE]
-    return [
-        f"  {name}: {before.provenance.get(name)} → {after.provenance.get(name)}"
-        for name in names
-        if before.provenance.get(name) != after.provenance.get(name)
-    ]
 
 
 def case_table(case_series: CaseSeries) -> RenderableType:
