@@ -202,7 +202,9 @@ def counted_changes(all_series: Iterable[tuple[Result, ...]]) -> dict[ProfileKey
     changes = {}
     for results in all_series:
         for before, after in pairwise(results):
-            changes.update({(after.path, name): CountedChange(before, after, name) for name in _counted_names(before, after)})
+            first, second = _profiles(before), _profiles(after)
+            for name in _changed_cases(first, second) if first and second else ():
+                changes[after.path, name] = CountedChange(before, after, name)
     return changes
 
 
@@ -227,7 +229,7 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
     name = functions.name_of(case)
     if not name:
         return None
-    method, numel, *_ = name.split()
+    method, numel, *kind = name.split()
     grad = name.endswith(" grad")
     of_method = [listed for path, listed in changes if listed.startswith(f"{method} ") and path == result.path]
     if not of_method:
@@ -238,47 +240,31 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
         return listed != name, (int(listed.split()[1]) >= LARGE) != (int(numel) >= LARGE), listed.endswith(" grad") != grad
 
     nearest = min(of_method, key=distance)
-    return CauseLink(changes[result.path, nearest].address, _other_case(name, nearest))
-
-
-def _other_case(name: str, listed: str) -> str:
-    """Return how a page's case differs from the case with a link to it."""
-    _, numel, *kind = name.split()
-    _, listed_numel, *listed_kind = listed.split()
-    differences = [f"numel={listed_numel}"] if numel != listed_numel else []
-    if kind[:2] != listed_kind[:2]:
-        differences.append(", ".join(listed_kind[:2]))
-    if kind[2:] != listed_kind[2:]:
-        differences.append("requires grad" if listed_kind[2:] else "without grad")
-    return ", ".join(differences)
-
-
-def _counted_names(before: Result, after: Result) -> list[str]:
-    """Return the names of the profiled cases that have a page."""
-    first, second = _profiles(before), _profiles(after)
-    return list(_changed_cases(first, second)) if first and second else []
+    _, nearest_numel, *nearest_kind = nearest.split()
+    differences = [f"numel={nearest_numel}"] if numel != nearest_numel else []
+    if kind[:2] != nearest_kind[:2]:
+        differences.append(", ".join(nearest_kind[:2]))
+    if kind[2:] != nearest_kind[2:]:
+        differences.append("requires grad" if nearest_kind[2:] else "without grad")
+    return CauseLink(changes[result.path, nearest].address, ", ".join(differences))
 
 
 def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
+    """Yield the cases that have pages: of each method the smallest, with and without grad, and the first large one, if these changed."""
+    shown: dict[tuple[str, str, bool], str] = {}
+    for name in sorted(set(first.cases) & set(second.cases), key=lambda name: (int(name.split()[1]), name)):
+        method, numel, *rest = name.split()
+        large = int(numel) >= LARGE
+        if " ".join(rest[:2]) == PLAIN and not (large and rest[2:]):
+            shown.setdefault((method, " ".join(rest[2:]), large), name)
     explained: dict[str, float] = {}  # by method, the difference of the first case that has a page
-    for name in _shown_cases(set(first.cases) & set(second.cases)):
-        method, counts = name.split()[0], (first.instructions(name), second.instructions(name))
+    for (method, _, _), name in shown.items():
+        counts = (first.instructions(name), second.instructions(name))
         expected = counts[0] + explained.get(method, 0.0)
         if not analysis.is_changed(*counts) or not analysis.is_changed(expected, counts[1]):
             continue
         explained.setdefault(method, counts[1] - counts[0])
         yield name
-
-
-def _shown_cases(names: set[str]) -> list[str]:
-    """Return the cases that have pages: of each method the smallest, with and without grad, and the first large one."""
-    shown: dict[tuple[str, str, bool], str] = {}
-    for name in sorted(names, key=lambda name: (int(name.split()[1]), name)):
-        method, numel, *rest = name.split()
-        large = int(numel) >= LARGE
-        if " ".join(rest[:2]) == PLAIN and not (large and rest[2:]):
-            shown.setdefault((method, " ".join(rest[2:]), large), name)
-    return list(shown.values())
 
 
 def _profiles(result: Result) -> Profiles | None:

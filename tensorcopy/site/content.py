@@ -34,17 +34,14 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     pairs as the later side or beside the newest, so the pages grow in proportion to the results. The explorer compares any others.
     """
     selected = {}
-    for series, before, after in (*_neighbours(all_series), *_across(all_series)):
-        selected[before.path, after.path] = (series, before, after)
-    return list(selected.values())
-
-
-def _neighbours(all_series: Sequence[Series]) -> Iterator[Pair]:
     for series in all_series:
         last_of_minor = {release_table.minor(release.version): result for release, result in zip(series.releases, series.results)}
-        yield from ((series, before, after) for before, after in pairwise(series.results))
-        yield from ((series, before, series.newest) for before in series.results[:-2])
-        yield from ((series, before, after) for before, after in pairwise(last_of_minor.values()))
+        to_newest = [(before, series.newest) for before in series.results[:-2]]
+        for before, after in (*pairwise(series.results), *to_newest, *pairwise(last_of_minor.values())):
+            selected[before.path, after.path] = (series, before, after)
+    for series, before, after in _across(all_series):
+        selected[before.path, after.path] = (series, before, after)
+    return list(selected.values())
 
 
 def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
@@ -62,24 +59,16 @@ def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
             for result in series.results:
                 by_release.setdefault(result.sha, []).append((series, result))
         for measured in by_release.values():
-            yield from _environments(measured)
+            for index, (_, after) in enumerate(measured):  # the newest Python first
+                older = measured[index + 1 :]
+                same_build = [pair for pair in older if pair[1].series_key.build == after.series_key.build]
+                same_python = [pair for pair in older if pair[1].python == after.python]
+                yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
     for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
-        yield from ((first, before, after) for before, after in _shared(first, second)[-1:])
-
-
-def _environments(measured: Sequence[tuple[Series, Result]]) -> Iterator[Pair]:
-    """Pair the results of one release on one machine, the newest Python first."""
-    for index, (_, after) in enumerate(measured):
-        older = measured[index + 1 :]
-        same_build = [pair for pair in older if pair[1].series_key.build == after.series_key.build]
-        same_python = [pair for pair in older if pair[1].python == after.python]
-        yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
-
-
-def _shared(first: Series, second: Series) -> list[tuple[Result, Result]]:
-    """Return the results of both series for each release that both have."""
-    by_sha = {result.sha: result for result in second.results}
-    return [(result, by_sha[result.sha]) for result in first.results if result.sha in by_sha]
+        by_sha = {result.sha: result for result in second.results}
+        newest = next((result for result in reversed(first.results) if result.sha in by_sha), None)
+        if newest:
+            yield first, newest, by_sha[newest.sha]
 
 
 class ComparisonTable(Mapping[str, Comparison]):

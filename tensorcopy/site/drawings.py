@@ -18,7 +18,7 @@ CELL = 22
 CELLS = 3
 
 
-def draw_outcome(code: str, seen: Mapping[str, Any]) -> str:
+def _outcome(code: str, seen: Mapping[str, Any]) -> str:
     """Draw `x`, a leaf, beside the result of `code`.
 
     seen : an outcome without an error, as a dict of `semantics.Outcome`
@@ -39,30 +39,21 @@ def draw_methods(methods: Mapping[str, Any], device: str = "cpu") -> dict[str, s
 
     It shows a leaf that requires grad, or a plain tensor when the leaf raises.
     """
-    drawings = {"two_networks": draw_two_networks()}
+    networks = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
+    drawings = {"two_networks": _svg([*networks, _arrow(reaches_x=False)], "two networks")}  # whose parameters share storage
     for name, row in methods.items():
         seen = (row.get("observed") or {}).get(device)
         outcomes = [seen[kind] for kind in ("with_grad", "plain") if not seen[kind]["raises"]] if seen else []
         if outcomes:
-            drawings[name] = draw_outcome(row["code"], outcomes[0])
+            drawings[name] = _outcome(row["code"], outcomes[0])
     return drawings
-
-
-def draw_two_networks() -> str:
-    """Draw two networks whose parameters share storage."""
-    parts = [_label("first.weight", X, leaf=True), _label("second.weight", Y, leaf=True), _boxes(X), _join(X, X), _join(Y, X)]
-    return _svg([*parts, _arrow(reaches_x=False)], "two networks")
 
 
 def _label(code: str, x: int, *, leaf: bool | None) -> str:
     """Draw a tensor's code with a mark for leaf or non-leaf; an ndarray has none."""
     mark = "" if leaf is None else f'<circle class="leaf{"" if leaf else " none"}" cx="{x}" cy="{MARKS}" r="4.5"/>'
-    return f"{_text(code, x, NAMES, 'code')}{mark}"
-
-
-def _text(text: str, x: int, y: int, kind: str) -> str:
-    anchor = "" if len(text) < 22 else f' textLength="{min(196, 7 * len(text))}" lengthAdjust="spacingAndGlyphs"'
-    return f'<text class="{kind}" x="{x}" y="{y}"{anchor}>{escape(text)}</text>'
+    fit = "" if len(code) < 22 else f' textLength="{min(196, 7 * len(code))}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text class="code" x="{x}" y="{NAMES}"{fit}>{escape(code)}</text>{mark}'
 
 
 def _boxes(x: int) -> str:

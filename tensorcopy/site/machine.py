@@ -15,7 +15,7 @@ from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
@@ -94,7 +94,10 @@ def machine_differences(before: Result, after: Result) -> list[str]:
     Each is a text: "hugepages: madvise → always".
     """
     (ours, theirs) = (
-        {**comparisons.machine_fields(result, with_gpu=True), **{name: _field(result, name) for name in SAME_TIMER}}
+        {
+            **comparisons.machine_fields(result, with_gpu=True),
+            **{name: "" if (value := result.provenance.get(name)) is None else str(value) for name in SAME_TIMER},
+        }
         for result in (before, after)
     )
     compared = [name for name in ours if name not in TORCH_CHOICES and ours[name] and theirs.get(name)]
@@ -122,11 +125,6 @@ def series_of_results(results: Sequence[Result]) -> list[Series]:
     )
     all_series.sort(key=lambda series: (last_started[series.machine], series.machine), reverse=True)
     return all_series
-
-
-def _field(result: Result, name: str) -> str:
-    value = result.provenance.get(name)
-    return "" if value in (None, "") else str(value)
 
 
 def release_versions(all_series: Sequence[Series]) -> list[str]:
@@ -168,20 +166,11 @@ class CostTable:
 
 
 @dataclass(frozen=True)
-class HistoryPoint:
-    """A method's time with one release in one environment, such as "py3.11-cuda"."""
-
-    release: str
-    environment: str
-    method: str
-    timing: Timing
-
-
-@dataclass(frozen=True)
 class History:
     """The methods of a group at one size over the releases, in order of version.
 
     environments : the newest Python first; each is a series
+    timings : by release, environment, such as "py3.11-cuda", and method
     """
 
     group: str
@@ -189,19 +178,15 @@ class History:
     releases: tuple[str, ...]
     environments: tuple[str, ...]
     methods: tuple[str, ...]
-    points: tuple[HistoryPoint, ...]
+    timings: Mapping[tuple[str, str, str], Timing]
 
     def at(self, release: str, environment: str, method: str) -> Timing | None:
         """Return a method's time; None when it was not measured."""
-        return self._timings.get((release, environment, method))
+        return self.timings.get((release, environment, method))
 
     def has(self, release: str, environment: str) -> bool:
         """Return whether any of the methods was measured with a release in an environment."""
-        return any((release, environment, method) in self._timings for method in self.methods)
-
-    @cached_property
-    def _timings(self) -> dict[tuple[str, str, str], Timing]:
-        return {(point.release, point.environment, point.method): point.timing for point in self.points}
+        return any((release, environment, method) in self.timings for method in self.methods)
 
 
 @dataclass(frozen=True)
@@ -209,15 +194,10 @@ class Machine:
     """A machine with its results.
 
     series : the first has the newest release on the newest Python
-    costs : of the newest release
-    quiet : the share of samples that were taken while the machine was quiet; None when no control was recorded
     confirmations : of the steps that were measured again
     """
 
     series: tuple[Series, ...]
-    costs: tuple[CostTable, ...]
-    histories: tuple[History, ...]
-    quiet: float | None
     confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
 
     @property
@@ -227,8 +207,10 @@ class Machine:
 
     @cached_property
     def result(self) -> Result:
-        """The result of the newest release that was measured completely."""
-        return _newest_complete(self.series[0])
+        """The newest result with method rows and timed copies; without such a result, the newest of all."""
+        results = self.series[0].results
+        complete = [result for result in results if result.methods and any(case.spec.headline for case in result.timings)]
+        return complete[-1] if complete else results[-1]
 
     @property
     def newest(self) -> Release:
@@ -248,9 +230,25 @@ class Machine:
         """The series of the newest build, one for each Python: their histories are joined."""
         return [series for series in self.series if series.key.joined == self.series[0].key.joined]
 
+    @cached_property
+    def costs(self) -> tuple[CostTable, ...]:
+        """The cost of each method at each size with the newest release, by group and device."""
+        devices = ["cpu", *(device for device in ACCELERATORS if numels_of(self.result, "copy", device))]
+        tables = [costs(self.result, group, device, self.series[0].results) for device in devices for group in GROUPS]
+        return tuple(table for table in tables if table.methods)
+
+    @cached_property
+    def histories(self) -> tuple[History, ...]:
+        """The history of each group on the CPU, at a small and a large size."""
+        histories = [_history(self.series, group, numel) for group in _shown_groups(self.result) for numel in HISTORY_NUMELS]
+        return tuple(history for history in histories if history.timings)
+
     @property
-    def _axes(self) -> list[tuple[Result, ...]]:
-        return [series.results for series in self.joined_series]
+    def quiet(self) -> float | None:
+        """The share of samples that were taken while the machine was quiet; None when no control was recorded."""
+        by_pass = [pass_samples for result in self.results for timing in result.timings.values() for pass_samples in timing.by_pass]
+        quiet = [reading <= pass_samples.limit for pass_samples in by_pass for reading in pass_samples.control]
+        return sum(quiet) / len(quiet) if quiet else None
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -258,7 +256,7 @@ class Machine:
 
         They are known without the histories, which take long: the pages of a machine link to the cases of others.
         """
-        return tuple(case_series.cases(self._axes))
+        return tuple(case_series.cases([series.results for series in self.joined_series]))
 
     @cached_property
     def _known(self) -> frozenset[Case]:
@@ -271,7 +269,7 @@ class Machine:
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
         """Each case over the releases, the Pythons joined, without rejected steps."""
-        joined = case_series.joined(self._axes)
+        joined = case_series.joined([series.results for series in self.joined_series])
         return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
 
     @cached_property
@@ -382,7 +380,7 @@ def machines(results: Sequence[Result], confirmations: Mapping[Key, Confirmation
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    return [_machine(tuple(group), confirmations) for group in by_machine.values()]
+    return [Machine(tuple(group), confirmations) for group in by_machine.values()]
 
 
 def longest_history(measured: Sequence[Machine]) -> Machine | None:
@@ -390,42 +388,12 @@ def longest_history(measured: Sequence[Machine]) -> Machine | None:
     return max(measured, key=lambda machine: len({result.sha for result in machine.results}), default=None)
 
 
-def _machine(all_series: tuple[Series, ...], confirmations: Mapping[Key, Confirmation]) -> Machine:
-    first, results = all_series[0], [result for series in all_series for result in series.results]
-    newest = _newest_complete(first)
-    devices = ["cpu", *(device for device in ACCELERATORS if numels_of(newest, "copy", device))]
-    tables = [costs(newest, group, device, first.results) for device in devices for group in GROUPS]
-    histories = [group_history(all_series, group, numel) for group in shown_groups(newest) for numel in HISTORY_NUMELS]
-    return Machine(
-        series=all_series,
-        costs=tuple(table for table in tables if table.methods),
-        histories=tuple(group_history for group_history in histories if group_history.points),
-        quiet=_quiet_share(results),
-        confirmations=confirmations,
-    )
-
-
-def _quiet_share(results: Sequence[Result]) -> float | None:
-    timings = [timing for result in results for timing in result.timings.values()]
-    quiet = [reading <= pass_samples.limit for timing in timings for pass_samples in timing.by_pass for reading in pass_samples.control]
-    return sum(quiet) / len(quiet) if quiet else None
-
-
-def _newest_complete(series: Series) -> Result:
-    """Return the newest result with method rows and timed copies.
-
-    Without such a result, return the newest of all.
-    """
-    complete = [result for result in series.results if result.methods and any(case.spec.headline for case in result.timings)]
-    return complete[-1] if complete else series.newest
-
-
 def groups_of(result: Result) -> list[str]:
     """Return the groups with a table by size: copies, conversions, own operations."""
     return [*GROUPS, *sorted({row["group"] for row in result.methods.values()} - set(recommend.GROUPS))]
 
 
-def shown_groups(result: Result) -> Sequence[str]:
+def _shown_groups(result: Result) -> Sequence[str]:
     """Return the groups that the landing page shows: copies and conversions, or those of a project that has neither."""
     own = groups_of(result)[len(GROUPS) :]
     return own if own and not any(row["group"] in recommend.GROUPS for row in result.methods.values()) else GROUPS
@@ -456,9 +424,18 @@ def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()
     changes = {
         numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], series) for numel in numels
     }
-    rows = tuple(tuple(_cost(result, case_of(group, method, numel, device), changes[numel]) for numel in numels) for method in methods)
+    rows = []
+    for method in methods:
+        row = []
+        for numel in numels:
+            case = case_of(group, method, numel, device)
+            change = changes[numel].get(case)
+            fastest = case in changes[numel] and change is None
+            among = fastest or (change is not None and change.verdict is not Verdict.SLOWER)
+            row.append(SizeCost(result.timings[case] if case in changes[numel] else None, fastest=fastest, among_fastest=among))
+        rows.append(tuple(row))
     baselines = tuple(related.baseline_timing(result, case_of(group, methods[0], numel, device)) for numel in numels) if methods else ()
-    return CostTable(group, device, tuple(numels), tuple(methods), rows, baselines)
+    return CostTable(group, device, tuple(numels), tuple(methods), tuple(rows), baselines)
 
 
 def _cases_by_size(result: Result, group: str, device: str) -> list[Case]:
@@ -467,29 +444,21 @@ def _cases_by_size(result: Result, group: str, device: str) -> list[Case]:
     return cases if group in recommend.GROUPS else [case for case in cases if result.methods.get(case["method"], {}).get("group") == group]
 
 
-def _cost(result: Result, case: Case, changes: dict[Case, Change | None]) -> SizeCost:
-    if case not in changes:
-        return SizeCost(None, fastest=False, among_fastest=False)
-    change = changes[case]
-    return SizeCost(result.timings[case], fastest=change is None, among_fastest=change is None or change.verdict is not Verdict.SLOWER)
-
-
-def group_history(all_series: tuple[Series, ...], group: str, numel: int) -> History:
+def _history(all_series: Sequence[Series], group: str, numel: int) -> History:
     """Return the history of a group on the CPU at one size, for one machine."""
-    points = tuple(
-        HistoryPoint(release.version, result.environment, method, timing)
+    timings = {
+        (release.version, result.environment, method): timing
         for series in all_series
         for release, result in zip(series.releases, series.results)
         for method in methods_of(result, group, "cpu")
         if (timing := result.timings.get(case_of(group, method, numel, "cpu")))
-    )
-    releases = {point.release for point in points}
-    environments = {point.environment for point in points}
+    }
+    releases, environments = {release for release, _, _ in timings}, {environment for _, environment, _ in timings}
     return History(
         group=group,
         numel=numel,
         releases=tuple(version for version in release_versions(all_series) if version in releases),
         environments=tuple(series.environment for series in all_series if series.environment in environments),
-        methods=tuple(dict.fromkeys(point.method for point in points)),
-        points=points,
+        methods=tuple(dict.fromkeys(method for _, _, method in timings)),
+        timings=timings,
     )

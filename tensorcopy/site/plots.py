@@ -18,7 +18,8 @@ from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.report.numbers import count, duration, quantity, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.reader import Result
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange
 from tensorcopy.site.machine import CostTable, History, Machine, Series, release_versions
@@ -72,15 +73,18 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
     lines, bands, values = [], [], []
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
-        band = _band(series, case, versions)
+        timings = _timings(series, lambda result: related.measured(result, case), versions)
+        points = [PlotPoint(position, timing.median) if timing else None for position, timing in enumerate(timings)]
+        band = [(position, timing.low, timing.high) if timing else None for position, timing in enumerate(timings)]
         if case.spec.timed:  # a count is its level
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
-        lines.append(Line(_points(series, case, versions), colour, number, "" if number == 0 else "old"))
+        lines.append(Line(points, colour, number, "" if number == 0 else "old"))
         values += [edge for point in band if point for edge in point[1:]]
         if any(point and point[2] > VISIBLE * point[1] for point in band):
             bands.append(Band(band, colour))
     if shows_baseline(machine, case):
-        points = _baseline(machine, case, versions)
+        timings = _timings(machine.series[0], lambda result: related.baseline_timing(result, case), versions)
+        points = [PlotPoint(position, timing.median) if timing else None for position, timing in enumerate(timings)]
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
@@ -118,7 +122,7 @@ def of_group(history: History, codes: Mapping[str, str]) -> Plot:
                 points.append(PlotPoint(position, timing.median, tip) if timing else None)
             lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
     label = f"{history.group}: {count(history.numel)} float32, time per call over torch releases"
-    return Plot(label, NameAxis(history.releases), ValueAxis.around([point.timing.median for point in history.points]), lines)
+    return Plot(label, NameAxis(history.releases), ValueAxis.around([timing.median for timing in history.timings.values()]), lines)
 
 
 def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:
@@ -219,9 +223,10 @@ def whole_percent(ratio: float) -> str:
     return unbroken(signed_percent(ratio, 0))
 
 
-def _points(series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
-    timings = {release.version: related.measured(result, case) for release, result in zip(series.releases, series.results)}
-    return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
+def _timings(series: Series, measured: Callable[[Result], Timing | None], versions: Sequence[str]) -> list[Timing | None]:
+    """Return what a series measured with each of the versions."""
+    timings = {release.version: measured(result) for release, result in zip(series.releases, series.results)}
+    return [timings.get(version) for version in versions]
 
 
 def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
@@ -233,18 +238,6 @@ def _levels(machine: Machine, series: Series, case: Case, versions: Sequence[str
             levels[case_series.releases[index]] = level / case_series.scale(index)
     values = [levels.get(version) for version in versions]
     return [None if value is None else PlotPoint(position, value) for position, value in enumerate(values)]
-
-
-def _band(series: Series, case: Case, versions: Sequence[str]) -> list[tuple[float, float, float] | None]:
-    timings = {release.version: related.measured(result, case) for release, result in zip(series.releases, series.results)}
-    return [(position, timing.low, timing.high) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
-
-
-def _baseline(machine: Machine, case: Case, versions: Sequence[str]) -> list[PlotPoint | None]:
-    """Return the memcpy baseline that the first series measured with each release."""
-    first = machine.series[0]
-    timings = {release.version: related.baseline_timing(result, case) for release, result in zip(first.releases, first.results)}
-    return [PlotPoint(position, timing.median) if (timing := timings.get(version)) else None for position, version in enumerate(versions)]
 
 
 def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: ChangeLink) -> list[Rule]:
@@ -302,30 +295,25 @@ def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[
 
 
 def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -> str:
-    """Return an SVG of two lines: up to the last change, and from it on."""
-    points = _spark_points(series, releases)
-    before = f'<path d="{_spark_path(points[: last + 1])}"/>' if last else ""
-    lines = f'{before}<path class="now" d="{_spark_path(points[last:])}"/>'
-    names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
-    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{lines}</svg>'
-
-
-def _spark_points(series: CaseSeries, releases: Sequence[str]) -> list[Place | None]:
-    """Return each value's position, on a logarithmic axis around the values; None for a gap."""
+    """Return an SVG of two lines, up to the last change and from it on, on a logarithmic axis around the values."""
     places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
     logs = [None if value is None else log(value) for value in series.values]
     measured = [value for value in logs if value is not None]
     low, high = min(measured), max(measured)
     middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, SPARK_SPAN)
-    return [
+    points = [
         None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
         for release, value in zip(series.releases, logs)
     ]
 
+    def path(points: Sequence[Place | None]) -> str:
+        """Join points, with a gap at each None; a point between two gaps is a dash."""
+        return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
 
-def _spark_path(points: Sequence[Place | None]) -> str:
-    """Join points, with a gap at each None; a point between two gaps is a dash."""
-    return "".join(outline(stretch) + ("" if stretch[1:] else "h1") for stretch in stretches(points))
+    before = f'<path d="{path(points[: last + 1])}"/>' if last else ""
+    names, box = f"spark {verdict}".rstrip(), f"0 0 {SPARK_STRIDE * max(1, len(releases) - 1)} {SPARK_HEIGHT}"
+    now = f'<path class="now" d="{path(points[last:])}"/>'
+    return f'<svg class="{names}" viewBox="{box}" preserveAspectRatio="none">{before}{now}</svg>'
 
 
 def social_image_name() -> str:
@@ -379,9 +367,9 @@ def _label_lines(axes: Any, history: History, codes: dict[str, str]) -> None:
     """Write each method's code beside the end of its line, without overlap."""
     ends = []
     for method, colour in zip(history.methods, PICTURE_COLOURS):
-        points = [point for point in history.points if point.method == method and point.environment == history.environments[0]]
-        if points:
-            ends.append((points[-1].timing.median * 1e6, codes[method], colour))
+        timings = [timing for key, timing in history.timings.items() if key[1:] == (history.environments[0], method)]
+        if timings:
+            ends.append((timings[-1].median * 1e6, codes[method], colour))
     gap, below = 0.075 * axes.get_ylim()[1], float("-inf")
     for value, code, colour in sorted(ends):
         below = max(value, below + gap)

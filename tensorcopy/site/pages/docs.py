@@ -43,26 +43,22 @@ def pages(content: Content) -> Iterator[Page]:
     drawings = draw_methods(content.methods)
     source = content.web.source or UNKNOWN_SOURCE
     parsed = {name: _parse(text.replace(UNKNOWN_SOURCE, source)) for name, text in content.docs.items()}
-    anchors = {name: _anchors(tokens) for name, tokens in parsed.items()}
+    anchors = {name: {str(token.attrs["id"]) for token in tokens if "id" in token.attrs} for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         stem, _, language = name.partition(".")
-        files = {language: _file_name(stem, language) for language in LANGUAGES}
+        files = {language: stem if language == "en" else f"{stem}.{language}" for language in LANGUAGES}
         languages = {language: addresses.of_doc(file) for language, file in files.items() if file in content.docs}
         address = addresses.of_doc(name)
         _resolve_links(tokens, name, address, anchors)
         yield Page(
             address,
             "manual.html",
-            _title(tokens) or stem,
-            {"text": _rendered(tokens, drawings), "sections": _sections(tokens)},
+            next((text for _, text in _headings(tokens, "h1")), stem),
+            {"text": _rendered(tokens, drawings), "sections": list(_headings(tokens, "h2"))},
             language or "en",
             languages if len(languages) > 1 else {},
             _description(tokens),
         )
-
-
-def _file_name(stem: str, language: str) -> str:
-    return stem if language == "en" else f"{stem}.{language}"
 
 
 def _parser() -> MarkdownIt:
@@ -83,24 +79,11 @@ def _highlighted(code: str, name: str, attributes: str) -> str:
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
 
 
-def _inline(tokens: Sequence[Token]) -> Iterator[Token]:
-    for token in tokens:
-        yield from token.children or ()
-
-
-def _anchors(tokens: Sequence[Token]) -> set[str]:
-    return {str(token.attrs["id"]) for token in tokens if "id" in token.attrs}
-
-
 def _headings(tokens: Sequence[Token], level: str) -> Iterator[tuple[str, str]]:
     """Yield each heading's anchor and text."""
     for opening, content in zip(tokens, tokens[1:]):
         if opening.type == "heading_open" and opening.tag == level:
             yield str(opening.attrs["id"]), "".join(child.content for child in content.children or ())
-
-
-def _title(tokens: Sequence[Token]) -> str:
-    return next((text for _, text in _headings(tokens, "h1")), "")
 
 
 def _description(tokens: Sequence[Token]) -> str:
@@ -110,14 +93,10 @@ def _description(tokens: Sequence[Token]) -> str:
     return next((text for text in texts if len(text) > MIN_DESCRIPTION), "")
 
 
-def _sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    return list(_headings(tokens, "h2"))
-
-
 def _resolve_links(tokens: Sequence[Token], name: str, address: str, anchors: Mapping[str, set[str]]) -> None:
     """Point every link at a page of the site, or turn it into text."""
     closing = ""
-    for token in _inline(tokens):
+    for token in itertools.chain.from_iterable(block.children or () for block in tokens):
         if token.type == "link_open":
             link = _link(unescape(str(token.attrs["href"])), name, address, anchors)
             if link is None:
@@ -148,15 +127,10 @@ def _link(target: str, name: str, address: str, anchors: Mapping[str, set[str]])
     )
 
 
-def _align(tokens: Sequence[Token]) -> None:
-    """Replace a column's style by a class: the pages' policy forbids inline styles."""
-    for token in tokens:
-        if "style" in token.attrs:
-            token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
-
-
 def _rendered(tokens: list[Token], drawings: Mapping[str, str]) -> Markup:
-    _align(tokens)
+    for token in tokens:
+        if "style" in token.attrs:  # of a column: the pages' policy forbids inline styles
+            token.attrs = {"class": str(token.attrs["style"]).removeprefix("text-align:")}
     parser = _parser()
     parser.add_render_rule("code_inline", lambda renderer, tokens, index, options, environment: _code(tokens[index].content))
     parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _image(tokens[index], drawings))
