@@ -152,7 +152,7 @@ def test_what_was_counted_is_not_counted_again(call, monkeypatch):
     """A build that failed is tried again, and left out with its reason."""
     interrupted, reports = call
 
-    def build(version, *, dated):
+    def build(version):
         raise TensorcopyError("no network", got="nothing", allowed="", next="")
 
     monkeypatch.setattr(wheel_index, "release", build)
