@@ -17,27 +17,44 @@ from tests.test_cli import LINE
 
 TAG, BEFORE = NEWEST_SHIPPED.tag, "v2.14.1"
 PYTHON = "PYTHON"  # stands for a Python without any package
-COMMANDS = {
-    "setup": ["setup"],
-    "setup --parallel": ["setup", "--parallel"],
-    "setup of an interpreter": ["setup", "-E", "interpreter:same"],
-    "check of an existing Python": ["check", "-E", "existing:same"],
-    "a Python without torch": ["run", "-E", f"interpreter:{PYTHON}", f"{TAG}^!"],
-    "an interpreter without a Python": ["run", "-E", "interpreter", f"{TAG}^!"],
-    "an existing Python without torch": ["run", "-E", f"existing:{PYTHON}"],
-    "an existing Python that is missing": ["run", "-E", "existing:nowhere"],
-    "an existing Python with a release": ["run", "-E", "existing:same", f"{TAG}^!"],
-    "a label of one's own": ["run", "-E", "existing:same", "--set-commit-hash", TAG],
-    "virtualenv": ["run", "-E", "virtualenv", f"{TAG}^!"],
-    "setup of virtualenv": ["setup", "-E", "virtualenv:3.11"],
-    "an unknown environment": ["show", "-E", "nonsense", TAG],
-    "run --parallel": ["run", "--parallel", "2", f"{BEFORE}..{TAG}"],
-    "find --parallel": ["find", "--parallel", "2", f"v2.5.1..{TAG}", "floors.Control.time_sum"],
-    "find on neighbours": ["find", f"{BEFORE}..{TAG}", "floors.Control.time_sum"],
-    "find on no release": ["find", f"{TAG}..", "floors.Control.time_sum"],
-    "find on one release": ["find", TAG, "floors.Control.time_sum"],
-}
 RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
+INTERPRETER = r"py3\.\d+-\w+-interpreter"
+RELEASE = f"{TAG}^!"
+WORKING = {  # with a regular expression of what is printed
+    "setup": (["setup"], rf"^· Creating environments\n· {RELEASES}$"),
+    "setup --parallel": (["setup", "--parallel"], rf"^· Creating environments\n· {RELEASES}$"),
+    "setup of an interpreter": (["setup", "-E", "interpreter:same"], rf"^· Creating environments\n· {INTERPRETER}$"),
+    "check of an existing Python": (["check", "-E", "existing:same"], "No problems found"),
+}
+SUM = "floors.Control.time_sum"
+REFUSED = {  # with parts of the last line
+    "a Python without torch": (
+        ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
+        ["there is no torch", f"next: {PYTHON} -m pip install torch"],
+    ),
+    "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
+    "an existing Python without torch": (
+        ["run", "-E", f"existing:{PYTHON}"],
+        [f"got {PYTHON} without torch, numpy, asv_runner, tensorcopy", f"-E interpreter:{PYTHON}"],
+    ),
+    "an existing Python that is missing": (["run", "-E", "existing:nowhere"], ["no such interpreter: got nowhere"]),
+    "an existing Python with a release": (
+        ["run", "-E", "existing:same", RELEASE],
+        ["not stored", f"asv run -E interpreter:same {TAG}^!"],
+    ),
+    "a label of one's own": (["run", "-E", "existing:same", "--set-commit-hash", TAG], [f"got --set-commit-hash {TAG}"]),
+    "virtualenv": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
+    "setup of virtualenv": (["setup", "-E", "virtualenv:3.11"], ["got -E virtualenv"]),
+    "an unknown environment": (["show", "-E", "nonsense", TAG], ["got -E nonsense"]),
+    "run --parallel": (["run", "--parallel", "2", f"{BEFORE}..{TAG}"], ["next: leave --parallel out"]),
+    "find --parallel": (["find", "--parallel", "2", f"v2.5.1..{TAG}", SUM], ["next: leave --parallel out"]),
+    "find on neighbours": (
+        ["find", f"{BEFORE}..{TAG}", SUM],
+        [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE[1:]} {TAG[1:]}, or"],
+    ),
+    "find on no release": (["find", f"{TAG}..", SUM], [f"got {TAG}.., which is none", f"tensorcopy compare {TAG[1:]} B"]),
+    "find on one release": (["find", TAG, SUM], [f"tensorcopy compare A {TAG[1:]}"]),
+}
 FAST = ("a Python without torch", "run --parallel")  # the others are slow tests
 # asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
@@ -73,7 +90,7 @@ def run(tmp_path_factory, bare):
     shutil.copy(ROOT / "asv.conf.json", checkout)
 
     def run(*names):
-        commands = [[word.replace(PYTHON, bare) for word in COMMANDS[name]] for name in names]
+        commands = [[word.replace(PYTHON, bare) for word in {**WORKING, **REFUSED}[name][0]] for name in names]
         named = [[*command, "--machine", "box"] if command[0] in ("run", "find", "show") else command for command in commands]
         arguments = json.dumps([["machine", "--yes", "--machine", "box"], *named])
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
@@ -94,7 +111,7 @@ def fast(run):
 
 @pytest.fixture(scope="module")
 def slow(run):
-    return run(*(name for name in COMMANDS if name not in FAST))
+    return run(*(name for name in (*WORKING, *REFUSED) if name not in FAST))
 
 
 @pytest.fixture
@@ -103,59 +120,25 @@ def outcome(request, command):
     return request.getfixturevalue("fast" if command in FAST else "slow")[command]
 
 
-def case(command, *expected):
-    return pytest.param(command, *expected, marks=[] if command in FAST else pytest.mark.slow, id=command)
+def commands(names):
+    return pytest.mark.parametrize("command", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in names])
 
 
-@pytest.mark.parametrize(
-    ("command", "names"),
-    [
-        case("setup", RELEASES),
-        case("setup --parallel", RELEASES),
-        case("setup of an interpreter", r"py3\.\d+-\w+-interpreter"),
-    ],
-)
-def test_setup_prints_names(outcome, command, names):
-    """And no objects; it is no failure."""
+@commands(WORKING)
+def test_asv_s_commands_work(outcome, command):
+    """`setup` prints names and no objects, and is no failure."""
     code, shown = outcome
     assert code == 0, shown
-    assert re.search(f"^· Creating environments\n· {names}$", shown, re.MULTILINE), shown
+    assert re.search(WORKING[command][1], shown, re.MULTILINE), shown
 
 
-@pytest.mark.parametrize("command", [case("check of an existing Python")])
-def test_an_existing_python_works_as_asv_documents_it(outcome, command):
-    code, shown = outcome
-    assert code == 0, shown
-    assert "No problems found" in shown
-
-
-@pytest.mark.parametrize(
-    ("command", "parts"),
-    [
-        case("a Python without torch", ["there is no torch", f"next: {PYTHON} -m pip install torch"]),
-        case("an interpreter without a Python", ["names no Python", "next: -E interpreter:same"]),
-        case(
-            "an existing Python without torch", [f"got {PYTHON} without torch, numpy, asv_runner, tensorcopy", f"-E interpreter:{PYTHON}"]
-        ),
-        case("an existing Python that is missing", ["no such interpreter: got nowhere"]),
-        case("an existing Python with a release", ["not stored", f"asv run -E interpreter:same {TAG}^!"]),
-        case("a label of one's own", [f"got --set-commit-hash {TAG}"]),
-        case("virtualenv", ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
-        case("setup of virtualenv", ["got -E virtualenv"]),
-        case("an unknown environment", ["got -E nonsense"]),
-        case("run --parallel", ["next: leave --parallel out"]),
-        case("find --parallel", ["next: leave --parallel out"]),
-        case("find on neighbours", [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE[1:]} {TAG[1:]}, or"]),
-        case("find on no release", [f"got {TAG}.., which is none", f"tensorcopy compare {TAG[1:]} B"]),
-        case("find on one release", [f"tensorcopy compare A {TAG[1:]}"]),
-    ],
-)
-def test_what_cannot_be_measured_ends_in_one_line(outcome, bare, command, parts):
+@commands(REFUSED)
+def test_what_cannot_be_measured_ends_in_one_line(outcome, bare, command):
     """With exit code 2, before anything is measured; asv's lines before it name the Pythons of the configuration that are not used."""
     code, shown = outcome
     assert code == 2, shown
     *others, last = [line.strip("· ") for line in shown.splitlines()]
     assert all("not used" in line or line.startswith("no Python") for line in others), others
     assert LINE.match(f"tensorcopy: {last}\n"), last
-    for part in parts:
+    for part in REFUSED[command][1]:
         assert part.replace(PYTHON, bare) in last

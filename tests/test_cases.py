@@ -180,28 +180,6 @@ def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, de
     assert (sum((n - 1) * s for n, s in zip(x.shape, x.stride())) == x.numel() - 1) is dense
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"device": "xpu"}, "no xpu here"),
-        ({"threads": 4096}, "4096 threads on "),
-    ],
-)
-def test_a_case_that_cannot_run_is_skipped_with_a_reason(arguments, reason):
-    """asv records it as not applicable."""
-    if arguments.get("device") and torch.xpu.is_available():
-        pytest.skip("there is an xpu")
-    with pytest.raises(SkipNotImplemented, match=reason):
-        cases.case(COPIES["clone_detach"], 16, **arguments)
-
-
-def test_a_method_of_a_later_torch_is_skipped(monkeypatch):
-    """The reason names the first release that has it."""
-    monkeypatch.setattr(torch, "__version__", "1.9.0")
-    with pytest.raises(SkipNotImplemented, match=r"torch.asarray\(x, copy=True\) exists from torch 1.11.0 on"):
-        cases.case(ALTERNATIVES["asarray_copy"], 16)
-
-
 def test_the_shipped_results_have_the_suites_versions():
     """`tensorcopy measure` counts the passes of a suite's current version only."""
     shipped = files.suites(ROOT / "results")
@@ -232,26 +210,31 @@ def test_a_burst_in_some_parts_of_a_sample_has_no_effect(now):
     assert sample() == pytest.approx(undisturbed)
 
 
-@pytest.mark.parametrize("share", ["0.05", "0.1"])
+@pytest.mark.parametrize(
+    ("method", "arguments", "variables", "version", "reason"),
+    [
+        (COPIES["clone_detach"], {"device": "xpu"}, {}, "", "no xpu here"),
+        (COPIES["clone_detach"], {"threads": 4096}, {}, "", "4096 threads on "),
+        (ALTERNATIVES["asarray_copy"], {}, {}, "1.9.0", r"torch.asarray\(x, copy=True\) exists from torch 1.11.0 on"),
+        (COPIES["clone_detach"], {}, {"TENSORCOPY_ABSENT": "it has wheels for Python 3.7 to 3.9"}, "", "3.7 to 3.9"),
+    ],
+    ids=["device", "threads", "a later method", "no wheel for this Python"],
+)
+def test_a_case_that_cannot_run_is_skipped_with_a_reason(monkeypatch, method, arguments, variables, version, reason):
+    """asv records it as not applicable. It requests every release on every Python: then the reason is the plugin's."""
+    if arguments.get("device") and torch.xpu.is_available():
+        pytest.skip("there is an xpu")
+    monkeypatch.setattr(torch, "__version__", version or torch.__version__)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SkipNotImplemented, match=reason):
+        cases.case(method, 16, **arguments)
+
+
+@pytest.mark.parametrize(("share", "slowed", "expected"), [("0.05", True, 1.05), ("0.1", True, 1.1), ("0.1", False, 1.0)])
 @pytest.mark.parametrize("seconds", [1e-6, 1e-4, 3e-3])
-def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, seconds):
-    """The loop makes that share of calls in addition to those it counts."""
+def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed, expected, seconds):
+    """The loop makes that share of calls in addition to those it counts; baselines measure the machine alone."""
     monkeypatch.setenv(cases.EXTRA, share)
-    sample = cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + seconds)})
-    assert sample() == pytest.approx(seconds * (1 + float(share)))
-
-
-def test_an_injected_slowdown_does_not_apply_to_baselines(now, monkeypatch):
-    """It simulates a slower torch, and baselines measure the machine alone."""
-    monkeypatch.setenv(cases.EXTRA, "0.1")
-    sample = cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + 1e-6)}, slowed=False)
-    assert sample() == pytest.approx(1e-6)
-
-
-def test_an_absent_release_is_skipped_with_the_plugins_reason(monkeypatch):
-    """asv requests every release on every Python."""
-    monkeypatch.setenv("TENSORCOPY_ABSENT", "it has wheels for Python 3.7 to 3.9")
-    with pytest.raises(SkipNotImplemented, match=r"3.7 to 3.9"):
-        cases.case(COPIES["clone_detach"], 16)
-    with pytest.raises(SkipNotImplemented):
-        cases.Loop("len(x)", lambda: {"x": ""})
+    sample = cases.Loop("function()", lambda: {"function": lambda: now.__setitem__(0, now[0] + seconds)}, slowed=slowed)
+    assert sample() == pytest.approx(seconds * expected)

@@ -11,6 +11,7 @@ from asv.config import Config
 from asv.machine import Machine, MachineCollection
 
 from tensorcopy.asv_plugin import configuration
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import writing
 from tests.conftest import ROOT
 
@@ -99,3 +100,10 @@ def test_a_staging_configuration_differs_only_in_the_place_of_results(tmp_path, 
     conf = Config.load(str(path))
     assert conf.results_dir == str(tmp_path / "pass" / "results")
     assert (conf.env_dir, conf.benchmark_dir) == (str(ROOT / ".asv" / "env"), str(ROOT / "benchmarks"))
+
+
+def test_a_damaged_list_of_machines_is_named(machine_file):
+    """asv keeps it in the home directory."""
+    machine_file.write_text('{"box": ')
+    with pytest.raises(TensorcopyError, match=r"asv's list of machines cannot be read: .*; next: remove .*\.asv-machine\.json"):
+        configuration.register_machine("box")

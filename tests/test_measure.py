@@ -109,11 +109,6 @@ def test_only_complete_passes_count(measured_file):
     assert plan.count_passes(measured_file, "^copies") == 2
 
 
-def test_every_pass_of_a_suite_counts_whatever_else_was_selected_with_it(measured_file):
-    assert plan.missing_passes(measured_file, "^copies.BySize", 3) == 0
-    assert plan.missing_passes(measured_file, plan.on_device("copies.BySize", "cpu"), 4) == 1
-
-
 def test_a_suite_whose_version_was_raised_is_measured_again(small_checkout):
     """As CONTRIBUTING says, in benchmarks.json: its numbers are no longer read. The other suites keep theirs."""
     paths = list((small_checkout / "results").glob("*/*-py*.json"))
@@ -217,14 +212,6 @@ def test_shards_divide_the_missing_passes_of_a_run(tmp_path, merged):
         assert plan.missing_passes(runs[1].path, "^copies.BySize", 14) == 0
 
 
-@pytest.mark.parametrize("text", ["3", "0/3", "4/3", "a/b", "1/0"])
-def test_a_wrong_shard_is_an_error(text, capsys):
-    """The message quotes it."""
-    with pytest.raises(SystemExit, match="2"):
-        main(["measure", "--shard", text])
-    assert f"got '{text}'; allowed: 1/5 to 5/5" in capsys.readouterr().err
-
-
 def test_new_selects_the_newest_measured_release_and_all_later_ones(monkeypatch):
     """They are measured together. A machine without results measures the two newest."""
     monkeypatch.setattr(uv, "find_python", lambda python: Path(python))
@@ -317,22 +304,6 @@ def test_the_next_pass_excludes_absent_devices(small_checkout, monkeypatch, ledg
     assert not cases.search("copies.Latency.time_copy('tensor', 16, 'mps')")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--passes", "0"], "got '0'; allowed: 1 to 1000"),
-        (["--passes", "9" * 5000], "allowed: 1 to 1000"),
-        (["--environments", "1"], "got 1; allowed: 2 or more"),
-    ],
-    ids=["passes", "too many passes", "environments"],
-)
-def test_a_number_out_of_range_is_an_error(arguments, message, capsys):
-    """argparse prints it and exits with 2."""
-    with pytest.raises(SystemExit, match="2"):
-        main(["measure", *arguments])
-    assert message in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("arguments", [("--device", "cuda"), ("--bench", "Latency.*'cuda'"), ()], ids=["option", "suites", "runners.toml"])
 @pytest.mark.parametrize("backend", ["", "cu126"])
 def test_a_required_gpu_selects_the_releases_before_they_are_installed(small_checkout, monkeypatch, capsys, arguments, backend):
@@ -372,3 +343,21 @@ def test_a_killed_measurement_releases_its_lock(tmp_path):
         process.kill()
     with run_passes.measuring_lock(tmp_path):
         pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--passes", "0"], "got '0'; allowed: 1 to 1000"),
+        (["--passes", "9" * 5000], "allowed: 1 to 1000"),
+        (["--environments", "1"], "got 1; allowed: 2 or more"),
+        *((["--shard", text], f"got '{text}'; allowed: 1/5 to 5/5") for text in ("3", "0/3", "4/3", "a/b", "1/0")),
+        (["--machine=../box"], "allowed: up to 64 letters, digits and . _ + - after a letter or digit"),
+    ],
+    ids=lambda value: value[0][:20] if isinstance(value, list) else "",
+)
+def test_a_wrong_value_is_an_error(arguments, message, capsys):
+    """argparse prints it, and exits with 2 before anything is measured."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["measure", *arguments])
+    assert message in capsys.readouterr().err
