@@ -47,14 +47,15 @@ def damage(path):
 
 
 def test_another_python_is_not_taken_instead(run):
-    """It is refused, with the command that asks for it."""
+    """It is refused, with the name that asks for it."""
     damage(NEWER_PYTHON)
     code, output, errors = run("compare", "2.4.1", "2.15.0")
     assert (code, output) == (2, "")
     assert errors.startswith(
-        "tensorcopy: torch 2.4.1 on Python 3.11 could not be read: got the result file results/xeon-2core/38b96d33-py3.11"
+        "tensorcopy: torch 2.4.1 on Python 3.11 could not be read on xeon-2core: got the result file results/xeon-2core/38b96d33-py3.11"
     )
-    assert "allowed: a comparison on Python 3.9 only where it is asked for; next: tensorcopy compare 2.4.1@3.9 2.15.0@3.11" in errors
+    assert "allowed: another Python or machine only where it is named, as 2.4.1@3.9@xeon-2core; next: git checkout " in errors
+    assert run("compare", "2.4.1@3.9@xeon-2core", "2.15.0")[0] == 0
 
 
 def test_a_file_of_an_older_python_changes_nothing(run):

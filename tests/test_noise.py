@@ -56,7 +56,7 @@ def test_the_exponent_of_a_case_is_fitted_within_each_result(rng, exponent):
         measured("2.14.1", drifts(rng, usual=0.1), rng, time=2e-6, exponent=exponent),
         measured("2.15.0", drifts(rng), rng, time=1.1e-6, exponent=exponent),
     ]
-    assert noise.fit_drift(results, [COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
+    assert noise.fit(results).model([COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
 
 
 def test_two_sides_with_different_drift_are_unchanged(rng):

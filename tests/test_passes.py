@@ -113,13 +113,12 @@ def test_a_pass_with_many_times_the_time_and_the_faults_is_excluded():
 def test_only_the_case_that_met_the_faults_loses_the_pass(tmp_path):
     """Its time does not have it; a result that recorded no faults loses nothing."""
     path = measured_in_passes(tmp_path, NEW, {"tensor": [1.0, 1.01, 0.99, 1.0, 19.0], "clone_detach": [1.0, 1.01, 0.99, 1.0, 1.02]})
-    suites = json.loads((tmp_path / "benchmarks.json").read_text())
-    assert [len(timing.usable) for timing in reader.read(path, suites).timings.values()] == [5, 5]
+    assert [len(timing.usable) for timing in reader.load_results(tmp_path).results[0].timings.values()] == [5, 5]
     document = json.loads(path.read_text())
     for each, count in zip(document["passes"], (0, 0, 0, 0, 512)):
         each["suites"]["copies.BySize.time_copy"]["interruptions"] = {"0": [[count, 0, 0]] * 3, "1": [[0, 0, 9]] * 3}
     path.write_text(json.dumps(document))
-    tensor, clone = reader.read(path, suites).timings.values()
+    tensor, clone = reader.load_results(tmp_path).results[0].timings.values()
     assert [bool(each.excluded) for each in tensor.by_pass] == [False] * 4 + [True]
     assert (len(tensor.usable), len(clone.usable), tensor.high) == (4, 5, pytest.approx(1.01e-6))
 

@@ -202,11 +202,12 @@ def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
     name = "memory.Odd.time_nothing"
     document = {
+        "passes": [],
         "result_columns": ["result", "params", "version", "samples"],
         "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
     }
     suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
-    samples, _ = passes.numbers(document, suites_of_file, passes.QuietRule(float("inf"), {}))
+    samples, _, _ = passes.numbers(document, suites_of_file, passes.QuietRule(float("inf"), {}))
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {related.counted_case(case) for case in samples} == {None}

@@ -138,7 +138,7 @@ def test_a_result_whose_provenance_does_not_match_its_label_is_refused(results_d
     (problem,) = loaded.problems
     assert problem.what == f"the result file results/{FILE} is refused, its provenance does not match its label"
     with pytest.raises(TensorcopyError, match="is refused"):
-        reader.read(path, {})
+        files.result(path)
 
 
 @pytest.mark.parametrize(

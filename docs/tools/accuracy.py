@@ -30,7 +30,7 @@ from tensorcopy.cli.output import print_warnings, progress_bar, share_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.report.terminal import terminal_table
-from tensorcopy.results import noise, reader, writing
+from tensorcopy.results import reader, writing
 from tensorcopy.results.passes import PASSES
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site.pages import data
@@ -70,6 +70,12 @@ def _results(folder: Path) -> tuple[Result, ...]:
     return loaded.results
 
 
+def _same_kind(first: Result, second: Result) -> bool:
+    """Return whether two results share Python, build, numpy and processor. Their machines may have different names."""
+    equal = all(first.provenance.get(name) == second.provenance.get(name) for name in ("cpu", "numpy"))
+    return equal and (first.series_key.python, first.series_key.build) == (second.series_key.python, second.series_key.build)
+
+
 def document(
     slowdowns: Iterable[Result], shipped: Iterable[Result], annotated_series: Mapping[str, Any] | None, report: Callable[[float, str], None]
 ) -> dict[str, Any]:
@@ -88,7 +94,7 @@ def document(
             next="uv run python -m docs.tools.accuracy --measure",
         )
     unchanged = variants[UNCHANGED[0]]
-    others = [result for result in shipped if noise.same_kind(result, unchanged)]
+    others = [result for result in shipped if _same_kind(result, unchanged)]
     compared = known_changes.compare_variants(variants, others, lambda share: report(share / 2, "comparisons"))
     return {
         "torch": unchanged.provenance["torch"],

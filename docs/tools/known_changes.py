@@ -107,7 +107,7 @@ def compare_variants(variants: Mapping[str, Result], others: Sequence[Result], r
     variants : by name, as `measure` takes them; others : results of the same machine, which show the noise
     """
     cases = torch_cases(variants[UNCHANGED[0]])
-    drift = noise.fit_drift([*variants.values(), *others], cases)  # one machine, although each variant has its own folder
+    drift = noise.fit([*variants.values(), *others]).model(cases)  # one machine, although each variant has its own folder
     around = drift.noise(others, cases)
     passes: dict[str, dict[Case, _Passes]] = {}
     for name, result in variants.items():

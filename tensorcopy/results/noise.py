@@ -85,9 +85,15 @@ class DriftFit:
 
     @cached_property
     def drifts(self) -> dict[str, float]:
-        """The drift by pass, as in `DriftModel`."""
-        baselines = {case for result in self.results for case in result.timings if case.spec.numpy and not case.spec.torch}
-        return _drifts(_times(self.results, baseline) for baseline in baselines)
+        """The drift by pass, as in `DriftModel`: the median excess of its baselines over their usual time."""
+        excesses: dict[str, list[float]] = {}
+        for baseline in {case for result in self.results for case in result.timings if case.spec.numpy and not case.spec.torch}:
+            timings = [result.timings[baseline] for result in self.results if baseline in result.timings]
+            times = {part.name: time for timing in timings for part, time in zip(timing.usable, timing.logs) if part.name}
+            usual = median(times.values()) if times else 0.0
+            for name, time in times.items():
+                excesses.setdefault(name, []).append(time - usual)
+        return {name: median(values) for name, values in excesses.items() if len(values) >= FEWEST_BASELINES}
 
     def exponent(self, case: Case) -> float | None:
         """Return the exponent to which a case follows the drift; None where unknown."""
@@ -136,40 +142,6 @@ def same_machine(first: Result, second: Result) -> bool:
     return ours == theirs
 
 
-def same_kind(first: Result, second: Result) -> bool:
-    """Return whether two results share Python, build, numpy and processor.
-
-    Their machines may have different names.
-    """
-    equal = all(first.provenance.get(name) == second.provenance.get(name) for name in ("cpu", "numpy"))
-    ours, theirs = first.series_key, second.series_key
-    return equal and (ours.python, ours.build) == (theirs.python, theirs.build)
-
-
-def fit_drift(results: Iterable[Result], cases: Iterable[Case]) -> DriftModel:
-    """Return the drift of every pass, and how `cases` follow it.
-
-    results : all of one machine or kind
-    """
-    return fit(results).model(cases)
-
-
-def _times(results: Iterable[Result], baseline: Case) -> dict[str, float]:
-    """Return a baseline's time in each pass, in log seconds."""
-    timings = [result.timings[baseline] for result in results if baseline in result.timings]
-    return {pass_samples.name: time for timing in timings for pass_samples, time in zip(timing.usable, timing.logs) if pass_samples.name}
-
-
-def _drifts(baselines: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return each pass's drift: the median excess of its baselines over their usual."""
-    excesses: dict[str, list[float]] = {}
-    for times in baselines:
-        usual = median(times.values()) if times else 0.0
-        for name, time in times.items():
-            excesses.setdefault(name, []).append(time - usual)
-    return {name: median(values) for name, values in excesses.items() if len(values) >= FEWEST_BASELINES}
-
-
 def _deviations(timing: Timing, drifts: Mapping[str, float]) -> list[tuple[float, float]]:
     """Return how far time and drift of each pass are from the result's medians.
 
@@ -191,18 +163,12 @@ def _exponent(results: Sequence[Sequence[tuple[float, float]]]) -> float | None:
     """
     if sum(len(deviations) - 1 for deviations in results if deviations) < FEWEST_PASSES:
         return None
-    pairs = [(time / drift, abs(drift)) for deviations in results for time, drift in deviations if drift]
-    return min(1.0, max(0.0, _weighted_median(pairs)))
-
-
-def _weighted_median(pairs: Iterable[tuple[float, float]]) -> float:
-    """Return the value below which half of the weight lies; 0 for no pairs."""
-    ordered = sorted(pairs)
+    ordered = sorted((time / drift, abs(drift)) for deviations in results for time, drift in deviations if drift)
     remaining = sum(weight for _, weight in ordered) / 2
-    for value, weight in ordered:
+    for exponent, weight in ordered:
         remaining -= weight
         if remaining <= 0:
-            return value
+            return min(1.0, max(0.0, exponent))
     return 0.0
 
 
@@ -231,7 +197,13 @@ def drift_between(drift: DriftModel, before: Result, after: Result) -> DriftMode
     if not all(_passes(drift, result) for result in (before, after)):
         return within
     difference = centres[1] - centres[0]
-    equal, following = _shares(_shifts(within, before, after), difference)
+    shifts = []  # each case's exponent and its log ratio, corrected within the sides
+    for case, exponent in within.exponents.items():
+        if case in before.timings and case in after.timings:
+            sides = [within.logs(case, result.timings[case]) for result in (before, after)]
+            if all(sides):
+                shifts.append((exponent, median(sides[1]) - median(sides[0])))
+    equal, following = _shares(shifts, difference)
     for result, half in ((before, -difference / 2), (after, difference / 2)):  # half on each side: swapped sides invert the ratio
         for name in _passes(drift, result):
             drifts[name] += following * half
@@ -253,17 +225,6 @@ def _names(result: Result) -> tuple[str, ...]:
 def _centre(drift: DriftModel, result: Result) -> float:
     drifts = [drift.drifts[name] for name in _passes(drift, result)]
     return median(drifts) if drifts else 0.0
-
-
-def _shifts(within: DriftModel, before: Result, after: Result) -> list[tuple[float, float]]:
-    """Return each case's exponent and its log ratio, corrected within the sides."""
-    shifts = []
-    for case, exponent in within.exponents.items():
-        if case in before.timings and case in after.timings:
-            sides = [within.logs(case, result.timings[case]) for result in (before, after)]
-            if all(sides):
-                shifts.append((exponent, median(sides[1]) - median(sides[0])))
-    return shifts
 
 
 def _shares(shifts: Sequence[tuple[float, float]], difference: float) -> tuple[float, float]:
@@ -383,9 +344,9 @@ def moderated_spread(case: Deviations, busy: float = 1.0) -> Spread:
     sides = [_moderated(side, other, usual, history) for side, other in ((first, second), (second, first))]
     return Spread(
         _pool(case.sides if min(first.degrees, second.degrees) >= ENOUGH else (*case.sides, *case.others)),
-        (sqrt(sides[0].variance), sqrt(sides[1].variance)),
-        (sides[0].degrees, sides[1].degrees),
-        max(side.shared for side in sides),
+        (sqrt(sides[0][0]), sqrt(sides[1][0])),
+        (sides[0][1], sides[1][1]),
+        max(shared for _, _, shared in sides),
     )
 
 
@@ -405,27 +366,18 @@ def scaled_deviations(groups: Sequence[Sequence[float]]) -> tuple[list[float], i
     return scaled, degrees
 
 
-@dataclass(frozen=True)
-class _Moderated:
-    """A side's variance, its degrees of freedom, and those that are other results'."""
-
-    variance: float
-    degrees: float
-    shared: float
-
-
-def _moderated(side: Group, other: Group, usual: float, history: int) -> _Moderated:
-    """Return a side's variance, filled up with the other side and with other results.
+def _moderated(side: Group, other: Group, usual: float, history: int) -> tuple[float, float, float]:
+    """Return a side's variance, its degrees of freedom, and those that are other results', filled up with the other side and with these.
 
     usual, history : the other results' variance and its degrees of freedom, 0 without any
     """
     beside = min(other.degrees, max(0, ENOUGH - side.degrees))
     shared = min(history, max(0, ENOUGH - side.degrees - beside))
     if not beside + shared:
-        return _Moderated(side.variance, side.degrees, 0)
+        return side.variance, side.degrees, 0
     nearby = min(other.variance, CONTRADICTS * usual if shared else inf)  # a side that varies more must not widen the other
     prior = (beside * nearby + shared * usual) / (beside + shared)
-    return _Moderated(*_filled_up(side, float(beside + shared), prior), shared)
+    return *_filled_up(side, float(beside + shared), prior), shared
 
 
 def _filled_up(side: Group, weight: float, prior: float) -> tuple[float, float]:

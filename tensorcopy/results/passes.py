@@ -220,24 +220,6 @@ class FaultedPass:
     faults: float | None
 
 
-def recorded_faults(records: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the interruptions of each pass that recorded them, by its id and suite."""
-    by_pass = {
-        record["id"]: {suite: row["interruptions"] for suite, row in record["suites"].items() if "interruptions" in row}
-        for record in records
-    }
-    return {name: suites for name, suites in by_pass.items() if suites}  # a pass in which no case was interrupted has none recorded
-
-
-def faults_per_call(interruptions: Mapping[str, Any], suite: str, index: int) -> float:
-    """Return the page faults per call of a case in a pass, from its `recorded_faults`.
-
-    A case that is not in it had none.
-    """
-    samples = interruptions.get(suite, {}).get(str(index))
-    return fmean(sample[0] for sample in samples) if samples else 0.0
-
-
 def fault_reasons(passes: Sequence[FaultedPass]) -> list[str]:
     """Return why each pass of a case is excluded; "" where it is not.
 
@@ -350,14 +332,19 @@ class QuietRule:
 
 def numbers(
     document: dict[str, Any], suites: dict[str, Any], rule: QuietRule
-) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float]]:
-    """Return the samples of every timed case and the value of every counted one.
+) -> tuple[dict[Case, tuple[PassSamples, ...]], dict[Case, float], dict[Case, tuple[float, ...]]]:
+    """Return the samples of every timed case, the value of every counted one, and its counts in the passes that recorded one.
 
     Suites of an earlier version than that of benchmarks.json are skipped. Raises ValueError for a later one, and for a time that cannot be.
     """
     samples: dict[Case, tuple[PassSamples, ...]] = {}
     counts: dict[Case, float] = {}
-    interruptions = recorded_faults(document.get("passes", ()))
+    repeats: dict[Case, tuple[float, ...]] = {}
+    interruptions = {
+        record["id"]: {suite: row["interruptions"] for suite, row in record["suites"].items() if "interruptions" in row}
+        for record in document["passes"]
+    }
+    interruptions = {name: of_pass for name, of_pass in interruptions.items() if of_pass}  # without any, a pass has none recorded
     for suite, values in document["results"].items():
         row = dict(zip(document["result_columns"], values))
         if suite not in suites:
@@ -368,7 +355,10 @@ def numbers(
         if version != current:
             continue
         timed = suites[suite].get("type", "time") == "time"
-        for index, case in enumerate(_cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))):
+        cases = _cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))
+        by_pass = [record["counts"][suite] for record in document["passes"] if suite in record.get("counts", {})]
+        recorded_counts = [of["values"] for of in by_pass if of["version"] == version and len(of["values"]) == len(cases)]
+        for index, case in enumerate(cases):
             value = files.number(files.cell(row, "result", index))
             if value is None:  # failed or skipped
                 continue
@@ -377,32 +367,17 @@ def numbers(
                 if not recorded and not SHORTEST_SAMPLE < value < LONGEST_SAMPLE:
                     raise ValueError(f"a sample of {value!r} seconds")
                 seconds = [float(sample) for sample in recorded or (value,)]
-                by_pass = tuple(
+                parts = tuple(
                     PassSamples(tuple(taken), tuple(map(_in_seconds, readings)), rule.limit, None, rule.excluded.get(name, ""), name)
                     if name
                     else PassSamples(tuple(taken))
-                    for name, taken, readings in split_by_pass(document.get("passes", ()), suite, index, seconds)
+                    for name, taken, readings in split_by_pass(document["passes"], suite, index, seconds)
                 )
-                samples[case] = _without_page_faults(by_pass, interruptions, suite, index) if interruptions else by_pass
+                samples[case] = _without_page_faults(parts, interruptions, suite, index) if interruptions else parts
             else:
                 counts[case] = value
-    return samples, counts
-
-
-def count_repeats(document: dict[str, Any], suites: dict[str, Any]) -> dict[Case, tuple[float, ...]]:
-    """Return the counts of every pass, by case, for suites of the current version."""
-    repeats: dict[Case, tuple[float, ...]] = {}
-    for suite, row in files.rows_of(document).items():
-        if suite not in suites or row["version"] != suites[suite]["version"]:
-            continue
-        cases = _cases(suite, tuple(suites[suite]["param_names"]), tuple(map(tuple, row["params"])))
-        for record in document.get("passes", ()):
-            counts = record.get("counts", {}).get(suite)
-            if counts and counts["version"] == row["version"] and len(counts["values"]) == len(cases):
-                for case, value in zip(cases, counts["values"]):
-                    if value is not None:
-                        repeats[case] = (*repeats.get(case, ()), value)
-    return repeats
+                repeats[case] = tuple(values[index] for values in recorded_counts if values[index] is not None)
+    return samples, counts, repeats
 
 
 @lru_cache(maxsize=2**16)
@@ -415,10 +390,11 @@ def _without_page_faults(
     by_pass: tuple[PassSamples, ...], interruptions: Mapping[str, Mapping[str, Any]], suite: str, index: int
 ) -> tuple[PassSamples, ...]:
     """Return the passes of a case; those with the page-fault artefact are excluded."""
-    faults = [
-        faults_per_call(interruptions[part.name], suite, index) if part.name in interruptions and not part.excluded else None
-        for part in by_pass
-    ]
+    faults = []  # per call; None where they were not recorded
+    for part in by_pass:
+        recorded = interruptions.get(part.name, {}).get(suite, {}).get(str(index))
+        known = part.name in interruptions and not part.excluded
+        faults.append((fmean(sample[0] for sample in recorded) if recorded else 0.0) if known else None)
     if not any(faults):
         return by_pass
     reasons = fault_reasons([FaultedPass(median(part.quiet or part.samples), fault) for part, fault in zip(by_pass, faults)])
@@ -427,10 +403,17 @@ def _without_page_faults(
 
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
 def _cases(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
-    """Return a suite's cases in asv's order; a suite without parameters is one case."""
+    """Return a suite's cases in asv's order; a suite without parameters is one case.
+
+    A `numel` of a third-party suite that is not a number of elements has another name. Raises ValueError for one that no tensor has.
+    """
     if not suite_specs.find(suite).shipped:
-        names = tuple(map(_name_of_others, names, params))
-    return tuple(Case(suite, _valid(tuple(zip(names, texts, strict=True)))) for texts in product(*map(_without_quotes, params)))
+        names = tuple("numel_" if name == "numel" and not all(map(_is_numel, values)) else name for name, values in zip(names, params))
+    for name, values in zip(names, params):
+        for text in values if name == "numel" else ():
+            if not _is_numel(text):
+                raise ValueError(f"numel {text[:20]!r}")
+    return tuple(Case(suite, tuple(zip(names, texts, strict=True))) for texts in product(*map(_without_quotes, params)))
 
 
 def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -439,21 +422,5 @@ def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
     return bare if len(set(bare)) == len(set(values)) else values
 
 
-def _name_of_others(name: str, values: tuple[str, ...]) -> str:
-    """Return the name of a parameter of a third-party suite: a `numel` that is not a number of elements has another one."""
-    return "numel_" if name == "numel" and not all(map(_is_numel, values)) else name
-
-
 def _is_numel(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len(str(GREATEST_NUMEL)) and 0 < int(text) <= GREATEST_NUMEL
-
-
-def _valid(parameters: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return a case's parameters, checked.
-
-    Raises ValueError for a number of elements that no tensor has.
-    """
-    numel = dict(parameters).get("numel", "1")
-    if not _is_numel(numel):
-        raise ValueError(f"numel {numel[:20]!r}")
-    return parameters

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -101,19 +100,6 @@ def folder_state(directory: Path) -> tuple[Hashable, bool]:
     return (directory.absolute(), *key), all(status.st_mtime < time() - SETTLED for status in statuses.values())
 
 
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Loading creates a million small values that stay; looking for garbage among them takes a fifth of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@_without_garbage_collection()
 def _load(directory: Path, state: Hashable) -> Results:
     """Load every result of a folder; `state` is the key of `_load_cached`. Those of a machine without a valid machine.json are not read."""
     documents: dict[Path, dict[str, Any]] = {}
@@ -137,7 +123,7 @@ def _load(directory: Path, state: Hashable) -> Results:
                 problems.append(error)
                 continue
             if not files.release_of(document):
-                problems.append(files.in_no_row(path, document["ledger"]["torch"], document["commit_hash"]))
+                problems.append(files.in_no_row(path, document))
     valid = tuple(documents)
     by_machine = separated(documents)
     documents.clear()  # they take as much memory as results, so they are forgotten one after another
@@ -153,19 +139,6 @@ def _load(directory: Path, state: Hashable) -> Results:
 
 
 _load_cached = lru_cache(maxsize=4)(_load)  # two folders of a comparison, the history and the known changes
-
-
-def read(path: Path, suites: dict[str, Any]) -> Result:
-    """Return the result in one file.
-
-    suites : asv's benchmarks.json, which has the parameters' names
-
-    Numbers of a suite that no longer exists, or of an earlier version of it, are skipped. Raises TensorcopyError, naming the file, for one
-    that is cut off or not asv's.
-    """
-    document = files.result(path)
-    rule = _quiet_rules({path: document})[key_of(path.parent.name, document)]
-    return next(_timed([_without_timings(path, document, suites, rule)]))
 
 
 def _quiet_rules(documents: dict[Path, dict[str, Any]]) -> dict[SeriesKey, QuietRule]:
@@ -218,7 +191,7 @@ def _without_timings(path: Path, document: dict[str, Any], suites: dict[str, Any
     with files.damage_named(path):
         for provenance in (document["ledger"], *(record["ledger"] for record in document["passes"])):
             provenance.update({name: _shared(provenance[name]) for name in ("hardware", "settings") if name in provenance})
-        samples, counts = passes.numbers(document, suites, rule)
+        samples, counts, count_repeats = passes.numbers(document, suites, rule)
         result = Result(
             path=path,
             machine=document["params"]["machine"],
@@ -228,7 +201,7 @@ def _without_timings(path: Path, document: dict[str, Any], suites: dict[str, Any
             environment=document["env_name"],
             timings={},
             counts=counts,
-            count_repeats=passes.count_repeats(document, suites),
+            count_repeats=count_repeats,
             passes=tuple(map(_summary, document["passes"])),
             provenance=_provenance(document),
             methods=_shared(document.get("methods", {})),

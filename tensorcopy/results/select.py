@@ -102,17 +102,19 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         names = names[0], replace(names[1], folder=names[0].folder)
     loaded = {name.folder: _loaded(name.folder) for name in names}
     first, second = (_matching(name, loaded[name.folder], machine) for name in names)
-    is_build_named = any(_names_build(name, loaded) for name in names)
+    is_build_named = any(each.series_key.build in name.words for name in names for each in loaded[name.folder].results)
+    is_machine_named = any(each.machine in name.words for name in names for each in loaded[name.folder].results)
     shared = {result.series_key.host for result in first} & {result.series_key.host for result in second}
     if shared:
         first, second = ([result for result in side if result.series_key.host in shared] for side in (first, second))
         if not is_build_named:
             joined = {result.series_key.joined for result in first} & {result.series_key.joined for result in second}
             first, second = ([result for result in side if not joined or result.series_key.joined in joined] for side in (first, second))
-    elif names[0].folder == names[1].folder and not (_names_machine(names[0], loaded) or _names_machine(names[1], loaded)):
+    elif names[0].folder == names[1].folder and not is_machine_named:
+        on = [", ".join(sorted({result.machine for result in side})) for side in (first, second)]
         raise TensorcopyError(
             "no machine has measured both sides",
-            got=f"{before} on {_machines(first)}; {after} on {_machines(second)}",
+            got=f"{before} on {on[0]}; {after} on {on[1]}",
             allowed="two results of one machine, or machines that are named",
             next=f"{before}@{first[0].machine} {after}@{second[0].machine}",
         )
@@ -204,56 +206,27 @@ def _check_choice(names: tuple[_Name, _Name], chosen: tuple[Result, Result], loa
     It is on the chosen machine, and its release or Python is as new; or it is on another machine that may have measured both sides last.
     """
     by_side = [_selected_unread(name, loaded[name.folder], machine) for name in names]
-    for side, (name, result) in enumerate(zip(names, chosen)):
-        other = names[1 - side]
+    for side, result in enumerate(chosen):
+        version, other = release_table.load().version(result.sha), names[1 - side]
         elsewhere = {each.machine for each in by_side[1 - side]} | {
             each.machine for each in _matching(other, loaded[other.folder], machine)
         }
         for each in by_side[side]:
             if each.build.endswith(INTERPRETER) and each.build != result.series_key.build:
                 continue  # chosen only where there is no other
-            on_machine = each.machine == result.machine and _rank(each) >= _rank(result)
-            if on_machine or (each.machine != result.machine and each.machine in elsewhere):
-                raise _not_chosen(each, name, names, chosen)
-
-
-def _rank(result: Result | Unread) -> tuple[int, tuple[int, int]]:
-    return release_table.load().position(result.sha), release_table.minor(result.python)
-
-
-def _not_chosen(each: Unread, name: _Name, names: tuple[_Name, _Name], chosen: tuple[Result, Result]) -> TensorcopyError:
-    """Return the error for a comparison with another Python or machine than the one that a name selects."""
-    result = chosen[names.index(name)]
-    same_machine = each.machine == result.machine
-    texts = [
-        f"{side.prefix}{side.release or release_table.load().version(of_side.sha)}@{'@'.join(dict.fromkeys([*side.words, word]))}"
-        for side, of_side in zip(names, chosen)
-        for word in [of_side.python if same_machine else of_side.machine]
-    ]
-    where = f"Python {result.python}" if same_machine else result.machine
-    return TensorcopyError(
-        f"{each.label} could not be read{'' if same_machine else f' on {each.machine}'}",
-        got=f"{each.problem.what}: {each.problem.got}",
-        allowed=f"a comparison on {where} only where it is asked for",
-        next=f"tensorcopy compare {' '.join(texts)}, or {each.problem.next}",
-    )
+            ranks = [(release_table.load().position(of.sha), release_table.minor(of.python)) for of in (each, result)]
+            if each.machine in elsewhere if each.machine != result.machine else ranks[0] >= ranks[1]:
+                raise TensorcopyError(
+                    f"{each.label} could not be read on {each.machine}",
+                    got=f"{each.problem.what}: {each.problem.got}",
+                    allowed=f"another Python or machine only where it is named, as {version}@{result.python}@{result.machine}",
+                    next=each.problem.next,
+                )
 
 
 def _words(result: Result) -> tuple[str, str, str]:
     """Return the words that select a result after "@"."""
     return result.python, result.series_key.build, result.machine
-
-
-def _names_machine(name: _Name, loaded: dict[Path, Results]) -> bool:
-    return any(result.machine in name.words for result in loaded[name.folder].results)
-
-
-def _names_build(name: _Name, loaded: dict[Path, Results]) -> bool:
-    return any(result.series_key.build in name.words for result in loaded[name.folder].results)
-
-
-def _machines(results: Sequence[Result]) -> str:
-    return ", ".join(sorted({result.machine for result in results}))
 
 
 def _no_such_result(released: Sequence[Result], got: str) -> TensorcopyError:

@@ -192,21 +192,16 @@ def stamped(
         record = {**record, "suites": suites_added(old, new, versions, journal), **({"counts": counts} if counts else {})}
         document["passes"] = [*records, record]
     document["version"] = document.pop("version")  # last, as asv writes it
-    _round_samples(document)
-    return document
-
-
-def _round_samples(document: dict[str, Any]) -> None:
-    """Round every sample and result to `SAMPLE_DIGITS`: a clock is no finer."""
     places = [document["result_columns"].index(column) for column in ("result", "samples")]
     for row in document["results"].values():
         for place in places:
             if place < len(row):
                 row[place] = _rounded(row[place])
+    return document
 
 
 def _rounded(value: Any) -> Any:
-    """Return a number, or each number of nested lists, rounded to `SAMPLE_DIGITS`."""
+    """Return a number, or each number of nested lists, rounded to `SAMPLE_DIGITS`: a clock is no finer."""
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return float(f"{value:.{SAMPLE_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
@@ -262,8 +257,10 @@ def suites_added(before: Samples, after: Samples, versions: Mapping[str, str], j
         if any(counts):
             rows = [readings.get((suite.rpartition(".")[0], index), []) for index in range(len(counts))]
             rows = [row[-count:] if count and len(row) >= count else [] for row, count in zip(rows, counts)]
-            interruptions = {str(index): [reading[1:] for reading in row] for index, row in enumerate(rows)}
-            interruptions = {index: row for index, row in interruptions.items() if any(map(_is_interrupted, row))}
+            interruptions = {str(index): [reading[1:] for reading in row] for index, row in enumerate(rows)}  # minor, major, switches
+            interruptions = {
+                index: row for index, row in interruptions.items() if any(any(each[:2]) or each[2] > FEW_SWITCHES for each in row)
+            }
             suites[suite] = {
                 "version": versions[suite],
                 "samples": counts,
@@ -271,12 +268,6 @@ def suites_added(before: Samples, after: Samples, versions: Mapping[str, str], j
                 **({"interruptions": interruptions} if interruptions else {}),
             }
     return suites
-
-
-def _is_interrupted(interruptions: Sequence[int]) -> bool:
-    """Return whether a sample had page faults, or more context switches than most."""
-    minor, major, switches = interruptions
-    return bool(minor or major or switches > FEW_SWITCHES)
 
 
 def _readings(journal: Iterable[str]) -> dict[tuple[str, int], list[list[int]]]:
@@ -306,21 +297,16 @@ def still_valid(records: Iterable[Mapping[str, Any]], before: Samples, after: Sa
             old, new = before.get(suite) or [], after.get(suite) or []
             appended = [i < len(old) and i < len(new) and _starts_with(new[i], old[i]) for i in range(len(row["samples"]))]
             if any(count and valid for count, valid in zip(row["samples"], appended)):
+                kept = {str(index) for index, valid in enumerate(appended) if valid}
                 suites[suite] = {
                     **row,
                     "samples": [count if valid else 0 for count, valid in zip(row["samples"], appended)],
                     "control_ns": [readings if valid else [] for readings, valid in zip(row["control_ns"], appended)],
-                    **_interruptions_of(row, [index for index, valid in enumerate(appended) if valid]),
                 }
+                if "interruptions" in row:
+                    suites[suite]["interruptions"] = {index: each for index, each in row["interruptions"].items() if index in kept}
         if suites or not record["suites"]:
             yield {**record, "suites": suites}
-
-
-def _interruptions_of(row: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
-    """Return the interruptions of these cases of a suite's record, if it has any."""
-    if "interruptions" not in row:
-        return {}
-    return {"interruptions": {str(index): row["interruptions"][str(index)] for index in indices if str(index) in row["interruptions"]}}
 
 
 def _count_new(old: list[float] | None, new: list[float] | None) -> int:
