@@ -35,7 +35,7 @@ def options(page: str) -> list[tuple[str, str]]:
 def test_every_page_agrees_with_the_results(content, site):
     """It lists exactly the matching methods with their medians, and recommends the first."""
     result = content.machine.result
-    combinations = [(request, numel) for request in recommend.requests("cpu") for numel in recommend.measured_sizes(result, request)]
+    combinations = [(request, numel) for request in recommend.requests("cpu") for numel in recommend.options_by_size(result, request)]
     assert len(combinations) >= 40
     for request, numel in combinations:
         page = site[addresses.of_request(request, numel)]

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
 from tensorcopy.results import noise, related, suite_specs
-from tensorcopy.results.noise import DriftModel
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result
 
@@ -75,10 +74,12 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
     observed = (row.get("observed") or {}).get(request.device)
     if not observed:
         return False
-    outcome = observed["with_grad" if request.requires_grad else "plain"]
+    outcome, with_grad = observed["with_grad" if request.requires_grad else "plain"], observed["with_grad"]
+    # a view of a leaf that requires grad is not a leaf
+    returns_x = with_grad["shares_storage"] and with_grad["keeps_graph"] and with_grad["is_leaf"]
     return (
         not outcome["raises"]
-        and not _returns_x(observed["with_grad"])
+        and not returns_x
         and outcome["dtype"] == "same"
         and outcome["gives"] == request.to
         and not outcome.get("changes", "" if row.get("group") in GROUPS else "not observed")  # earlier results do not have it
@@ -86,11 +87,6 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
         and outcome["shares_storage"] is not request.own
         and (request.keeps_graph is None or outcome["keeps_graph"] is request.keeps_graph)
     )
-
-
-def _returns_x(with_grad: Mapping[str, Any]) -> bool:
-    """Return whether a method returns x itself: a view of a leaf that requires grad is not a leaf."""
-    return bool(with_grad["shares_storage"] and with_grad["keeps_graph"] and with_grad["is_leaf"])
 
 
 def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str, str]]:
@@ -107,19 +103,16 @@ def caveats(row: Mapping[str, Any], request: CopyRequest) -> Iterable[tuple[str,
         yield "writes", ""
     if row.get("since", FIRST) != FIRST:
         yield "since", str(row["since"])
-    if not request.requires_grad:
-        yield from _caveats_with_grad(outcome, observed["with_grad"])
-
-
-def _caveats_with_grad(plain: Mapping[str, Any], with_grad: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """Yield what a method does differently once x requires grad."""
+    if request.requires_grad:
+        return
+    with_grad = observed["with_grad"]  # what differs once x requires grad
     if with_grad["raises"]:
         yield "grad_raises", str(with_grad["raises"]).partition(":")[0]
     elif with_grad["keeps_graph"]:
         yield "grad_flows", ""
     elif with_grad["requires_grad"]:
         yield "grad_own", ""
-    if with_grad["warns"] and not plain["warns"]:
+    if with_grad["warns"] and not outcome["warns"]:
         yield "grad_warns", str(with_grad["warns"])
 
 
@@ -152,6 +145,11 @@ class Option:
         return self.timing is not None and (self.change is None or self.change.verdict is not Verdict.SLOWER)
 
     @property
+    def time(self) -> float:
+        """Seconds per call; infinite if it was not measured."""
+        return self.timing.median if self.timing else inf
+
+    @property
     def warns(self) -> bool:
         return any(key == "warns" for key, _ in self.caveats)
 
@@ -160,19 +158,6 @@ def devices(result: Result) -> list[str]:
     """Return the devices on which methods were observed, the CPU first."""
     observed = {device for row in result.methods.values() for device in row.get("observed") or {}}
     return sorted(observed, key=lambda device: (device != "cpu", device))
-
-
-def measured_sizes(result: Result, request: CopyRequest) -> list[int]:
-    """Return the sizes that were timed for a request, in order."""
-    return _sizes(result, _timed_request(result, request))
-
-
-def _timed_request(result: Result, request: CopyRequest) -> CopyRequest:
-    """Return the request whose times stand for those of another.
-
-    A tensor that requires grad is timed on the CPU only, and not in a quick measurement; the time of one that does not stands for it.
-    """
-    return request if _sizes(result, request) else replace(request, requires_grad=False)
 
 
 def _sizes(result: Result, request: CopyRequest) -> list[int]:
@@ -197,41 +182,30 @@ def options_by_size(result: Result, request: CopyRequest, others: Iterable[Resul
     smallest share of sizes.
     others : results of the same machine, Python and build, which show the noise
     """
-    names = [name for name in _methods(result) if matches(result.methods[name], request)]
+    groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
+    by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
+    names = [name for name in by_group if matches(result.methods[name], request)]
     neighbours = list(others)
-    rows = {numel: _options(result, request, names, numel, neighbours) for numel in measured_sizes(result, request)}
-    shares = {name: _share_slower([row[name] for row in rows.values()]) for name in names}
-    times = {name: median([log(_time(row[name])) for row in rows.values() if row[name].timing] or [inf]) for name in names}
+    # a tensor that requires grad is timed on the CPU only, and not in a quick measurement; the time of one that does not stands for it
+    timed = request if _sizes(result, request) else replace(request, requires_grad=False)
+    rows = {numel: _options(result, request, timed, names, numel, neighbours) for numel in _sizes(result, timed)}
+    measured = {name: [row[name] for row in rows.values() if row[name].timing] for name in names}
+    shares = {name: fmean(not option.among_fastest for option in options) if options else 1.0 for name, options in measured.items()}
+    times = {name: median([log(option.time) for option in options] or [inf]) for name, options in measured.items()}
 
     def rank(option: Option) -> tuple[bool, bool, bool, float, float]:
-        order = shares[option.method] if option.among_fastest else _time(option)
+        order = shares[option.method] if option.among_fastest else option.time
         return option.timing is None, option.warns, not option.among_fastest, order, times[option.method]
 
     answers = {}
     for numel, row in rows.items():
         options = sorted(row.values(), key=rank)
-        usual = next((option for option in options if option.usual), None)
-        if usual is not None and not _clearly_slower(usual, options[0]):
-            options = [usual, *(option for option in options if option is not usual)]
+        for usual in (option for option in row.values() if option.usual):
+            slower = usual.time >= FASTER * options[0].time and usual.time - options[0].time >= FASTER_BY
+            if usual.timing is None or usual.among_fastest or not slower:
+                options = [usual, *(option for option in options if option is not usual)]
         answers[numel] = tuple(options)
     return answers
-
-
-def _clearly_slower(usual: Option, other: Option) -> bool:
-    """Return whether the usual form is slower than another: significantly, and by at least `FASTER` and `FASTER_BY`."""
-    if usual.among_fastest or usual.timing is None or other.timing is None:
-        return False
-    slow, fast = usual.timing.median, other.timing.median
-    return slow >= FASTER * fast and slow - fast >= FASTER_BY
-
-
-def _share_slower(options: Sequence[Option]) -> float:
-    """Return at which share of the measured sizes a method is significantly slower.
-
-    It is 1 if no size was measured.
-    """
-    slower = [not option.among_fastest for option in options if option.timing]
-    return sum(slower) / len(slower) if slower else 1.0
 
 
 def reason(request: CopyRequest, options: Sequence[Option]) -> tuple[str, dict[str, int]]:
@@ -267,7 +241,8 @@ def against_fastest(result: Result, cases: Sequence[Case], others: Iterable[Resu
     neighbours = [other for other in others if other.path != result.path]
     fit = noise.fit([result, *(other for other in neighbours if noise.same_machine(other, result))])
     drift = fit.model(measured)
-    pairs = {case: (_samples(result, fastest, drift), _samples(result, case, drift)) for case in measured if case != fastest}
+    samples = {case: Samples(drift.passes(case, result.timings[case]), failure=Failure.NEVER_QUIET) for case in measured}
+    pairs = {case: (samples[fastest], samples[case]) for case in measured if case != fastest}
     return {fastest: None, **judge(pairs, noise=fit.noise(neighbours, pairs))}
 
 
@@ -276,14 +251,9 @@ def code(row: Mapping[str, Any], device: str) -> str:
     return str(row["code" if device == "cpu" else "code_on_accelerator"])
 
 
-def _methods(result: Result) -> list[str]:
-    """Return the methods of a result by group; user-defined groups come last."""
-    order = {group: number for number, group in enumerate(GROUPS)}
-    return sorted(result.methods, key=lambda name: order.get(result.methods[name].get("group", ""), len(GROUPS)))
-
-
-def _options(result: Result, request: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]) -> dict[str, Option]:
-    timed = _timed_request(result, request)
+def _options(
+    result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]
+) -> dict[str, Option]:
     stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
     changes = against_fastest(result, list(cases.values()), others)
@@ -314,12 +284,3 @@ def case_of(row: Mapping[str, Any], method: str, request: CopyRequest, numel: in
     if request.requires_grad:  # timed on the CPU only, and only for copies and conversions
         parameters.append(("requires_grad", "True"))
     return Case(suite_specs.timed_by_size(group, request.device, requires_grad=request.requires_grad), tuple(parameters))
-
-
-def _samples(result: Result, case: Case, drift: DriftModel) -> Samples:
-    passes = drift.passes(case, result.timings[case])
-    return Samples(passes, failure=None if passes else Failure.NEVER_QUIET)
-
-
-def _time(option: Option) -> float:
-    return option.timing.median if option.timing else inf
