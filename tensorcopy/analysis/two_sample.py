@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results import noise
-from tensorcopy.results.noise import Spread
+from tensorcopy.results.noise import Spread, busy_hour, deviations, moderated_spread
 
 MARGIN = 0.03  # the smallest change to report
 ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
@@ -198,7 +197,10 @@ def judge(
     """
     changes = {case: change for case, sides in pairs.items() if (change := _untestable(*sides))}
     logs = {case: (before.logs, after.logs) for case, (before, after) in pairs.items() if case not in changes}
-    shifts = _estimates(logs, noise or {}, len(pairs))
+    spread = {case: deviations(sides, (noise or {}).get(case, ())) for case, sides in logs.items()}
+    busy = busy_hour(spread.values())
+    sizes = _sizes(logs)
+    shifts = {case: _estimate(*sides, sizes[case], moderated_spread(spread[case], busy), len(pairs)) for case, sides in logs.items()}
     adjusted = dict(zip(shifts, holm([shift.p for shift in shifts.values()])))
     bound = max((adjusted[case] for case, shift in shifts.items() if shift.p_is_bound), default=0.0)  # Holm's p never decreases
     for case, shift in shifts.items():
@@ -267,20 +269,6 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[F
     return tuple(FieldDifference(name, before[name], after[name]) for name in before if name in after and before[name] != after[name])
 
 
-def _estimates(
-    logs: Mapping[Case, tuple[list[float], list[float]]], around: Mapping[Case, Sequence[Sequence[float]]], cases: int
-) -> dict[Case, _Shift]:
-    """Return the estimated change of every case.
-
-    around : of other results, as `judge` takes their noise
-    cases : how many are judged together
-    """
-    deviations = {case: noise.deviations(sides, around.get(case, ())) for case, sides in logs.items()}
-    busy = noise.busy_hour(deviations.values())
-    sizes = _sizes(logs)
-    return {case: _estimate(*logs[case], sizes[case], noise.moderated_spread(deviations[case], busy), cases) for case in logs}
-
-
 def _sizes(logs: Mapping[Case, tuple[list[float], list[float]]]) -> dict[Case, float]:
     """Return the Hodges-Lehmann estimate of every case; those with as many passes are computed together."""
     by_passes: dict[tuple[int, int], list[Case]] = {}
@@ -322,16 +310,16 @@ def _more_passes(shift: _Shift, smallest: float, cases: int) -> int | None:
 
     An interval shrinks with the square root of their number.
     """
+
+    def normal(p: float) -> float:
+        """Return the two-sided quantile of the normal distribution for probability `p`."""
+        return -NormalDist().inv_cdf(p / 2)
+
     # the half width at which Holm's p is ALPHA, from normal tails: there are too few draws that far out
-    significant = abs(shift.size) * _normal(ALPHA) / _normal(ALPHA / cases)
+    significant = abs(shift.size) * normal(ALPHA) / normal(ALPHA / cases)
     target = smallest - abs(shift.size) if abs(shift.size) < smallest else significant
     more = ceil(min(shift.passes) * ((shift.half / target) ** 2 - 1)) if target > 0 else inf
     return max(1, int(more)) if more <= MOST_PASSES else None
-
-
-def _normal(p: float) -> float:
-    """Return the two-sided quantile of the normal distribution for probability `p`."""
-    return -NormalDist().inv_cdf(p / 2)
 
 
 @dataclass(frozen=True)
@@ -387,17 +375,11 @@ def _plan(vary: Spread, passes: tuple[int, int]) -> tuple[Plan, float]:
     steps = max(-MOST_STEPS, min(MOST_STEPS, round(log(ratio) / STEP)))
     scales = exp(min(0.0, -steps * STEP)), exp(min(0.0, steps * STEP))
     unit = sqrt(sum(variances) / (scales[0] ** 2 / few + scales[1] ** 2 / many))
-    return Plan(vary.pool, _degrees(variances, (sides[0][2], sides[1][2]), sum(passes) - 2 + vary.shared), (few, many), scales), unit
-
-
-def _degrees(variances: tuple[float, float], degrees: tuple[float, float], most: float) -> int:
-    """Return the degrees of freedom of a sum of two variances (Welch, 1947).
-
-    most : the degrees behind both, since each side may use the other's passes
-    """
-    divisor = sum(variance**2 / count for variance, count in zip(variances, degrees))
-    welch = sum(variances) ** 2 / divisor if divisor else inf
-    return max(1, int(round(min(welch, most), 6)))  # rounded, so that float noise does not make 30 degrees 29
+    # of a sum of two variances (Welch, 1947), and not more than behind both, since each side may use the other's passes
+    divisor = sum(variance**2 / count for variance, (_, _, count) in zip(variances, sides))
+    degrees = min(sum(variances) ** 2 / divisor if divisor else inf, sum(passes) - 2 + vary.shared)
+    degrees = max(1, int(round(degrees, 6)))  # rounded, so that float noise does not make 30 degrees 29
+    return Plan(vary.pool, degrees, (few, many), scales), unit
 
 
 def hodges_lehmann(before: Numbers, after: Numbers) -> Numbers:
