@@ -75,7 +75,11 @@ def test_init_writes_a_project_that_measures_its_example(folder, capsys):
 
 
 def test_init_never_overwrites(folder, capsys):
-    """A README stays; a folder that asv measures already is refused."""
+    """A README stays; a folder that asv measures already is refused; nothing is left where an argument is wrong."""
+    for arguments in (("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")):
+        assert main(["init", *arguments]) == 2
+        assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
+    assert list(folder.iterdir()) == []
     (folder / "README.md").write_text("mine")
     assert main(["init"]) == 0
     assert (folder / "README.md").read_text() == "mine"
@@ -84,13 +88,6 @@ def test_init_never_overwrites(folder, capsys):
     error = capsys.readouterr().err
     assert error.startswith("tensorcopy: this folder has an asv.conf.json already")
     assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [("--suites", "nowhere"), ("--name", "a b"), ("--title", "a\nb")])
-def test_init_leaves_nothing_where_an_argument_is_wrong(folder, arguments, capsys):
-    assert main(["init", *arguments]) == 2
-    assert capsys.readouterr().err.startswith("tensorcopy: tensorcopy.toml is refused")
-    assert list(folder.iterdir()) == []
 
 
 def test_init_takes_the_operations_of_an_installed_package(folder, tmp_path_factory, monkeypatch):
@@ -123,55 +120,14 @@ def test_the_workflows_of_a_project_are_safe_and_valid():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[project]\ncolour = 1", "got colour in [project]; allowed: name, title"),
-        ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
-        (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
-        ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
-        ("[suites]\n", 'allowed: path = "benchmarks"'),
-        ("[suites]\npath = 'nowhere'", "which is no folder"),
-        ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
-        ("project = 1", "got project = 1; allowed: a table [project]"),
-    ],
-)
-def test_an_invalid_project_is_refused(folder, text, expected):
-    (folder / declarations.FILE).write_text(text)
-    with pytest.raises(TensorcopyError) as caught:
-        declarations.project()
-    assert expected in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ("inputs.q = 1", "got inputs.q = 1"),
-        ("inputs.q = { colour = 1 }", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
-        ("inputs.q = { shape = [0] }", "got shape = [0] in inputs.q"),
-        ("inputs.q = { dtype = 'float8' }", "got dtype = 'float8' in inputs.q; allowed: float32"),
-        ("inputs.q = { layout = 'transposed' }", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
-        ("inputs.q = { requires_grad = 1 }", "allowed: true or false"),
-        ("sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
-    ],
-)
-def test_an_invalid_input_is_refused(folder, row, expected):
-    (folder / declarations.FILE).write_text(f'[[operation]]\nname = "a"\ncode = "q"\n{row}\n')
-    with pytest.raises(TensorcopyError) as caught:
-        declarations.operations()
-    assert expected in str(caught.value)
-
-
-def test_a_suite_alone_is_read_where_it_is(folder):
+def test_operations_beside_a_suite_make_a_package_of_both(folder):
+    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written. Alone it is read there."""
     theirs = suite(folder / "benchmarks", "theirs")
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n')
     assert interpreters.suites_folder(declarations.project(), folder / ".asv") == theirs
     assert declarations.project().variables() == {"OMP_NUM_THREADS": "1"}
-
-
-def test_operations_beside_a_suite_make_a_package_of_both(folder):
-    """Of the suite's name, since its modules may import each other by it; the suite's own folder is not written."""
-    suite(folder / "benchmarks", "theirs")
+    for cached in (declarations.operations, declarations.project_in):
+        cached.cache_clear()
     (folder / declarations.FILE).write_text('[suites]\npath = "benchmarks"\n[[operation]]\nname = "a"\ncode = "x"\n')
     made = interpreters.suites_folder(declarations.project(), folder / ".asv")
     assert made == folder / ".asv/suites/benchmarks"
@@ -180,12 +136,6 @@ def test_operations_beside_a_suite_make_a_package_of_both(folder):
     assert done.stdout.split() == [str(folder / "benchmarks"), str(made)]
     (folder / "benchmarks" / "own.py").write_text("")
     with pytest.raises(TensorcopyError, match="a suite has the name of tensorcopy's: got own in benchmarks"):
-        interpreters.suites_folder(declarations.project(), folder / ".asv")
-
-
-def test_an_empty_project_is_refused(folder):
-    (folder / declarations.FILE).write_text("[project]\n")
-    with pytest.raises(TensorcopyError, match="this project has nothing to measure"):
         interpreters.suites_folder(declarations.project(), folder / ".asv")
 
 
@@ -370,3 +320,35 @@ def test_the_example_times_a_suite_unchanged(lab):
     for code in ("nearest(points, queries, k)", "normalized(x)", "time_cdist", "time_broadcast", "time_topk", "time_forward_backward"):
         assert code in landing, code
     assert dead_links(folder / "site") == []
+
+
+INPUT = '[[operation]]\nname = "a"\ncode = "q"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[project]\ncolour = 1", "got colour in [project]; allowed: name, title"),
+        ("[project]\nname = 'a b'", "got name = 'a b' in [project]"),
+        (f"[project]\ntitle = '{'a' * 81}'", "got a title of 81 characters; allowed: at most 80"),
+        ("[project]\nrequires = ['--index=x']", "got requires = ['--index=x']; allowed: an array of packages"),
+        ("[suites]\n", 'allowed: path = "benchmarks"'),
+        ("[suites]\npath = 'nowhere'", "which is no folder"),
+        ("[suites]\npath = '.'\nthreads = -1", "got threads = -1; allowed: a number from 0"),
+        ("project = 1", "got project = 1; allowed: a table [project]"),
+        ("[project]\n", "this project has nothing to measure"),
+        (f"{INPUT}inputs.q = 1", "got inputs.q = 1"),
+        (f"{INPUT}inputs.q = {{ colour = 1 }}", "got colour in inputs.q; allowed: shape, dtype, layout, device, requires_grad"),
+        (f"{INPUT}inputs.q = {{ shape = [0] }}", "got shape = [0] in inputs.q"),
+        (f"{INPUT}inputs.q = {{ dtype = 'float8' }}", "got dtype = 'float8' in inputs.q; allowed: float32"),
+        (f"{INPUT}inputs.q = {{ layout = 'transposed' }}", "of 1 dimensions in inputs.q; allowed: 2 dimensions"),
+        (f"{INPUT}inputs.q = {{ requires_grad = 1 }}", "allowed: true or false"),
+        (f"{INPUT}sizes = [0]", "got sizes = [0]; allowed: an array of numbers"),
+    ],
+)
+def test_an_invalid_declaration_is_refused(folder, text, expected):
+    """Of a project, or of an operation's inputs."""
+    (folder / declarations.FILE).write_text(text)
+    with pytest.raises(TensorcopyError) as caught:
+        interpreters.suites_folder(declarations.project() or declarations.operations(), folder / ".asv")
+    assert expected in str(caught.value)

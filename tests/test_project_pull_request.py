@@ -25,6 +25,8 @@ from tensorcopy.worker import declarations
 from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
+from tests.test_project import COPIES
+from tests.test_pull_request import PROGRAM
 from tests.test_workflows import commands_of
 
 FILES = ROOT / "tensorcopy/measure/project_files"
@@ -36,15 +38,6 @@ imports = ["operations"]
 """
 HALVED = '\n\ndef halved(x):\n    """Return x divided by 2, ten times."""\n    for _ in range(10):\n        y = x / 2\n    return y\n'
 SLOW = ("return x * torch.rsqrt", "for _ in range(100):\n        x.clone()\n    return x * torch.rsqrt")
-# with few passes; other tests disturb them, and more would be taken
-PROGRAM = """
-import sys
-from tensorcopy import cli
-from tensorcopy.results import passes
-passes.quiet_limit = lambda records: float("inf")
-sys.exit(cli.main(sys.argv[1:]))
-"""
-COPIES = re.compile(r"\b(cop(y|ies)|conversions?|clone|detach|memcpy)\b", re.IGNORECASE)
 
 
 def sha(folder: Path, name: str = "HEAD") -> str:

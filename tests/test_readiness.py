@@ -66,47 +66,6 @@ def levels(host: Host = QUIET, gpus: list[Gpu] | None = None, device: str = "cud
     return {finding.subject: finding.level for finding in findings if finding.level is not Level.OK}
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_quiet_machine_has_no_warning(device):
-    assert levels(device=device) == {}
-
-
-@pytest.mark.parametrize(
-    ("change", "subject", "level"),
-    [
-        ({"busy": 0.3, "busiest": ("cc1plus",)}, "other load", Level.WARNING),
-        ({"busy": 0.9, "busiest": ("cc1plus",)}, "other load", Level.REFUSED),
-        ({"memory": 3 * GIB}, "memory", Level.REFUSED),
-        ({"disk": GIB}, "disk", Level.WARNING),
-        ({"governor": "powersave"}, "frequency", Level.WARNING),
-        ({"battery": True}, "power", Level.WARNING),
-    ],
-)
-def test_a_disturbed_host_is_reported(change, subject, level):
-    assert levels(replace(QUIET, **change)) == {subject: level}
-
-
-@pytest.mark.parametrize(
-    ("change", "subject", "level"),
-    [
-        ({"busy": 0.5, "processes": ("python",)}, "GPU 0 load", Level.REFUSED),
-        ({"processes": ("python",)}, "GPU 0 load", Level.WARNING),
-        ({"memory": 3 * GIB}, "GPU 0 memory", Level.REFUSED),
-        ({"slowed_by": ("heat",)}, "GPU 0 clock", Level.WARNING),
-        ({"persistent": False}, "GPU 0 driver", Level.WARNING),
-        ({"divided": True}, "GPU 0", Level.WARNING),
-        ({"hidden": "Insufficient Permissions"}, "GPU 0 load", Level.WARNING),
-        ({"driver": "550.54.14"}, "GPU 0 torch", Level.WARNING),
-        ({"driver": "418.40"}, "GPU 0 torch", Level.REFUSED),
-        ({"capability": (7, 0)}, "GPU 0 torch", Level.WARNING),
-    ],
-)
-def test_a_disturbed_gpu_is_reported(change, subject, level):
-    """For measuring the CPU it does not matter."""
-    assert levels(gpus=[replace(IDLE, **change)]) == {subject: level}
-    assert levels(gpus=[replace(IDLE, **change)], device="cpu") == {}
-
-
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
@@ -124,47 +83,6 @@ def test_the_visible_gpus_are_those_of_cuda(selection, expected):
     """CUDA_VISIBLE_DEVICES has numbers or beginnings of identifiers; CUDA ignores what follows a wrong one."""
     identifiers = ["GPU-aa", "GPU-bb", "GPU-cc"]
     assert nvidia.selected([0, 1, 2], selection, lambda gpu: identifiers[gpu]) == expected
-
-
-@pytest.mark.parametrize(
-    ("version", "driver", "capability", "reason"),
-    [
-        ("2.15.0", "580.65.06", (9, 0), ""),
-        ("2.15.0", "575.51.03", (9, 0), "CUDA 13.2 needs driver R580 or newer, and this one is 575.51.03"),
-        ("2.11.0", "570.86.10", (9, 0), "CUDA 13.0 needs driver R580 or newer, and this one is 570.86.10"),
-        ("2.10.0", "570.86.10", (9, 0), ""),
-        ("1.13.1", "580.65.06", (8, 0), ""),
-        ("1.12.1", "580.65.06", (8, 0), "no kernels for sm_80, only for sm_37, sm_50, sm_60, sm_70"),
-        ("2.1.2", "580.65.06", (9, 0), ""),
-        ("2.0.1", "580.65.06", (9, 0), "no kernels for sm_90, only for sm_37, sm_50, sm_60, sm_70, sm_75, sm_80, sm_86"),
-        ("2.15.0", "580.65.06", None, ""),
-    ],
-)
-def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reason):
-    """An A100 can run torch from 1.13 on, an H200 from 2.1 on; CUDA 13 needs R580."""
-    assert environments.why_not_on(release_table.find(version), driver, capability) == reason
-
-
-def test_a_release_runs_if_one_of_the_visible_gpus_can_run_it():
-    """CUDA may number them in another order than the driver."""
-    release = release_table.find("2.15.0")
-    old = replace(IDLE, capability=(6, 1))
-    assert environments.why_no_gpu(release, [old, replace(IDLE, capability=(9, 0))]) == ""
-    assert environments.why_no_gpu(release, [old, old]).startswith("no kernels for sm_61")
-
-
-@pytest.mark.parametrize(
-    ("change", "advice"),
-    [
-        ({"driver": "550.54.14"}, "install a newer driver or measure 2.10.0: tensorcopy list releases --device cuda"),
-        ({"capability": (7, 0)}, "measure 2.10.0: tensorcopy list releases --device cuda"),
-        ({"capability": (3, 0)}, "measure on another GPU, or only the CPU"),
-    ],
-)
-def test_a_newer_driver_is_advised_where_it_helps(change, advice):
-    """It brings no kernels."""
-    findings = readiness.findings(QUIET, [replace(IDLE, **change)], "", "cuda", RELEASES)
-    assert [finding.advice for finding in findings if finding.subject == "GPU 0 torch"] == [advice]
 
 
 def test_a_mig_instance_is_a_warning_and_named(monkeypatch):
@@ -190,12 +108,6 @@ def test_a_gpu_without_permission_hides_no_other(monkeypatch, names, seen, reaso
     assert ([gpu.name for gpu in gpus], why) == (seen, reason)
 
 
-def test_the_largest_tensors_are_those_of_a_device():
-    """Measuring the CPU needs less memory."""
-    assert levels(replace(QUIET, memory=3 * GIB), device="cpu") == {}
-    assert levels(replace(QUIET, memory=GIB), device="cpu") == {"memory": Level.REFUSED}
-
-
 def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
     """The busiest first, and none below a fifth of a processor."""
     monkeypatch.setattr(readiness, "OBSERVATION", 0.01)
@@ -203,19 +115,6 @@ def test_a_busy_process_is_listed_though_an_idle_one_has_its_name(monkeypatch):
     running = [SimpleNamespace(pid=-pid, info={"name": name}, cpu_percent=lambda p=percent: p) for (name, pid), percent in percents.items()]
     monkeypatch.setattr(readiness.psutil, "process_iter", lambda attributes: running)
     assert readiness.host(Path()).busiest == ("cc1plus", "python3")
-
-
-def test_the_host_probe_reads_the_load_of_another_process(monkeypatch):
-    """And the free memory and disk."""
-    monkeypatch.setattr(readiness, "OBSERVATION", 0.5)
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        try:
-            host = readiness.host(Path("no/such/folder"))
-        finally:
-            busy.kill()
-    assert host.busy > 0.2 / host.cores
-    assert 0 < host.memory < 2**50
-    assert 0 < host.disk < 2**60
 
 
 def test_findings_are_text_without_markup(monkeypatch, capsys):
@@ -226,3 +125,76 @@ def test_findings_are_text_without_markup(monkeypatch, capsys):
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([], ""))
     assert main(["machine"]) == 0
     assert capsys.readouterr().out.split() == ["warning", "cpu", "[x]", "a[/]b", "[red]"]
+
+
+@pytest.mark.parametrize(
+    ("host", "gpu", "device", "expected"),
+    [
+        *(({}, {}, device, {}) for device in DEVICES),
+        ({"busy": 0.3, "busiest": ("cc1plus",)}, {}, "cuda", {"other load": Level.WARNING}),
+        ({"busy": 0.9, "busiest": ("cc1plus",)}, {}, "cuda", {"other load": Level.REFUSED}),
+        ({"memory": 3 * GIB}, {}, "cuda", {"memory": Level.REFUSED}),
+        ({"memory": 3 * GIB}, {}, "cpu", {}),  # measuring the CPU needs less
+        ({"memory": GIB}, {}, "cpu", {"memory": Level.REFUSED}),
+        ({"disk": GIB}, {}, "cuda", {"disk": Level.WARNING}),
+        ({"governor": "powersave"}, {}, "cuda", {"frequency": Level.WARNING}),
+        ({"battery": True}, {}, "cuda", {"power": Level.WARNING}),
+        ({}, {"busy": 0.5, "processes": ("python",)}, "cuda", {"GPU 0 load": Level.REFUSED}),
+        ({}, {"busy": 0.5, "processes": ("python",)}, "cpu", {}),  # for which a GPU does not matter
+        ({}, {"processes": ("python",)}, "cuda", {"GPU 0 load": Level.WARNING}),
+        ({}, {"memory": 3 * GIB}, "cuda", {"GPU 0 memory": Level.REFUSED}),
+        ({}, {"slowed_by": ("heat",)}, "cuda", {"GPU 0 clock": Level.WARNING}),
+        ({}, {"persistent": False}, "cuda", {"GPU 0 driver": Level.WARNING}),
+        ({}, {"divided": True}, "cuda", {"GPU 0": Level.WARNING}),
+        ({}, {"hidden": "Insufficient Permissions"}, "cuda", {"GPU 0 load": Level.WARNING}),
+        ({}, {"driver": "418.40"}, "cuda", {"GPU 0 torch": Level.REFUSED}),
+    ],
+)
+def test_what_disturbs_times_is_a_warning_and_what_makes_them_wrong_is_refused(host, gpu, device, expected):
+    assert levels(replace(QUIET, **host), [replace(IDLE, **gpu)], device) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"driver": "550.54.14"}, "install a newer driver or measure 2.10.0: tensorcopy list releases --device cuda"),
+        ({"capability": (7, 0)}, "measure 2.10.0: tensorcopy list releases --device cuda"),
+        ({"capability": (3, 0)}, "measure on another GPU, or only the CPU"),
+    ],
+)
+def test_a_newer_driver_is_advised_where_it_helps(change, advice):
+    """It brings no kernels."""
+    findings = readiness.findings(QUIET, [replace(IDLE, **change)], "", "cuda", RELEASES)
+    assert [finding.advice for finding in findings if finding.subject == "GPU 0 torch"] == [advice]
+
+
+@pytest.mark.parametrize(
+    ("version", "driver", "capability", "reason"),
+    [
+        ("2.15.0", "580.65.06", (9, 0), ""),
+        ("2.15.0", "575.51.03", (9, 0), "CUDA 13.2 needs driver R580 or newer, and this one is 575.51.03"),
+        ("2.10.0", "570.86.10", (9, 0), ""),
+        ("1.13.1", "580.65.06", (8, 0), ""),
+        ("1.12.1", "580.65.06", (8, 0), "no kernels for sm_80, only for sm_37, sm_50, sm_60, sm_70"),
+        ("2.1.2", "580.65.06", (9, 0), ""),
+        ("2.0.1", "580.65.06", (9, 0), "no kernels for sm_90, only for sm_37, sm_50, sm_60, sm_70, sm_75, sm_80, sm_86"),
+        ("2.15.0", "580.65.06", None, ""),
+    ],
+)
+def test_a_release_needs_a_driver_and_kernels(version, driver, capability, reason):
+    """An A100 can run torch from 1.13 on, an H200 from 2.1 on; CUDA 13 needs R580. One of the visible GPUs is enough."""
+    release, gpu = release_table.find(version), replace(IDLE, driver=driver, capability=capability)
+    assert environments.why_not_on(release, driver, capability) == environments.why_no_gpu(release, [gpu]) == reason
+    assert environments.why_no_gpu(release, [gpu, replace(IDLE, driver="999.1", capability=None)]) == ""
+
+
+def test_the_host_probe_reads_load_memory_and_disk(monkeypatch):
+    monkeypatch.setattr(readiness, "OBSERVATION", 0.5)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            host = readiness.host(Path("no/such/folder"))
+        finally:
+            busy.kill()
+    assert host.busy > 0.2 / host.cores
+    assert 0 < host.memory < 2**50
+    assert 0 < host.disk < 2**60

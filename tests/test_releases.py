@@ -103,32 +103,6 @@ def test_comments_between_rows_are_kept(tmp_path):
     assert table.read_text() == text.replace('1.26.4"', '1.26.5"', 2).replace('1.26.5"', '1.26.4"', 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (('sha = "', 'sha = "x'), "the SHA of torch"),
-        (("numpy = ", "nunpy = "), "is not a release"),
-        (("[[release]]", "[[release"), "cannot be read"),
-        (('sha = "', 'sha = 5 # "'), "is not a release"),
-    ],
-    ids=["sha", "key", "syntax", "number"],
-)
-def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
-    """The table may be edited by hand."""
-    table = tmp_path / "releases.toml"
-    table.write_text(release_table.TABLE.read_text().replace(*change, 1))
-    with pytest.raises(TensorcopyError, match=message):
-        release_table.load(table)
-
-
-@pytest.mark.parametrize("text", ["release = [5]", "[release]\nversion = '2.0.0'"])
-def test_a_table_without_rows_is_an_error_in_one_line(tmp_path, text):
-    table = tmp_path / "releases.toml"
-    table.write_text(text)
-    with pytest.raises(TensorcopyError, match=r"cannot be read: .* allowed: \[\[release\]\] tables"):
-        release_table.load(table)
-
-
 @pytest.mark.slow
 def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
     """Removed rows come back, and patches are added; then nothing is missing."""
@@ -144,3 +118,29 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
         assert "The table has every torch release of the index" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
     finally:
         table.write_text(original, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('sha = "', 'sha = "x'), "the SHA of torch"),
+        (("numpy = ", "nunpy = "), "is not a release"),
+        (("[[release]]", "[[release"), "cannot be read"),
+        (('sha = "', 'sha = 5 # "'), "is not a release"),
+        ((release_table.TABLE.read_text(), "release = [5]"), r"cannot be read: .* allowed: \[\[release\]\] tables"),
+        ((release_table.TABLE.read_text(), "[release]\nversion = '2.0.0'"), r"cannot be read: .* allowed: \[\[release\]\] tables"),
+    ],
+    ids=["sha", "key", "syntax", "number", "no tables", "one table"],
+)
+def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
+    """The table may be edited by hand."""
+    table = tmp_path / "releases.toml"
+    table.write_text(release_table.TABLE.read_text().replace(*change, 1))
+    with pytest.raises(TensorcopyError, match=message):
+        release_table.load(table)
+
+
+def test_a_row_without_a_date_is_not_added(tmp_path):
+    """An index may tell no day of an upload."""
+    with pytest.raises(TensorcopyError, match=r"the date of torch 2\.0\.0 is unknown: got a package index without upload times"):
+        release_table.add(replace(NEW, date=release_table.UNKNOWN), copied_table(tmp_path))
