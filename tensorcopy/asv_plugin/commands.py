@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -103,38 +103,26 @@ def show_disk_errors() -> None:
 
 def check_arguments() -> None:
     """Let `asv run` and `asv find` end before they measure, with exit code 2, where their arguments do not suit torch releases."""
-    _check_before(Run, _one_process, _own_label, _no_release_for_existing)
-    _check_before(Find, _one_process, _enough_releases)
+    for command, check in ((Run, _check_run), (Find, _check_find)):
+        run = command.run_from_conf_args
 
-
-def _check_before(command: Any, *checks: Callable[[Any, Any], None]) -> None:
-    run = command.run_from_conf_args
-
-    def checked(conf: Any, options: Any, **others: Any) -> Any:
-        with exit_on_error():
-            for check in checks:
+        def checked(conf: Any, options: Any, run: Any = run, check: Any = check, **others: Any) -> Any:
+            with exit_on_error():
+                if options.parallel != 1:  # asv would install each release in another process, and measure in this one with the one before
+                    raise TensorcopyError(
+                        "asv cannot install torch releases in parallel",
+                        got="--parallel",
+                        allowed="one environment after the other",
+                        next="leave --parallel out",
+                    )
                 check(conf, options)
-        return run(conf, options, **others)
+            return run(conf, options, **others)
 
-    command.run_from_conf_args = checked
-
-
-def _one_process(_conf: Any, options: Any) -> None:
-    """Raise TensorcopyError for --parallel.
-
-    asv would install each release in another process, and measure in this one with the release before.
-    """
-    if options.parallel != 1:
-        raise TensorcopyError(
-            "asv cannot install torch releases in parallel",
-            got="--parallel",
-            allowed="one environment after the other",
-            next="leave --parallel out",
-        )
+        command.run_from_conf_args = checked
 
 
-def _own_label(_conf: Any, options: Any) -> None:
-    """Raise TensorcopyError for --set-commit-hash: a result belongs to the release that was measured."""
+def _check_run(_conf: Any, options: Any) -> None:
+    """Raise TensorcopyError for --set-commit-hash, and for a release beside `-E existing`, of which asv stores nothing."""
     if options.set_commit_hash is not None:
         raise TensorcopyError(
             "a result is stored for the torch that was measured",
@@ -142,10 +130,6 @@ def _own_label(_conf: Any, options: Any) -> None:
             allowed="the SHA that torch reports",
             next=f"asv run -E interpreter:same {options.set_commit_hash}^!",
         )
-
-
-def _no_release_for_existing(_conf: Any, options: Any) -> None:
-    """Raise TensorcopyError for a release beside `-E existing`, of which asv stores nothing."""
     names = [name.partition(":") for name in options.env_spec or ()]
     existing = [python or "same" for kind, _, python in names if kind == "existing" or (not kind and python == "same")]
     if existing and options.range:
@@ -157,7 +141,7 @@ def _no_release_for_existing(_conf: Any, options: Any) -> None:
         )
 
 
-def _enough_releases(conf: Any, options: Any) -> None:
+def _check_find(conf: Any, options: Any) -> None:
     """Raise TensorcopyError where `asv find` would measure nothing."""
     repo = get_repo(conf)
     tags = [repo.get_name_from_hash(sha) for sha in reversed(repo.get_hashes_from_range(options.range))]

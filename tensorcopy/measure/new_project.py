@@ -42,7 +42,15 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
         )
     texts = {}
     if not (folder / FILE).exists():
-        texts = _declaration(name or declarations.default_name(folder), title, suites)
+        name = name or declarations.default_name(folder)
+        title = (title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"')
+        head, packages = _filled("project.toml", NAME=name, TITLE=title), declarations.declaring_packages()
+        if packages:
+            head += f"requires = {json.dumps(packages)}  # it declares operations\n"
+        if suites:
+            texts = {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
+        else:
+            texts = {FILE: head} if packages else {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
     elif name or title or suites:
         raise TensorcopyError(
             f"{FILE} is there already", got="--name, --title or --suites", allowed="a folder without it", next=f"write them into {FILE}"
@@ -64,17 +72,6 @@ def new_project(folder: Path, name: str = "", title: str = "", suites: str = "")
 def is_below_repository(folder: Path) -> bool:
     """Return whether a folder is in a repository, and not its top: GitHub does not read the workflows there."""
     return not (folder / ".git").exists() and any((parent / ".git").exists() for parent in folder.parents)
-
-
-def _declaration(name: str, title: str, suites: str) -> dict[str, str]:
-    """Return the text of tensorcopy.toml, and of the example's module unless there is a suite or a package to measure."""
-    head = _filled("project.toml", NAME=name, TITLE=(title or declarations.default_title(name)).replace("\\", "\\\\").replace('"', '\\"'))
-    packages = declarations.declaring_packages()
-    if packages:
-        head += f"requires = {json.dumps(packages)}  # it declares operations\n"
-    if suites:
-        return {FILE: head + _filled("suites.toml", SUITES=Path(suites).as_posix())}
-    return {FILE: head} if packages else {FILE: head + _filled("operation.toml"), OPERATIONS: _filled(EXAMPLE)}
 
 
 def _filled(file: str, **values: str) -> str:

@@ -316,16 +316,17 @@ def passes_by_suite(path: Path, suites: str, device: str = "") -> dict[str, list
         if not is_current:
             by_suite[name] = []
         elif any(files.number(files.cell(row, "result", index)) is not None for index in selected):
-            by_suite[name] = [record for record in records if _has_numbers(record, name, suite["version"], selected, suites)]
+            by_suite[name] = []
+            for record in records:
+                timed, counted = record["suites"].get(name), record.get("counts", {}).get(name)
+                if timed:
+                    counts = timed["version"] == row["version"] and any(index in selected for index, n in enumerate(timed["samples"]) if n)
+                elif counted:
+                    counts = counted["version"] == row["version"]
+                else:  # early passes did not record counts
+                    counts = not record["suites"] and record["selection"] == suites
+                by_suite[name] += [record] if counts else []
     return by_suite
-
-
-def _has_numbers(record: Mapping[str, Any], suite: str, version: str, selected: Collection[int], selection: str) -> bool:
-    """Return whether a pass has samples or counts of some of a suite's cases; early passes did not record counts."""
-    timed, counted = record["suites"].get(suite), record.get("counts", {}).get(suite)
-    if timed:
-        return bool(timed["version"] == version and any(index in selected for index, number in enumerate(timed["samples"]) if number))
-    return bool(counted["version"] == version) if counted else not record["suites"] and record["selection"] == selection
 
 
 def without_absent(records: Sequence[Mapping[str, Any]], required: str) -> str:

@@ -261,12 +261,17 @@ def not_measured(measurements: Sequence[Measurement], paths: Paths, machine: str
 def already_measured(results: tuple[Result, ...], measurement: Measurement, machine: str, quick: bool) -> Result | None:
     """Return this machine's result of a measurement, if it is complete.
 
-    A complete result has the suites and as many samples as would be measured now.
+    A complete result has the suites and as many samples as would be measured now; of a project, any times.
     """
-    for result in results:
-        if (result.machine, result.sha, result.environment) == (machine, measurement.release.sha, measurement.environment):
-            return result if _complete(result, quick) else None
-    return None
+    key = (machine, measurement.release.sha, measurement.environment)
+    result = next((result for result in results if (result.machine, result.sha, result.environment) == key), None)
+    if result is None or declarations.project():
+        return result if result and result.timings else None
+    specs = [spec for spec in suite_specs.table().values() if spec.timed and spec.methods != OWN and "device" not in spec.parameters]
+    if not {case.suite for case in result.timings}.issuperset(spec.name for spec in specs if spec.quick or not quick):
+        return None
+    samples = min(len(timing.samples) for case, timing in result.timings.items() if case.spec.quick)
+    return result if quick or samples >= SAMPLES else None
 
 
 def measure_and_publish(
@@ -305,12 +310,3 @@ def measure_and_publish(
         program.publish()
     reporter.at(len(stages), 1.0, PUBLISH)
     return (*problems, *loaded.problems)
-
-
-def _complete(result: Result, quick: bool) -> bool:
-    if declarations.project():
-        return bool(result.timings)
-    specs = [spec for spec in suite_specs.table().values() if spec.timed and spec.methods != OWN and "device" not in spec.parameters]
-    if not {case.suite for case in result.timings}.issuperset(spec.name for spec in specs if spec.quick or not quick):
-        return False
-    return quick or min(len(timing.samples) for case, timing in result.timings.items() if case.spec.quick) >= SAMPLES

@@ -45,18 +45,13 @@ class Cost(NamedTuple):
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Profile the sections that the first argument selects."""
-    report_progress(0.0, "counting")
-    return profile(arguments[0])
-
-
-def profile(pattern: str = "") -> dict[str, Any]:
     """Return "valgrind", "functions" and "cases", as functions.schema.json describes them.
 
-    pattern : a regular expression on names of sections; "" for those that `instruction_count` counts
-
-    Raises TensorcopyError where valgrind is missing or fails.
+    The first argument is a regular expression on names of sections; "" for those that `instruction_count` counts. Raises TensorcopyError
+    where valgrind is missing or fails.
     """
+    (pattern,) = arguments
+    report_progress(0.0, "counting")
     if pattern:
         os.environ[instruction_count.ONLY] = pattern
     with tempfile.TemporaryDirectory() as folder:
@@ -98,13 +93,12 @@ def _case(
         left -= of_call[function].own
         named.append(numbers.setdefault(function, len(numbers)))
     by_number = {numbers[function]: cost for function, cost in of_call.items() if function in numbers}
-    rows = [(number, round(by_number[number].own), _rounded(by_number[number].calls)) for number in sorted(named)]
+    rows = []
+    for number in sorted(named):
+        own, calls = by_number[number]
+        # a whole number of calls where it is near, since the loop's last turn may differ
+        rows.append((number, round(own), round(calls) if abs(calls - round(calls)) < 0.1 else round(calls, 1)))
     return {"instructions": round(total, 1), "functions": [value for row in rows for value in row]}
-
-
-def _rounded(calls: float) -> float:
-    """Return a number of calls: a whole one where it is near, since the loop's last turn may differ."""
-    return round(calls) if abs(calls - round(calls)) < 0.1 else round(calls, 1)
 
 
 def per_call(

@@ -109,7 +109,8 @@ def count() -> dict[Section, float]:
     A section that raises in this torch is absent. Takes a minute or two. Raises TensorcopyError where valgrind is missing or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        by_section = {number: [_total(path) for path in paths] for number, paths in run_callgrind(Path(folder)).items()}
+        files = run_callgrind(Path(folder))
+        by_section = {number: [int(TOTALS.findall(path.read_text("utf-8"))[0]) for path in paths] for number, paths in files.items()}
     long, short = min(by_section.pop(EMPTY)), min(by_section.pop(EMPTY_SHORT))
     turn = (long - short) / (CALLS - FEWEST_CALLS)
     once = short - FEWEST_CALLS * turn  # switching the count on and off, which a loop of few calls must not divide by its calls
@@ -161,13 +162,6 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
     for number, path in zip(numbers, paths):
         by_section.setdefault(number, []).append(path)
     return by_section
-
-
-def _total(path: Path) -> int:
-    """Return the instructions in a file of callgrind."""
-    match = TOTALS.search(path.read_text(encoding="utf-8"))
-    assert match is not None
-    return int(match[1])
 
 
 def _work() -> None:
