@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.analysis import series
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
-from tensorcopy.results import reader
+from tensorcopy.results import reader, select
 from tests.conftest import assert_golden, measured_in_passes, pass_times
 
 
@@ -47,7 +47,7 @@ def test_the_history_of_several_cases(folder, capsys):
 def test_a_release_that_was_not_measured_is_left_out(folder, capsys):
     """It is no point of the series."""
     next(folder.glob("box/5c488690*.json")).unlink()
-    by_case = series.series_by_case(reader.load_results(folder).results)
+    by_case = series.joined(select.history(reader.load_results(folder).results))
     assert len(next(iter(by_case.values())).releases) == 7
 
 

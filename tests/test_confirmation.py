@@ -109,7 +109,9 @@ def confirm(checkout, passes: int = AT_MOST, **options) -> Confirmed:
 def status_now(checkout):
     """Return the status of the step of "tensor"."""
     results = sorted(results_of(checkout), key=lambda result: [row.sha for row in RELEASES].index(result.sha))
-    return confirmation.statuses(series.over(results)[CASE], confirmations.latest(stored(checkout)))[STEP]
+    case_series = series.over(results)[CASE]
+    (step,) = (step for step in case_series.steps if step.index == STEP)
+    return confirmation.status_in(case_series, step, confirmations.latest(stored(checkout)))
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_releases_are_compared_without_an_interpreter(beside_an_interpreter):
 def test_no_history_has_a_step_to_an_interpreter(beside_an_interpreter):
     """Neither the terminal's nor the site's; nor is a step to it measured again."""
     results = reader.load_results(beside_an_interpreter).results
-    by_case = series.series_by_case(results)
+    by_case = series.joined(select.history(results))
     assert max(len(each.results) for each in by_case.values()) == 2
     (machine,) = machine_model.machines(results)
     for histories in (by_case, machine.history):
@@ -95,7 +95,7 @@ def test_the_history_is_of_a_machine_with_two_releases(tmp_path):
     assert [result.machine for (result,) in select.history(results, "new")] == ["new"]
     of_new = [result for result in results if result.machine == "new"]
     assert [result.machine for (result,) in select.history(of_new)] == ["new"]
-    (case_series,) = series.series_by_case(results).values()
+    (case_series,) = series.joined(select.history(results)).values()
     assert "(old)" in case_series.on  # the first line of `tensorcopy history`
 
 
@@ -221,7 +221,7 @@ def assert_separate(loaded, identities, passes):
     for one_series in series_of_results(loaded.results):
         assert len({result.series_key.identity for result in one_series.results}) == 1
     for machine in machines:
-        for by_case in series.series_by_case(loaded.results, machine).values():
+        for by_case in series.joined(select.history(loaded.results, machine)).values():
             assert len({result.series_key.identity for result in by_case.results}) == 1
             assert f"({machine})" in by_case.on
     for before, after in combinations(loaded.results, 2):

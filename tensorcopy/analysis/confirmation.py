@@ -16,7 +16,7 @@ from statistics import median
 from tensorcopy.analysis import comparisons, series
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.analysis.two_sample import ALPHA, Change, Samples, judge
+from tensorcopy.analysis.two_sample import ALPHA, Change, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results.confirmations import Confirmation, Key, ReleasePair, RepeatOutcome, key_of
 from tensorcopy.results.noise import AS_MEASURED
@@ -63,12 +63,6 @@ def status_of(
     return Status.CONFIRMED if confirmation and confirmation.outcome is RepeatOutcome.HELD else Status.UNCONFIRMED
 
 
-def statuses(case_series: CaseSeries, by_key: Mapping[Key, Confirmation]) -> dict[int, Status]:
-    """Return how each step of a series is known, by its index."""
-    case, results = case_series.case, case_series.results
-    return {step.index: status_of(*case_series.sides(step), case, step.ratio, by_key, results) for step in case_series.steps}
-
-
 def status_in(case_series: CaseSeries, step: Step, by_key: Mapping[Key, Confirmation]) -> Status:
     """Return how one step of a series is known."""
     return status_of(*case_series.sides(step), case_series.case, step.ratio, by_key, case_series.results)
@@ -80,8 +74,7 @@ def without_rejected(by_case: Mapping[Case, CaseSeries], by_key: Mapping[Key, Co
         return dict(by_case)
     remaining = {}
     for case, case_series in by_case.items():
-        known = statuses(case_series, by_key)
-        steps = tuple(step for step in case_series.steps if known[step.index] is not Status.REJECTED)
+        steps = tuple(step for step in case_series.steps if status_in(case_series, step, by_key) is not Status.REJECTED)
         remaining[case] = replace(case_series, steps=steps)
     return remaining
 
@@ -130,22 +123,14 @@ def _pairs(axes: Sequence[Sequence[Result]], by_key: Mapping[Key, Confirmation],
     for case_series in (case_series for history in histories for case_series in history.values()):
         for step in case_series.steps:
             before, after = case_series.sides(step)
-            if _is_pending(before, after, case_series, step, by_key, passes):
-                expected.setdefault((before.path, after.path), {}).setdefault(case_series.case, step.ratio)
+            case = case_series.case
+            status = status_of(before, after, case, step.ratio, by_key, case_series.results)
+            known = _applicable(by_key.get(key_of(before, after, case)), before, after, step.ratio)
+            if status is Status.UNCONFIRMED and (known is None or known.passes < passes):
+                expected.setdefault((before.path, after.path), {}).setdefault(case, step.ratio)
     return [
         ReleasePair(by_path[before], by_path[after], cases, of_python[by_path[after].python]) for (before, after), cases in expected.items()
     ]
-
-
-def _is_pending(
-    before: Result, after: Result, case_series: CaseSeries, step: Step, by_key: Mapping[Key, Confirmation], passes: int
-) -> bool:
-    """Return whether a step is unconfirmed, and not yet measured again with so many passes."""
-    case = case_series.case
-    if status_of(before, after, case, step.ratio, by_key, case_series.results) is not Status.UNCONFIRMED:
-        return False
-    confirmation = _applicable(by_key.get(key_of(before, after, case)), before, after, step.ratio)
-    return confirmation is None or confirmation.passes < passes
 
 
 def batches(passes: int) -> tuple[int, ...]:
@@ -181,55 +166,49 @@ def confirm(
     versions : of the suites
     started : ISO 8601 in UTC
     """
-    confirmations = {case: _not_measured(pair, case, versions[case.suite], started) for case in pair.expected}
+    before, after = pair.releases
+    key = pair.after.series_key
+    confirmations = {
+        case: Confirmation(
+            machine=pair.after.machine,
+            case=case,
+            version=versions[case.suite],
+            before=before,
+            after=after,
+            sha_before=pair.before.sha,
+            sha_after=pair.after.sha,
+            python=key.python,
+            build=key.build,
+            identity=key.identity,
+            expected=expected,
+            ratio=None,
+            interval=None,
+            passes=0,
+            passes_before=(),
+            passes_after=(),
+            outcome=RepeatOutcome.OPEN,
+            started=started,
+        )
+        for case, expected in pair.expected.items()
+    }
     open_cases = list(pair.expected)
     noise = AS_MEASURED.noise(pair.others, open_cases)
     sizes = batches(passes)
     for size in sizes:
-        before, after = remeasure(open_cases, size)
-        samples = {case: (comparisons.samples_of(before, case, after), comparisons.samples_of(after, case, before)) for case in open_cases}
+        first, second = remeasure(open_cases, size)
+        samples = {case: (comparisons.samples_of(first, case, second), comparisons.samples_of(second, case, first)) for case in open_cases}
         for case, change in judge(samples, noise=noise).items():
+            medians = [tuple(median(times) for times in side.passes if times) for side in samples[case]]  # of each pass, in seconds
             confirmations[case] = replace(
                 confirmations[case],
                 ratio=change.ratio,
                 interval=change.interval,
                 passes=size,
-                passes_before=_medians(samples[case][0]),
-                passes_after=_medians(samples[case][1]),
+                passes_before=medians[0],
+                passes_after=medians[1],
                 outcome=outcome(pair.expected[case], change, len(sizes)),
             )
         open_cases = [case for case in open_cases if confirmations[case].outcome is RepeatOutcome.OPEN]
         if not open_cases:
             break
     return tuple(confirmations.values())
-
-
-def _medians(side: Samples) -> tuple[float, ...]:
-    """Return the median of each pass, in seconds."""
-    return tuple(median(samples) for samples in side.passes if samples)
-
-
-def _not_measured(pair: ReleasePair, case: Case, version: str, started: str) -> Confirmation:
-    """Return the confirmation of a step before its first pass."""
-    before, after = pair.releases
-    key = pair.after.series_key
-    return Confirmation(
-        machine=pair.after.machine,
-        case=case,
-        version=version,
-        before=before,
-        after=after,
-        sha_before=pair.before.sha,
-        sha_after=pair.after.sha,
-        python=key.python,
-        build=key.build,
-        identity=key.identity,
-        expected=pair.expected[case],
-        ratio=None,
-        interval=None,
-        passes=0,
-        passes_before=(),
-        passes_after=(),
-        outcome=RepeatOutcome.OPEN,
-        started=started,
-    )

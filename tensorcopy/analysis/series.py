@@ -19,7 +19,7 @@ from statistics import fmean, median
 from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.releases import release_table
-from tensorcopy.results import passes, related, select
+from tensorcopy.results import passes, related
 from tensorcopy.results.noise import scaled_deviations
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result
@@ -91,18 +91,10 @@ class CaseSeries:
         return factor
 
 
-def series_by_case(results: Sequence[Result], machine: str = "", python: str = "") -> dict[Case, CaseSeries]:
-    """Return the history of each case on one machine, by default on all its Pythons joined.
-
-    By default of the history that `select.history` chooses. Raises TensorcopyError.
-    """
-    return joined(select.history(results, machine, python))
-
-
 def joined(axes: Sequence[Sequence[Result]]) -> dict[Case, CaseSeries]:
     """Return the history of each case over several Pythons.
 
-    axes : for each Python, the newest first, its results in order of release
+    axes : for each Python, the newest first, its results in order of release; see `select.history`
     """
     joined_series = over(axes[0])
     for axis in axes[1:]:

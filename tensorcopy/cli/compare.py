@@ -160,7 +160,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     """
     from tensorcopy.analysis import change_points, confirmation, series
     from tensorcopy.report import sentences, terminal
-    from tensorcopy.results import confirmations, reader
+    from tensorcopy.results import confirmations, reader, select
     from tensorcopy.results.reader import concerning
 
     if options.values:
@@ -171,7 +171,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     print_warnings(results.warnings)
     problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
     is_failure = incomplete([*problems, *repeats.problems], options.strict)
-    by_case = series.series_by_case(results.results, options.machine, options.python)
+    by_case = series.joined(select.history(results.results, options.machine, options.python))
     selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
     if not selected:
         names = ", ".join(list(_matching(by_case, ""))[:6])
