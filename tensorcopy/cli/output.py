@@ -56,7 +56,8 @@ def visible(text: str) -> str:
     r"""Return text whose control characters are escaped as in JSON: \u001b. Line ends and tabs are kept."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return "".join(json.dumps(character)[1:-1] if _is_control(character) else character for character in text)
+    kept = [character in "\n\t" or unicodedata.category(character) not in CONTROLS for character in text]
+    return "".join(character if is_kept else json.dumps(character)[1:-1] for character, is_kept in zip(text, kept))
 
 
 def encodable(text: str, encoding: str | None) -> str:
@@ -73,15 +74,6 @@ def encodable(text: str, encoding: str | None) -> str:
         return text
     text = POWER.sub(lambda power: f"^{power[0].translate(DIGITS)}" if lacks(power[0]) else power[0], text)
     return "".join(IN_ASCII.get(character, character) if lacks(character) else character for character in text)
-
-
-def one_line(text: str) -> str:
-    r"""Return text in one line: as `visible`, with line ends as \n."""
-    return visible("\\n".join(text.splitlines()).replace("\t", " "))
-
-
-def _is_control(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in CONTROLS
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -138,7 +130,14 @@ def clean_streams() -> Iterator[None]:
 
     A stream that the caller has closed becomes one that leads nowhere: otherwise the next file opened would take its place.
     """
-    _open_closed_streams()
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole run
     before = sys.stdout, sys.stderr
     for stream in before:
         with suppress(AttributeError, OSError, ValueError):
@@ -148,17 +147,6 @@ def clean_streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
-
-
-def _open_closed_streams() -> None:
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole run
 
 
 def flush() -> None:
@@ -179,9 +167,9 @@ def discard(stream: TextIO) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line to stderr, whatever `text` has in it. Where stderr cannot be written, it is lost."""
+    r"""Print a line to stderr, with line ends in the text as \n. Where stderr cannot be written, it is lost."""
     try:
-        print(one_line(f"tensorcopy: {text}"), file=sys.stderr, flush=True)
+        print(visible("\\n".join(f"tensorcopy: {text}".splitlines()).replace("\t", " ")), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
 
