@@ -27,8 +27,8 @@ from filelock import FileLock, Timeout
 from tensorcopy.asv_plugin.commands import end_on
 from tensorcopy.errors import DiskError, TensorcopyError, of_os_error
 from tensorcopy.results import files, writing
-from tensorcopy.results.merge import add_pass, last_pass
-from tensorcopy.results.merge_results import Document, merged
+from tensorcopy.results.merge import add_pass
+from tensorcopy.results.merge_results import Document, merged, of_passes
 
 # environment variables with which tensorcopy passes the selection of suites, the shard and the pass's id through asv
 SELECTION, SHARD, PASS = "TENSORCOPY_SELECTION", "TENSORCOPY_SHARD", "TENSORCOPY_PASS"
@@ -158,7 +158,7 @@ def store(draft: Draft) -> None:
                 unstored[path] = {}
                 document = json.loads(before or b"{}")
                 stamped = writing.stamped(files.read(path), pending.report, document, pending.record, _journal_lines(pending, sha))
-                unstored[path] = new = last_pass(stamped, document)
+                unstored[path] = new = of_passes(stamped, stamped["passes"][-1:])
                 target = draft.results / path.relative_to(draft.folder)
                 (record,) = new["passes"]
                 if target.exists() and not (record["suites"] or record.get("counts")):

@@ -52,7 +52,11 @@ def _why(options: argparse.Namespace, console: Console) -> int:
         text = why.script(cause, str(options.output or why.SCRIPT))
         next_step = "; its first lines have the two commands that run it"
     elif options.issue:
-        text = why.issue(cause, _history(cause))
+        from tensorcopy.asv_plugin import configuration
+        from tensorcopy.site import addresses
+
+        web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
+        text = why.issue(cause, web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else "")
         next_step = f"; search PyTorch's issues for the same slowdown first, then: {why.NEW_ISSUE}"
     else:
         text = why.as_json(cause) if options.format == "json" else why.text(cause)
@@ -65,15 +69,6 @@ def _why(options: argparse.Namespace, console: Console) -> int:
     else:
         sys.stdout.write(text)
     return code
-
-
-def _history(cause: Any) -> str:
-    """Return the address of the page with the history of a cause's case; "" for none."""
-    from tensorcopy.asv_plugin import configuration
-    from tensorcopy.site import addresses
-
-    web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-    return web.absolute(addresses.of_case(cause.after.machine, cause.case)) if cause.case else ""
 
 
 def _bisect(options: argparse.Namespace, console: Console) -> int:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations, files, functions, writing
@@ -295,7 +294,7 @@ def add_pass(draft: Path, new: Document, target: Path, summary: Summary, report_
     """Add the pass of a draft to a result file, with the suites and the machine that the draft describes.
 
     draft, target : paths of result files, in their folders of results; `target` need not exist
-    new : what the pass has measured, see `last_pass`
+    new : what the pass has measured, see `merge_results.of_passes`
     summary : computes asv's own statistics of samples
 
     The result file is written last: with it, the pass counts as stored. Raises TensorcopyError where the results are damaged or cannot be
@@ -320,34 +319,3 @@ def add_pass(draft: Path, new: Document, target: Path, summary: Summary, report_
                 allowed="the torch, the build and the numpy of its earlier passes",
                 next="measure under another name with --machine",
             ) from error
-
-
-def last_pass(document: Document, before: Document) -> Document:
-    """Return only what the last pass of a result file has measured.
-
-    before : the document before that pass; {} for none
-    """
-    record, rows_before = document["passes"][-1], files.rows_of(before)
-    results = {}
-    for suite, row in files.rows_of(document).items():
-        if row.get("started_at") != rows_before.get(suite, {}).get("started_at") or suite not in rows_before:
-            new = _row_of_pass(row, record["suites"].get(suite, {}).get("samples", []))
-            results[suite] = [new.get(column) for column in document["result_columns"]]
-    return {**document, "results": results, "passes": [record]}
-
-
-def _row_of_pass(row: Mapping[str, Any], counts: list[int]) -> Document:
-    """Return a suite's row with the last samples of each case only.
-
-    counts : how many of each case are new; [] for none
-
-    Cases that have only earlier samples are left out; those without samples keep their number, such as bytes.
-    """
-    samples, results = [], []
-    for index, value in enumerate(row["result"] or ()):
-        all_samples = (row.get("samples") or [])[index : index + 1]
-        count = counts[index] if index < len(counts) else 0
-        samples.append(all_samples[0][-count:] if count else None)
-        results.append(value if count or not (all_samples and all_samples[0]) else None)
-    statistics = {name: None for name in row if name.startswith("stats_")}
-    return {**row, **statistics, "result": results if row["result"] else row["result"], "samples": samples if any(samples) else None}

@@ -63,11 +63,11 @@ class _File:
             parts = passes.split_by_pass(self.records.values(), suite, index, samples)
         except ValueError as error:
             raise _contradiction(self.document, f"samples of {suite}, case {case}", str(error)) from error
-        return {name: _Taken(samples, readings, self._interruptions(name, suite, index)) for name, samples, readings in parts}
-
-    def _interruptions(self, name: str, suite: str, index: int) -> list[list[float]]:
-        by_case = self.records[name]["suites"][suite].get("interruptions", {}) if name else {}
-        return list(by_case.get(str(index), []))
+        by_pass = {}
+        for name, taken, readings in parts:
+            by_case = self.records[name]["suites"][suite].get("interruptions", {}) if name else {}
+            by_pass[name] = _Taken(taken, readings, by_case.get(str(index), []))
+        return by_pass
 
     def counts(self, name: str, suite: str) -> list[float | None]:
         """Return a pass's counts of a suite by case, [] if it has none of the row's version."""
@@ -97,17 +97,18 @@ def merged(first: Document, second: Document, summary: Summary) -> Document:
         if first[name] != second[name]:
             raise _contradiction(newer, name, _both(first[name], second[name]))
     both = [_File(document) for document in (older, newer)]
-    records = sorted({record["id"]: record for record in (*older["passes"], *newer["passes"])}.values(), key=_start)
+    by_id = {record["id"]: record for record in (*older["passes"], *newer["passes"])}
+    records = sorted(by_id.values(), key=lambda record: (record["started"], record["id"]))
     rows, record_parts, counts = {}, {}, {}
     for suite in sorted({*older["results"], *newer["results"]}):
         having = [file for file in both if suite in file.rows]
         rows[suite], record_parts[suite] = _suite(suite, having, [record["id"] for record in records], summary)
         counts[suite] = _counts(suite, having, rows[suite], [record["id"] for record in records])
-    columns = newer["result_columns"]
+    columns, durations = newer["result_columns"], sorted({*older["durations"], *newer["durations"]})
     return {
         **_single_values(newer),
         "results": {suite: _without_trailing_nulls([row.get(column) for column in columns]) for suite, row in rows.items()},
-        "durations": _greater(older["durations"], newer["durations"]),
+        "durations": {name: max(file["durations"].get(name, 0.0) for file in (older, newer)) for name in durations},
         "passes": [_record(record["id"], both, record_parts, counts) for record in records],
         "version": newer["version"],
     }
@@ -132,10 +133,6 @@ def _single_values(document: Document) -> Document:
     Identity, provenance and observations.
     """
     return {name: value for name, value in document.items() if name not in ("results", "durations", "passes", "version")}
-
-
-def _start(record: Mapping[str, Any]) -> tuple[str, str]:
-    return record["started"], record["id"]
 
 
 def _record(name: str, both: Sequence[_File], parts: BySuite, counts: BySuite) -> Document:
@@ -263,10 +260,6 @@ def _without_trailing_nulls(row: list[Any]) -> list[Any]:
     return row
 
 
-def _greater(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    return {name: max(first.get(name, 0.0), second.get(name, 0.0)) for name in sorted({*first, *second})}
-
-
 def _both(first: Any, second: Any) -> str:
     return f"{str(first)[:80]} and {str(second)[:80]}"
 
@@ -301,28 +294,35 @@ def divided(document: Document) -> dict[str, Document]:
     mine = identities(document)
     if len(mine) == 1:
         return dict.fromkeys(mine, document)
-    parts = {identity: _part(document, identity) for identity in sorted({UNKNOWN, *mine})}
-    filled = {identity: part for identity, part in parts.items() if part["passes"] or _has_numbers(part)}
-    return filled or {of_provenance(document["ledger"]): document}
+    parts = {}
+    for identity in sorted({UNKNOWN, *mine}):
+        records = [record for record in document["passes"] if of_provenance(record["ledger"]) == identity]
+        part = of_passes(document, records, with_unrecorded=identity == UNKNOWN)
+        numbers = (value for row in files.rows_of(part).values() for value in row["result"] or ())
+        if records or any(files.number(value) is not None for value in numbers):
+            parts[identity] = part
+    return parts or {of_provenance(document["ledger"]): document}
 
 
-def renamed(document: Document, machine: str) -> Document:
-    """Return a result file as one of the machine `machine`."""
-    return {**document, "params": {**document["params"], "machine": machine}}
+def of_passes(document: Document, records: Sequence[Document], *, with_unrecorded: bool = False) -> Document:
+    """Return what some of its passes contributed to a result file.
 
-
-def _part(document: Document, identity: str) -> Document:
-    """Return what the passes of one identity contributed to a result file."""
-    records = [record for record in document["passes"] if of_provenance(record["ledger"]) == identity]
-    names = {record["id"] for record in records} | ({""} if identity == UNKNOWN else set())
+    with_unrecorded : also the numbers without a pass record, and without records the provenance, except that of the hardware
+    """
+    names = {record["id"] for record in records} | ({""} if with_unrecorded else set())
     unknown = {name: value for name, value in document["ledger"].items() if name not in ("hardware", "identity")}
     rows = {suite: _row(document, suite, row, names) for suite, row in files.rows_of(document).items()}
     return {
         **document,
         "ledger": max((record["ledger"] for record in records), key=lambda provenance: str(provenance["started"]), default=unknown),
-        "passes": records,
+        "passes": list(records),
         "results": {suite: [row.get(column) for column in document["result_columns"]] for suite, row in rows.items()},
     }
+
+
+def renamed(document: Document, machine: str) -> Document:
+    """Return a result file as one of the machine `machine`."""
+    return {**document, "params": {**document["params"], "machine": machine}}
 
 
 def _row(document: Document, suite: str, row: Document, names: set[str]) -> Document:
@@ -354,10 +354,6 @@ def _count(document: Document, suite: str, row: Document, index: int, names: set
             counts.update({} if value is None else {record["id"]: value})
     counts = counts or {"": row["result"][index]}
     return min((value for name, value in counts.items() if name in names), default=None)
-
-
-def _has_numbers(document: Document) -> bool:
-    return any(files.number(value) is not None for row in files.rows_of(document).values() for value in row["result"] or ())
 
 
 # Give every machine its own folder, where one folder has results of several.
@@ -393,38 +389,27 @@ def separated(documents: Mapping[Path, Document]) -> Separated:
                 parts += [(path, identity, part) for identity, part in divided(document).items()]
         except TensorcopyError as error:
             problems.append(error)
-    names = _names(parts)
+    starts: dict[tuple[str, str], str] = {}
+    for path, identity, part in parts:
+        key = path.parent.name, identity
+        starts[key] = min(earliest(part), starts.get(key, earliest(part)))
+    names = machine_names(starts)
     by_path: dict[Path, Document] = {}
     for path, identity, part in parts:
         new = path.parents[1] / names[path.parent.name, identity] / path.name
         try:
             with files.damage_named(path):
                 part = part if new == path else renamed(part, new.parent.name)
-                by_path[new] = merged(by_path[new], part, _median) if new in by_path else part
+                if new in by_path:
+                    part = merged(by_path[new], part, lambda samples: (median(samples), {}))  # without asv's statistics
+                by_path[new] = part
         except TensorcopyError as error:
             problems.append(error)
-    return Separated(by_path, tuple(problems), tuple(_warnings(names)))
-
-
-def _names(parts: list[tuple[Path, str, Document]]) -> dict[tuple[str, str], str]:
-    starts: dict[tuple[str, str], str] = {}
-    for path, identity, part in parts:
-        key = path.parent.name, identity
-        starts[key] = min(earliest(part), starts.get(key, earliest(part)))
-    return machine_names(starts)
-
-
-def _warnings(names: Mapping[tuple[str, str], str]) -> list[TensorcopyError]:
-    """Return a warning for each machine whose name is not its folder's."""
     holders = {machine: identity for (machine, identity), name in names.items() if name == machine}
     next_step = "tensorcopy merge FOLDER, with that folder of results, divides its files"
-    return [
+    warnings = [
         two_machines(machine, holders[machine], identity, name, next_step)
         for (machine, identity), name in sorted(names.items())
         if name != machine
     ]
-
-
-def _median(samples: list[float]) -> tuple[float, dict[str, Any]]:
-    """Return asv's result of a case, without asv's statistics, which are not loaded."""
-    return median(samples), {}
+    return Separated(by_path, tuple(problems), tuple(warnings))

@@ -85,7 +85,10 @@ def replace(path: Path, content: str | bytes) -> None:
     as far as that is possible.
     """
     make_folder(path.parent)
-    _remove_leftovers(path)
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}"):  # of killed writers
+        with suppress(OSError):  # another user's stays
+            if leftover.lstat().st_mtime < time.time() - OLD:
+                leftover.unlink()
     # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
     draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}{ENDING}")
     try:
@@ -98,15 +101,13 @@ def replace(path: Path, content: str | bytes) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
-    _sync_folder(path.parent)
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of this file have left."""
-    for draft in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}"):
-        with suppress(OSError):  # another user's stays
-            if draft.lstat().st_mtime < time.time() - OLD:
-                draft.unlink()
+    if os.name != "nt":
+        with suppress(OSError):
+            descriptor = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def make_folder(folder: Path) -> None:
@@ -120,18 +121,6 @@ def make_folder(folder: Path) -> None:
         if mode & 0o022 and not mode & stat.S_ISVTX:
             with suppress(OSError):
                 missing.chmod(missing.stat().st_mode | mode & 0o022)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write a folder's names to the disk, where the system can do that."""
-    if os.name == "nt":
-        return
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # What a run of asv added: its files get provenance, observations and a record of the pass.
