@@ -61,27 +61,3 @@ def test_an_unknown_name_is_an_error_that_lists_the_names():
     assert isinstance(caught.value, KeyError)
     assert COPIES.get("klone") is None
     assert "klone" not in COPIES
-
-
-@pytest.mark.timed
-def test_a_call_through_the_registry_costs_at_most_60_ns():
-    """Compared with the bare expression, for a tensor whose methods do nothing.
-
-    The two alternate, and their minima are compared, because noise only adds time.
-    """
-    from timeit import Timer
-
-    class Tensor:
-        def detach(self):
-            return self
-
-        clone = detach
-
-    x, method = Tensor(), COPIES["detach_clone"]
-    bare, called = Timer("x.detach().clone()", globals={"x": x}), Timer("method(x)", globals={"x": x, "method": method})
-
-    def overhead() -> float:
-        rounds = [(bare.timeit(10_000), called.timeit(10_000)) for _ in range(50)]
-        return (min(time for _, time in rounds) - min(time for time, _ in rounds)) / 10_000
-
-    assert min(overhead() for _ in range(6)) <= 60e-9

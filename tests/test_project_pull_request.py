@@ -161,32 +161,6 @@ def error_of(capsys, *arguments: str) -> str:
     return line
 
 
-def test_a_commit_without_a_project_is_refused(folder, capsys):
-    git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
-    git(folder, *AUTHOR, "commit", "-qm", "without")
-    commit_all(folder, "with")
-    base = sha(folder, "HEAD~1")[:8]
-    assert error_of(capsys) == (
-        f"tensorcopy: base has no project: got no tensorcopy.toml in {base}; allowed: two commits of a project; "
-        "next: name a commit that has it: --base COMMIT"
-    )
-
-
-@pytest.mark.parametrize(("before", "after"), [("./library", "./library"), ("einops==0.8.0", "einops==0.8.1")], ids=["folder", "versions"])
-def test_an_interpreter_has_no_two_versions_of_a_package(folder, before, after, capsys):
-    """It imports one of them for both commits, and every case would be unchanged."""
-    edited(folder / "tensorcopy.toml", "[project]\n", f'[project]\nrequires = ["{before}"]\n')
-    commit_all(folder, "base")
-    edited(folder / "tensorcopy.toml", f'"{before}"]\n', f'"{after}"]\n\n')
-    commit_all(folder, "head")
-    assert "cannot have the packages of two commits: got requires that differ" in error_of(capsys, "--interpreter", "same")
-
-
-def test_a_release_that_is_not_in_the_table_is_refused(folder, capsys):
-    git(folder, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "head")
-    assert "have no torch in common here: got 0.1" in error_of(capsys, "--release", "0.1")
-
-
 def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     """Their parameters may have any character and any length."""
     change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "suite": "s" * 90}
@@ -290,3 +264,32 @@ def test_the_job_that_keeps_measurements_runs_nothing_of_the_project(folder):
     jobs = yaml.safe_load((folder / ".github" / "workflows" / "measure.yml").read_text(encoding="utf-8"))["jobs"]
     assert {name for name, job in jobs.items() if "write" in job["permissions"].get("contents", "")} == {"keep"}
     assert not any("uv" in str(step) for step in jobs["keep"]["steps"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "arguments", "message"),
+    [
+        ("", "", ["--release", "0.1"], "base and head have no torch in common here: got 0.1"),
+        ("./library", "./library", ["--interpreter", "same"], "cannot have the packages of two commits: got requires that differ"),
+        ("einops==0.8.0", "einops==0.8.1", ["--interpreter", "same"], "cannot have the packages of two commits: got requires that differ"),
+    ],
+    ids=["a release that is not in the table", "a folder in an interpreter", "two versions in an interpreter"],
+)
+def test_what_cannot_be_compared_is_refused(folder, capsys, before, after, arguments, message):
+    """An interpreter imports one version of a package for both commits, and every case would be unchanged."""
+    declaration = (folder / "tensorcopy.toml").read_text(encoding="utf-8")
+    for package, name in ((before, "base"), (after, "head")):
+        requires = f'[project]\nrequires = ["{package}"]  # {name}\n' if package else f"[project]  # {name}\n"
+        (folder / "tensorcopy.toml").write_text(declaration.replace("[project]\n", requires), encoding="utf-8")
+        commit_all(folder, name)
+    assert message in error_of(capsys, *arguments)
+
+
+def test_a_commit_without_a_project_is_refused(folder, capsys):
+    git(folder, "rm", "-q", "--cached", "tensorcopy.toml")
+    git(folder, *AUTHOR, "commit", "-qm", "without")
+    commit_all(folder, "with")
+    assert error_of(capsys) == (
+        f"tensorcopy: base has no project: got no tensorcopy.toml in {sha(folder, 'HEAD~1')[:8]}; allowed: two commits of a project; "
+        "next: name a commit that has it: --base COMMIT"
+    )

@@ -244,17 +244,6 @@ def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "comparison").exists()
 
 
-def test_another_device_is_measured_without_the_cpu():
-    """The selection matches only names with that device; for the CPU it matches all."""
-    selection = PullRequest("a", "b", 4, device="cuda").selection
-    assert re.search(selection, "copies.Latency.time_copy('tensor', 16, 'cuda')")
-    assert not re.search(selection, "copies.BySize.time_copy('tensor', 16)")
-    assert not re.search(selection, "copies.Latency.time_copy('tensor', 16, 'mps')")
-    assert re.search(PullRequest("a", "b", 4).selection, "copies.BySize.time_copy('tensor', 16)")
-    named = PullRequest("a", "b", 4, suites="16, 'cuda'", device="cuda").selection
-    assert re.search(named, "copies.Latency.time_copy('tensor', 16, 'cuda')")
-
-
 def test_a_folder_is_linked_again_to_environments_that_were_removed(tmp_path):
     """As after `rm -rf .asv/env`: the link is still there, and leads to nothing."""
     shared, folder = tmp_path / "env", tmp_path / "commit"
@@ -266,10 +255,19 @@ def test_a_folder_is_linked_again_to_environments_that_were_removed(tmp_path):
         shutil.rmtree(shared)
 
 
-def test_a_pull_request_counts_nothing():
+NAMES = {
+    "cuda": "copies.Latency.time_copy('tensor', 16, 'cuda')",
+    "mps": "copies.Latency.time_copy('tensor', 16, 'mps')",
+    "cpu": "copies.BySize.time_copy('tensor', 16)",
+    "counts": "instructions.BySize.track('tensor', 16)",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "selected"),
+    [({"device": "cuda"}, ["cuda"]), ({"device": "cuda", "suites": "16, 'cuda'"}, ["cuda"]), ({"suites": "BySize"}, ["cpu"])],
+)
+def test_a_pull_request_is_judged_by_the_times_of_its_device(options, selected):
     """Whatever its pattern: a count could decide a verdict, which the comment does not show."""
-    request = PullRequest("a" * 40, "b" * 40, 10, suites="BySize")
-    matches = [
-        name for name in ("copies.BySize.time_copy", "instructions.BySize.track", "memory.BySize.x") if re.search(request.selection, name)
-    ]
-    assert matches == ["copies.BySize.time_copy"]
+    selection = PullRequest("a", "b", 4, **options).selection
+    assert [name for name, case in NAMES.items() if re.search(selection, case)] == selected

@@ -116,82 +116,54 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
     no_gpu : the reason why `gpus` is empty
     releases : in order of version, for the driver and the kernels that they need
     """
-    findings = _host_findings(host, MEMORY if device == "cpu" else DEVICE_MEMORY)
-    if device == "cuda" and no_gpu == MIG_INSTANCE:
-        findings.append(Finding("GPU", no_gpu, Level.WARNING, "look at its GPU with nvidia-smi: its instances share the bandwidth"))
-    elif device == "cuda" and not gpus:
-        findings.append(Finding("GPU", no_gpu, Level.REFUSED, "install the driver; start a container with --gpus all; run nvidia-smi"))
-    for gpu in gpus if device == "cuda" else ():
-        findings += [*_gpu_findings(gpu, f"GPU {gpu.index}"), *_torch_findings(gpu, f"GPU {gpu.index}", releases)]
-    return findings
+    found: list[Finding] = []
 
+    def report(subject: str, observed: str, advice: str, *, warning: bool = False, refused: bool = False) -> None:
+        level = Level.REFUSED if refused else Level.WARNING if warning else Level.OK
+        found.append(Finding(subject, observed, level, "" if level is Level.OK else advice))
 
-def _torch_findings(gpu: Gpu, name: str, releases: Sequence[Release]) -> list[Finding]:
-    """Check which releases a GPU and its driver can run."""
-    if not releases:
-        return []
-    newest, reason = releases[-1], environments.why_not_on(releases[-1], gpu.driver, gpu.capability)
-    others = [release.version for release in releases if not environments.why_not_on(release, gpu.driver, gpu.capability)]
-    observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
-    driver = "install a newer driver" if reason == environments.why_not_on(newest, gpu.driver, None) else ""  # which cannot add kernels
-    if not others:
-        return [Finding(f"{name} torch", observed, Level.REFUSED, driver or "measure on another GPU, or only the CPU")]
-    advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy list releases --device cuda"]))
-    return [_finding(f"{name} torch", observed, _warning_if(bool(reason)), advice)]
-
-
-def _host_findings(host: Host, memory: int) -> list[Finding]:
     names = ", ".join(host.busiest[:5])
     load = f"{host.busy:.0%} of the processors in use" + (f", by {names}" if names else "")
+    wait = f"wait until {names or 'the load'} has ended"
+    report("other load", load, wait, warning=host.busy >= LOAD_WARNING, refused=host.busy >= LOAD_REFUSED)
+    memory = MEMORY if device == "cpu" else DEVICE_MEMORY
+    report("memory", _free(host.memory), f"{memory // GIB} GiB are needed", refused=host.memory < memory)
+    report("disk", _free(host.disk), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2", warning=host.disk < DISK)
     frequency = (host.governor or "unknown") + {True: ", boost on", False: ", boost off", None: ""}[host.boost]
-    return [
-        _finding("other load", load, _load_level(host.busy), f"wait until {names or 'the load'} has ended"),
-        _finding("memory", _free(host.memory), _refused_if_less(host.memory, memory), f"{memory // GIB} GiB are needed"),
-        _finding("disk", _free(host.disk), _warning_if(host.disk < DISK), f"a torch with CUDA takes {DISK // GIB} GiB: --environments 2"),
-        _finding("frequency", frequency, _warning_if(host.governor not in ("", "performance")), "cpupower frequency-set -g performance"),
-        _finding("power", "battery" if host.battery else "mains", _warning_if(host.battery), "plug it in: the clocks are lower on battery"),
-    ]
-
-
-def _gpu_findings(gpu: Gpu, name: str) -> list[Finding]:
-    load = f"{gpu.busy:.0%} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
-    load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
-    level = Level.REFUSED if gpu.busy >= GPU_BUSY else _warning_if(bool(gpu.processes or gpu.hidden))
-    clock = f"{gpu.clock} of {gpu.max_clock} MHz" + (f", slowed by {', '.join(gpu.slowed_by)}" if gpu.slowed_by else "")
-    driver = f"{gpu.driver}, {'kept loaded' if gpu.persistent else 'unloaded when idle'}"
-    return [
-        _finding(name, f"{gpu.name}, {gpu.temperature} °C", _warning_if(gpu.divided), "divided by MIG: its instances share the bandwidth"),
-        _finding(
-            f"{name} driver",
-            driver,
-            _warning_if(not gpu.persistent),
-            "nvidia-smi -pm 1 keeps the driver loaded",
-        ),
-        _finding(
-            f"{name} load",
-            load,
-            level,
-            "run nvidia-smi as its administrator" if gpu.hidden else "wait, or use a GPU that no other process uses",
-        ),
-        _finding(f"{name} memory", _free(gpu.memory), _refused_if_less(gpu.memory, GPU_MEMORY), f"{GPU_MEMORY // GIB} GiB are needed"),
-        _finding(f"{name} clock", clock, _warning_if(bool(gpu.slowed_by)), "let it cool; run nvidia-smi -q -d PERFORMANCE"),
-    ]
-
-
-def _finding(subject: str, observed: str, level: Level, advice: str) -> Finding:
-    return Finding(subject, observed, level, "" if level is Level.OK else advice)
-
-
-def _load_level(share: float) -> Level:
-    return Level.REFUSED if share >= LOAD_REFUSED else _warning_if(share >= LOAD_WARNING)
-
-
-def _warning_if(condition: bool) -> Level:
-    return Level.WARNING if condition else Level.OK
-
-
-def _refused_if_less(value: int, needed: int) -> Level:
-    return Level.REFUSED if value < needed else Level.OK
+    report("frequency", frequency, "cpupower frequency-set -g performance", warning=host.governor not in ("", "performance"))
+    power = "battery" if host.battery else "mains"
+    report("power", power, "plug it in: the clocks are lower on battery", warning=host.battery)
+    if device != "cuda":
+        return found
+    if no_gpu == MIG_INSTANCE:
+        report("GPU", no_gpu, "look at its GPU with nvidia-smi: its instances share the bandwidth", warning=True)
+    elif not gpus:
+        report("GPU", no_gpu, "install the driver; start a container with --gpus all; run nvidia-smi", refused=True)
+    for gpu in gpus:
+        name = f"GPU {gpu.index}"
+        report(name, f"{gpu.name}, {gpu.temperature} °C", "divided by MIG: its instances share the bandwidth", warning=gpu.divided)
+        driver = f"{gpu.driver}, {'kept loaded' if gpu.persistent else 'unloaded when idle'}"
+        report(f"{name} driver", driver, "nvidia-smi -pm 1 keeps the driver loaded", warning=not gpu.persistent)
+        load = f"{gpu.busy:.0%} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
+        load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
+        wait = "run nvidia-smi as its administrator" if gpu.hidden else "wait, or use a GPU that no other process uses"
+        report(f"{name} load", load, wait, warning=bool(gpu.processes or gpu.hidden), refused=gpu.busy >= GPU_BUSY)
+        report(f"{name} memory", _free(gpu.memory), f"{GPU_MEMORY // GIB} GiB are needed", refused=gpu.memory < GPU_MEMORY)
+        clock = f"{gpu.clock} of {gpu.max_clock} MHz" + (f", slowed by {', '.join(gpu.slowed_by)}" if gpu.slowed_by else "")
+        report(f"{name} clock", clock, "let it cool; run nvidia-smi -q -d PERFORMANCE", warning=bool(gpu.slowed_by))
+        if not releases:
+            continue
+        newest, reason = releases[-1], environments.why_not_on(releases[-1], gpu.driver, gpu.capability)
+        others = [release.version for release in releases if not environments.why_not_on(release, gpu.driver, gpu.capability)]
+        observed = f"torch {newest.version} cannot run: {reason}" if reason else f"runs torch {others[0]} to {others[-1]}"
+        # a newer driver cannot add kernels
+        driver = "install a newer driver" if reason == environments.why_not_on(newest, gpu.driver, None) else ""
+        if others:
+            advice = " or ".join(filter(None, [driver, f"measure {others[-1]}: tensorcopy list releases --device cuda"]))
+        else:
+            advice = driver or "measure on another GPU, or only the CPU"
+        report(f"{name} torch", observed, advice, warning=bool(reason), refused=not others)
+    return found
 
 
 def _free(nbytes: int) -> str:
