@@ -11,8 +11,8 @@ from io import StringIO
 import pytest
 
 from tensorcopy.analysis.comparisons import case_name
+from tensorcopy.numbers import signed_percent
 from tensorcopy.releases import release_table
-from tensorcopy.report.numbers import signed_percent
 from tensorcopy.results import confirmations
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from tensorcopy.analysis import recommend
-from tensorcopy.report.numbers import duration
+from tensorcopy.numbers import duration
 from tensorcopy.results import select
 from tensorcopy.site import addresses, render
 from tensorcopy.site.pages import chooser

@@ -10,8 +10,8 @@ from io import StringIO
 import pytest
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
-from tensorcopy.report.numbers import duration
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render, writer

@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.numbers import duration
+from tensorcopy.numbers import duration
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv

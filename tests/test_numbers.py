@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.report.numbers import count, duration, size
+from tensorcopy.numbers import count, duration, size
 
 
 @pytest.mark.parametrize(

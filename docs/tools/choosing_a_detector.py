@@ -23,6 +23,7 @@ from scipy.stats import mannwhitneyu
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tensorcopy.analysis import change_points
+from tensorcopy.numbers import percent
 
 SIGMA = 0.016
 POINTS = 27
@@ -112,7 +113,7 @@ def detected(detect, noise, indices):
         for _ in range(EACH):
             values = np.exp(noise(chance) + log(1.1) * (np.arange(POINTS) >= index))
             detected_once.append(sum(abs(step - index) <= 1 for step in detect(values)) == 1)
-    return f"{100 * np.mean(detected_once):.0f} %"
+    return percent(float(np.mean(detected_once)), 0)
 
 
 def false_steps(detect, noise):

@@ -10,9 +10,9 @@ from statistics import mean, quantiles
 from typing import Any
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.numbers import percent, size
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.report.numbers import size
 from tensorcopy.results.passes import excluded_passes
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine
@@ -52,9 +52,10 @@ def quiet(machine: Machine) -> str:
     known = [exponent for exponent in exponents.values() if exponent is not None]
     low, middle, high = quantiles(known, n=4) if len(known) > 1 else (0.0, 0.0, 0.0)
     passes = {record["id"] for result in results for record in result.passes if _timed(record)}
+    quiet = percent(mean(readings or [0]), 0)
     lines = [
-        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {mean(readings or [0]):.0%} of the samples were "
-        f"taken while the machine was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet "
+        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {quiet} of the samples "
+        f"were taken while the machine was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet "
         f"sample. {len(known)} of {len(exponents)} cases follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to "
         f"{high:.2f} for the middle half."
     ]

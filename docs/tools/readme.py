@@ -21,9 +21,9 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.numbers import count, duration
 from tensorcopy.report import advise, why
 from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.report.numbers import count, duration
 from tensorcopy.report.words import translate
 from tensorcopy.results import reader, select, writing
 from tensorcopy.results.reader import Result

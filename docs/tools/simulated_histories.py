@@ -15,6 +15,7 @@ import numpy as np
 from docs.tools import asv_detection
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.change_points import NORMAL_MAD
+from tensorcopy.numbers import counted, percent
 
 POINTS = 27  # releases in a simulated series
 SIGMA = 0.016  # of a point's noise: as in the shipped history
@@ -70,16 +71,16 @@ def scenarios() -> list[Scenario]:
     inside, edges = range(3, POINTS - 2), (1, 2, POINTS - 2, POINTS - 1)
     kinds = [(noise, passes) for noise in NOISES for passes in (0, PASSES) if passes or noise != "normal, passes Student's t"]
     result = [Scenario("no step", noise, passes, lambda _: []) for noise, passes in kinds]
-    result += [Scenario(f"+{100 * size:g} %", "normal", 0, _single(inside, 1 + size)) for size in (0.02, 0.03, 0.05, 0.10, 0.25)]
+    result += [Scenario(f"+{percent(size)}", "normal", 0, _single(inside, 1 + size)) for size in (0.02, 0.03, 0.05, 0.10, 0.25)]
     result += [Scenario("+10 %", noise, 0, _single(inside, 1.1)) for noise, passes in kinds if not passes and noise != "normal"]
     result += [Scenario(f"{name} at an edge", "normal", 0, _single(edges, ratio)) for name, ratio in (("+10 %", 1.1), ("−10 %", 1 / 1.1))]
     for size in (0.10, 0.30):
         for length in (1, 2, 3):
-            name = f"+{100 * size:g} % for {length} release{'s' if length > 1 else ''}"
+            name = f"+{percent(size)} for {counted(length, 'release')}"
             result.append(Scenario(name, "normal", PASSES, _pair(range(1, POINTS - length), length, 1 + size, 1 / (1 + size))))
     result.append(Scenario("+10 % for 6 releases", "normal", 0, _pair(range(4, POINTS - 9), 6, 1.1, 1 / 1.1)))
     for first, second in ((0.2, 0.2), (0.4, 0.5)):
-        name = f"+{100 * first:g} %, three releases later +{100 * second:g} %"
+        name = f"+{percent(first)}, three releases later +{percent(second)}"
         result.append(Scenario(name, "normal", 0, _pair(range(2, POINTS - 4), 3, 1 + first, 1 + second)))
     return result
 

@@ -195,7 +195,7 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases."""
-    from tensorcopy.report.numbers import duration, span
+    from tensorcopy.numbers import duration, span
     from tensorcopy.results import related
     from tensorcopy.results.suite_specs import SECONDS
 

@@ -111,7 +111,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
 
 def _warn_if_busy(quiet: float | None) -> None:
     """Print a warning where the machine was too busy for its times to be compared."""
-    from tensorcopy.report.numbers import percent
+    from tensorcopy.numbers import percent
     from tensorcopy.worker.control import TOO_BUSY
 
     if quiet is not None and quiet < TOO_BUSY:

@@ -18,7 +18,7 @@ from tensorcopy.cli import output
 from tensorcopy.cli.arguments import RESULTS, duration, expression, machine_name, pass_count, shard, two_or_more
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import counted
+from tensorcopy.numbers import counted
 from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 

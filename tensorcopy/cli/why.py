@@ -72,11 +72,12 @@ def _why(options: argparse.Namespace, console: Console) -> int:
 
 
 def _bisect(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import numbers
     from tensorcopy.analysis import comparisons, functions
     from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import functions as counting
     from tensorcopy.releases import release_table, uv, wheel_index
-    from tensorcopy.report import numbers, why
+    from tensorcopy.report import why
     from tensorcopy.results import reader
     from tensorcopy.worker import hardware, instruction_count
 

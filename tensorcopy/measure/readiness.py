@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from tensorcopy.numbers import percent
 from tensorcopy.releases import environments
 from tensorcopy.releases.release_table import Release
 from tensorcopy.worker.hardware import kernel_text
@@ -123,7 +124,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
         found.append(Finding(subject, observed, level, "" if level is Level.OK else advice))
 
     names = ", ".join(host.busiest[:5])
-    load = f"{host.busy:.0%} of the processors in use" + (f", by {names}" if names else "")
+    load = f"{percent(host.busy, 0)} of the processors in use" + (f", by {names}" if names else "")
     wait = f"wait until {names or 'the load'} has ended"
     report("other load", load, wait, warning=host.busy >= LOAD_WARNING, refused=host.busy >= LOAD_REFUSED)
     memory = MEMORY if device == "cpu" else DEVICE_MEMORY
@@ -144,7 +145,7 @@ def findings(host: Host, gpus: Sequence[Gpu], no_gpu: str, device: str, releases
         report(name, f"{gpu.name}, {gpu.temperature} °C", "divided by MIG: its instances share the bandwidth", warning=gpu.divided)
         driver = f"{gpu.driver}, {'kept loaded' if gpu.persistent else 'unloaded when idle'}"
         report(f"{name} driver", driver, "nvidia-smi -pm 1 keeps the driver loaded", warning=not gpu.persistent)
-        load = f"{gpu.busy:.0%} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
+        load = f"{percent(gpu.busy, 0)} busy" + (f", held by {', '.join(gpu.processes[:5])}" if gpu.processes else "")
         load += f", its processes cannot be listed: {gpu.hidden}" if gpu.hidden else ""
         wait = "run nvidia-smi as its administrator" if gpu.hidden else "wait, or use a GPU that no other process uses"
         report(f"{name} load", load, wait, warning=bool(gpu.processes or gpu.hidden), refused=gpu.busy >= GPU_BUSY)

@@ -18,8 +18,8 @@ from typing import Any
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.numbers import count, duration, percent, signed_percent
 from tensorcopy.releases import interpreters
-from tensorcopy.report.numbers import count, duration, percent, signed_percent
 from tensorcopy.report.words import translate
 from tensorcopy.results import files, related
 from tensorcopy.results.passes import PassSamples, timing

@@ -16,7 +16,7 @@ from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.two_sample import ALPHA, Change, Verdict
-from tensorcopy.report.numbers import multiple, percent, quantity
+from tensorcopy.numbers import multiple, percent, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
 from tensorcopy.results.passes import Case
 

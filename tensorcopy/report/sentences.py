@@ -13,7 +13,7 @@ from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
 from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import change_size, count, counted, percent, quantity, short_change, signed_percent
+from tensorcopy.numbers import change_size, count, counted, percent, quantity, short_change, signed_percent
 from tensorcopy.results.suite_specs import SECONDS
 
 SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "⚪", Verdict.INCONCLUSIVE: "❓"}

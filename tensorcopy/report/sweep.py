@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.numbers import count, duration, multiple
 from tensorcopy.releases import interpreters
-from tensorcopy.report.numbers import count, duration, multiple
 from tensorcopy.report.terminal import terminal_table
 
 BARS = "▁▂▃▄▅▆▇█"

@@ -15,8 +15,8 @@ from rich.text import Text
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
 from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
+from tensorcopy.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.formats import rows
-from tensorcopy.report.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.sentences import (
     BY_COUNT,
     CHANGED,

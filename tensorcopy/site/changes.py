@@ -25,7 +25,7 @@ from tensorcopy.analysis.confirmation import SHARE, Status
 from tensorcopy.analysis.functions import Difference
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.report.numbers import signed_percent
+from tensorcopy.numbers import signed_percent
 from tensorcopy.report.sentences import step_text
 from tensorcopy.results import functions
 from tensorcopy.results.confirmations import Confirmation, Key

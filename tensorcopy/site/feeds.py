@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.report.numbers import signed_percent
+from tensorcopy.numbers import signed_percent
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content, MachineChange, changes_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.report.numbers import count
+from tensorcopy.numbers import count
 from tensorcopy.report.words import texts
 from tensorcopy.results.passes import Case
 

@@ -16,7 +16,7 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.numbers import count, duration, quantity, signed_percent, unbroken
+from tensorcopy.numbers import count, duration, quantity, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result

@@ -12,10 +12,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tensorcopy import __version__
+from tensorcopy import __version__, numbers
 from tensorcopy.analysis.two_sample import Change
-from tensorcopy.report import numbers
-from tensorcopy.report.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
+from tensorcopy.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.confirmations import Confirmation, Key

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from tensorcopy.report.numbers import count, quantity, rounded, signed_percent, size
+from tensorcopy.numbers import count, quantity, rounded, signed_percent, size
 
 STYLESHEET = Path(__file__).parent / "static" / "tensorcopy.css"
 WIDTH, HEIGHT = 480, 250
@@ -96,7 +96,7 @@ class NumelAxis:
 class ValueAxis:
     """A vertical axis of times or counts: logarithmic, or linear from 0.
 
-    unit : of the values, as in `report.numbers.quantity`
+    unit : of the values, as in `numbers.quantity`
     """
 
     low: float

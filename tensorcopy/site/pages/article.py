@@ -12,8 +12,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.numbers import NARROW_SPACE, size
 from tensorcopy.releases import release_table
-from tensorcopy.report.numbers import NARROW_SPACE, size
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots

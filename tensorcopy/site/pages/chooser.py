@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
-from tensorcopy.report.numbers import count
+from tensorcopy.numbers import count
 from tensorcopy.report.words import LANGUAGES
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content

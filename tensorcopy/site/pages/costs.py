@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
+from tensorcopy.numbers import quantity, size
 from tensorcopy.report.formats import csv_text
-from tensorcopy.report.numbers import quantity, size
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.report.numbers import percent
+from tensorcopy.numbers import percent
 from tensorcopy.results.files import RESULT
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.confirmation import Status
-from tensorcopy.report.numbers import duration, quantity, unbroken
+from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case, Timing
 from tensorcopy.results.reader import Result

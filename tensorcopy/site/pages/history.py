@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.report.numbers import count
+from tensorcopy.numbers import count
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.analysis.two_sample import MARGIN, Verdict
-from tensorcopy.report.numbers import count, duration, percent
+from tensorcopy.numbers import count, duration, percent
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.passes import Case

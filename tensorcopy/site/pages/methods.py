@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.report.numbers import quantity, size
+from tensorcopy.numbers import quantity, size
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

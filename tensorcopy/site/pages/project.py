@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.two_sample import Change, Verdict
-from tensorcopy.report.numbers import quantity
+from tensorcopy.numbers import quantity
 from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of
