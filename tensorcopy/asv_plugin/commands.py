@@ -172,24 +172,19 @@ def check_environments() -> None:
         with exit_on_error():
             interpreters.executable(python)
             construct(self, conf, python, *others)
-            _require_packages(self)
+            packages = ["torch", "numpy", "asv_runner", *(["tensorcopy"] if declarations.project() is None else [])]
+            missing = json.loads(self.run(["-c", MISSING, *packages]))
+            if missing:
+                install = f"{self.python} -m pip install torch numpy, then " if {"torch", "numpy"} & {*missing} else ""
+                raise TensorcopyError(
+                    "this Python cannot run the suites",
+                    got=f"{self.python} without {', '.join(missing)}",
+                    allowed=f"a Python that has {', '.join(packages)}",
+                    next=f"{install}-E interpreter:{self.python}, which needs only torch and numpy",
+                )
 
     environment.get_environment_class_by_name = of_torch
     environment.ExistingEnvironment.__init__ = constructed
-
-
-def _require_packages(existing: Any) -> None:
-    """Raise TensorcopyError where a Python lacks a package that asv or the suites import."""
-    python, packages = existing.python, ["torch", "numpy", "asv_runner", *(["tensorcopy"] if declarations.project() is None else [])]
-    missing = json.loads(existing.run(["-c", MISSING, *packages]))
-    if missing:
-        install = f"{python} -m pip install torch numpy, then " if {"torch", "numpy"} & {*missing} else ""
-        raise TensorcopyError(
-            "this Python cannot run the suites",
-            got=f"{python} without {', '.join(missing)}",
-            allowed=f"a Python that has {', '.join(packages)}",
-            next=f"{install}-E interpreter:{python}, which needs only torch and numpy",
-        )
 
 
 def print_environments() -> None:

@@ -159,29 +159,25 @@ def started_process(command: Sequence[str], **options: Any) -> Iterator[subproce
 class TorchProcess:
     """A Python that has imported torch, and runs each job in a fork."""
 
-    def __init__(self, python: Path, variables: Mapping[str, str]) -> None:
-        """Start the process, with the environment variables of its jobs."""
-        self._variables = dict(variables)
-        self._process = subprocess.Popen(
-            [str(python), "-m", processes.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=self._variables,
-            cwd=os.sep,
-            start_new_session=True,  # asv ends its servers as process groups
-        )
+    def __init__(self, process: subprocess.Popen[bytes], variables: Mapping[str, str]) -> None:
+        self._process, self._variables = process, dict(variables)
 
     @staticmethod
     def started(python: Path, variables: Mapping[str, str]) -> TorchProcess | None:
-        """Return a process that has imported torch; None where that fails, which a process for each job reports, and except on Linux."""
+        """Return a process that has imported torch; None where that fails, which a process for each job reports, and except on Linux.
+
+        variables : the environment variables of its jobs
+        """
         if sys.platform != "linux":
             return None
-        try:
-            process = TorchProcess(python, variables)
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        try:  # in a session of its own, since asv ends its servers as process groups
+            started = subprocess.Popen(
+                [str(python), "-m", processes.__name__], **pipes, env=dict(variables), cwd=os.sep, start_new_session=True
+            )
         except OSError:
             return None
-        is_ready = False
+        process, is_ready = TorchProcess(started, variables), False
         try:
             is_ready = bool(process._answer())
         finally:

@@ -164,7 +164,8 @@ def _run(*arguments: str, **variables: str) -> str:
     environment = {**inherited, **variables}
     completed = subprocess.run([_program(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
-        raise UvFailed(_end_of(completed.stderr))
+        lines = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
+        raise UvFailed(" ".join(lines)[-400:] or "no output")
     return completed.stdout
 
 
@@ -185,8 +186,3 @@ def _program() -> str:
             next="pip install uv, or pipx install uv",
         )
     return path
-
-
-def _end_of(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return " ".join(lines)[-400:] or "no output"

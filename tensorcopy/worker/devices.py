@@ -145,10 +145,6 @@ def available() -> list[str]:
     for device in ACCELERATORS:
         if state(device).usability is Usability.FAILING:
             require(device)
-    return _usable()
-
-
-def _usable() -> list[str]:
     return [device for device in DEVICES if is_available(device)]
 
 
@@ -159,11 +155,12 @@ def unsupported() -> dict[str, str]:
 
 def require(device: str) -> None:
     """Raise TensorcopyError where this torch cannot use `device`."""
+    if device in DEVICES and is_available(device):
+        return  # without a look at the others
+    usable = ", ".join(each for each in DEVICES if is_available(each))
     if device not in DEVICES:
-        raise TensorcopyError(f"{device} cannot be used on this machine", got=device, allowed=", ".join(_usable()), next="name one of them")
+        raise TensorcopyError(f"{device} cannot be used on this machine", got=device, allowed=usable, next="name one of them")
     usability, reason = state(device).usability, state(device).reason
-    if usability is Usability.USABLE:
-        return
     hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
         Usability.ABSENT: (f"{device} cannot be used on this machine", "install a torch that is built for it, and its driver"),
@@ -173,7 +170,7 @@ def require(device: str) -> None:
         ),
         Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]
-    raise TensorcopyError(what, got=reason, allowed=", ".join(_usable()), next=remedy)
+    raise TensorcopyError(what, got=reason, allowed=usable, next=remedy)
 
 
 def waiter(device: str) -> Callable[[], object]:
