@@ -54,10 +54,10 @@ def quiet(machine: Machine) -> str:
     passes = {record["id"] for result in results for record in result.passes if _timed(record)}
     quiet = percent(mean(readings or [0]), 0)
     lines = [
-        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {quiet} of the samples "
-        f"were taken while the machine was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet "
-        f"sample. {len(known)} of {len(exponents)} cases follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to "
-        f"{high:.2f} for the middle half."
+        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {quiet} of the samples were taken while the machine "
+        f"was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet sample. {len(known)} of "
+        f"{len(exponents)} cases follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to {high:.2f} for the "
+        "middle half."
     ]
     reasons, far = [], 0
     for python in sorted({result.python for result in results}):
