@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import random
 import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -79,11 +78,6 @@ def _small_record(record: dict[str, Any], retained: dict[str, list[int]]) -> dic
         if suite in retained
     }
     return {**record, "suites": suites, **({"counts": counts} if counts else {})}
-
-
-def seeded(seed: int) -> Choose:
-    """Return a `choose` that a seed decides."""
-    return random.Random(seed).choice
 
 
 def kinds(results: Path) -> dict[str, list[Path]]:

@@ -16,7 +16,6 @@ from tensorcopy.results.noise import (
     FEWEST_CASES,
     deviations,
     moderated_spread,
-    scaled_deviations,
 )
 from tensorcopy.results.passes import Case, PassSamples
 from tensorcopy.results.reader import Result
@@ -59,14 +58,6 @@ def test_the_exponent_of_a_case_is_fitted_within_each_result(rng, exponent):
     assert noise.fit(results).model([COPY]).exponents[COPY] == pytest.approx(exponent, abs=0.1)
 
 
-def test_two_sides_with_different_drift_are_unchanged(rng):
-    """As measured, the later one would be slower by some 5 %."""
-    before, after = measured("2.14.1", drifts(rng), rng), measured("2.15.0", drifts(rng, usual=0.05), rng)
-    assert comparisons.between(before, after, ()).changes[COPY].verdict is Verdict.UNCHANGED
-    uncorrected = comparisons.between(before, measured("2.15.0", drifts(rng, usual=0.05), rng, numpy="2.3.5"), ()).changes[COPY]
-    assert uncorrected.ratio == pytest.approx(1.05, abs=0.03)
-
-
 def test_baselines_of_another_machine_or_numpy_are_not_used(rng):
     """Their times differ for other reasons than drift."""
     before = measured("2.14.1", drifts(rng), rng)
@@ -83,7 +74,6 @@ CASES = [
 ]
 EXPONENTS = {case: (number * 7 % 30) / 29 for number, case in enumerate(CASES)}  # 0 to 1, whatever the size
 LARGE = [case for case in CASES if int(case["numel"]) >= 2**17]
-SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
 NOTHING = {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}
 
 
@@ -108,28 +98,25 @@ def verdicts(before, after):
     return {case: change.verdict for case, change in comparisons.between(before, after, ()).changes.items()}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("baselines", [pytest.param(0.05, marks=pytest.mark.slow), 0.10])
-def test_baselines_that_differ_alone_create_no_change(seed, baselines):
+@pytest.mark.parametrize("baselines", [0.05, 0.10])
+def test_baselines_that_differ_alone_create_no_change(baselines):
     """As after an update of the memcpy that they measure, with 40 passes a side."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     assert set(verdicts(side("a", rng), side("b", rng, baselines=log(1 + baselines))).values()) <= NOTHING
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_change_of_all_large_cases_is_found_with_unchanged_baselines(seed):
+def test_a_change_of_all_large_cases_is_found_with_unchanged_baselines():
     """+10 % from 2^17 elements on; no other case changes."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     result = verdicts(side("a", rng), side("b", rng, shift=dict.fromkeys(LARGE, log(1.1))))
     assert {case for case, verdict in result.items() if verdict is Verdict.SLOWER} == set(LARGE)
     assert Verdict.FASTER not in result.values()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("equally", [False, True], ids=["by exponent", "equally"])
-def test_a_drift_of_baselines_and_cases_is_no_change(seed, equally):
+def test_a_drift_of_baselines_and_cases_is_no_change(equally):
     """Whether the cases follow to their exponents or all take 5 % longer."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     slower = side("b", rng, baselines=0.05, shift=dict.fromkeys(CASES, 0.05)) if equally else side("b", rng, drift=0.05)
     assert set(verdicts(side("a", rng), slower).values()) <= NOTHING
 
@@ -141,18 +128,6 @@ def group(passes, width):
 
 def sides(first, second, others, **more):
     return moderated_spread(deviations((first, second), others), **more)
-
-
-def width(passes, value):
-    """Return the spread of `group`: its deviations are scaled by √(n / (n - 1))."""
-    return value * (passes / (passes - 1)) ** 0.5
-
-
-def test_deviations_are_from_the_groups_own_median():
-    """Scaled by √(n / (n - 1)); a group of one value adds nothing."""
-    scaled, degrees = scaled_deviations([[1.0, 2.0, 4.0], [7.0], []])
-    assert scaled == pytest.approx([1.5**0.5, 0.0, 2 * 1.5**0.5])
-    assert degrees == 2
 
 
 def test_few_passes_are_filled_up_with_the_other_side_and_other_results():
@@ -170,10 +145,3 @@ def test_an_hour_in_which_all_cases_vary_more_widens_what_other_results_show():
     assert noise.busy_hour([busy] * (FEWEST_CASES - 1)) == 1.0
     assert noise.busy_hour([quiet] * FEWEST_CASES) == 1.0
     assert moderated_spread(busy, 2.0).sides[0] > 1.25 * moderated_spread(busy).sides[0]
-
-
-def test_passes_without_any_spread_have_none():
-    """A timer that always reads the same is no division by zero."""
-    result = sides([1.0] * 4, [1.0] * 4, [[1.0] * 4] * 3)
-    assert result.sides == (0.0, 0.0)
-    assert set(result.pool) == {0.0}

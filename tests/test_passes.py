@@ -136,10 +136,3 @@ def test_the_exponent_does_not_depend_on_how_fast_the_releases_are(exponent):
     releases = [busy_release(time, exponent, 0.02, rng) for time in (1.0, 1.1, 2.0, 0.7, 1.0, 1.3)]
     assert passes.control_exponent(releases, LIMIT) == pytest.approx(exponent, abs=0.03)
     assert passes.control_exponent([*[[(1.0, 8.5)] * 10] * 3, [(5.0, 16.0)] * 10], LIMIT) is None
-
-
-def test_a_disturbed_sample_is_corrected_to_the_quiet_speed():
-    """Down to the usual quiet control; a quiet sample is unchanged."""
-    assert passes.at_quiet_speed(2.0, 8.9, LIMIT, 0.5) == 2.0
-    assert passes.at_quiet_speed(2.0, 16.0, LIMIT, 0.0) == 2.0
-    assert passes.at_quiet_speed(2.0, 16.0, LIMIT, 1.0) == pytest.approx(2.0 * 8.5 / 16.0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.measure import functions as measured
-from tensorcopy.releases import environments
 from tensorcopy.report import why
 from tensorcopy.results import functions, reader
 from tensorcopy.worker import declarations, instruction_count
@@ -44,31 +41,6 @@ def profile(counted) -> functions.Profiles:
     """The profile of that pass."""
     (path,) = counted.parent.glob(f"*{functions.ENDING}")
     return functions.read(path)
-
-
-@pytest.fixture(scope="module")
-def second_profile(tmp_path_factory) -> functions.Profiles:
-    """Another profile of the installed torch, taken alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(declarations.VARIABLE, json.dumps(PLANTED))
-        declarations.operations.cache_clear()
-        environment = environments.inspected(Path(sys.executable), environments.bytecode_in(tmp_path_factory.mktemp("bytecode")))
-        path = tmp_path_factory.mktemp("profiles") / f"second{functions.ENDING}"
-        functions.write(path, measured.counted(environment, CASES))
-    declarations.operations.cache_clear()
-    return functions.read(path)
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("case", ["detached_once", "detach_clone"])
-def test_the_same_release_has_the_same_functions(profile, second_profile, case):
-    """No function differs by more than 1 % of the call, and none above 0.5 % of it appears or disappears."""
-    first, second = (counted.of(f"{case} 1 float32 contiguous") for counted in (profile, second_profile))
-    difference = analysis.of_profiles(1, first, second)
-    assert difference.functions == () or abs(difference.functions[0].difference) <= 0.01 * first.instructions
-    one_sided = [change for change in difference.functions if not (change.before.own and change.after.own)]
-    assert [change for change in one_sided if abs(change.difference) > 0.005 * first.instructions] == []
-    assert not difference.changed
 
 
 @pytest.mark.slow

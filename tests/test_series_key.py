@@ -17,7 +17,7 @@ from tensorcopy.analysis.two_sample import Reason, Verdict
 from tensorcopy.cli import main
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select, series_key
-from tensorcopy.results.series_key import SeriesKey, by_history
+from tensorcopy.results.series_key import by_history
 from tensorcopy.site import machine as machine_model
 from tensorcopy.site.machine import series_of_results
 from tensorcopy.worker import hardware
@@ -99,19 +99,6 @@ def test_the_history_is_of_a_machine_with_two_releases(tmp_path):
     assert "(old)" in case_series.on  # the first line of `tensorcopy history`
 
 
-def test_pythons_are_joined_and_nothing_else():
-    """Machines of one name in two folders have another identity."""
-    key = SeriesKey("box", "0123456789ab", "3.11", "cuda")
-    assert key.joined == SeriesKey("box", "0123456789ab", "3.9", "cuda").joined
-    others = [
-        SeriesKey("box", "ba9876543210", "3.11", "cuda"),
-        SeriesKey("box", "0123456789ab", "3.11", "cpu"),
-        SeriesKey("box", "0123456789ab", "3.11", "cuda-interpreter"),
-        SeriesKey("other", "0123456789ab", "3.11", "cuda"),
-    ]
-    assert all(key.joined != other.joined for other in others)
-
-
 def test_the_shipped_identity_follows_from_the_recorded_hardware(shipped_results):
     """So a later version of the digest can name the same machine."""
     for result in shipped_results.results:
@@ -173,18 +160,6 @@ def test_files_of_two_identities_are_loaded_as_two_machines(tmp_path, first, sec
     assert warning.what == "two machines are called box"
     assert warning.got == f"results of {series_key.displayed(first)} and of {series_key.displayed(second)}, which is called {name} here"
     assert loaded.problems == ()
-
-
-def test_a_file_with_passes_of_two_identities_is_divided(tmp_path):
-    """Each part has its own passes, samples and provenance."""
-    write(tmp_path, RELEASES[0], ["", FIRST, "", FIRST])
-    results = {result.machine: result for result in reader.load_results(tmp_path).results}
-    assert results.keys() == {"box", "box-0123"}
-    for result, times in ((results["box"], (1.0, 1.02)), (results["box-0123"], (1.01, 1.03))):
-        (timing,) = result.timings.values()
-        assert [pass_samples.samples[1] for pass_samples in timing.by_pass] == pytest.approx([time * 1e-6 for time in times])
-        assert len(identities_of(result)) == 1
-    assert "hardware" not in results["box"].provenance
 
 
 hosts = st.lists(st.sampled_from(IDENTITIES), min_size=PASSES, max_size=PASSES)
