@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from tensorcopy.measure.confirm_history import Confirmed
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.run_passes import Progress
 from tensorcopy.releases import release_table
-from tensorcopy.results import confirmations, reader, writing
+from tensorcopy.results import confirmations, reader
 from tensorcopy.results.confirmations import ReleasePair, RepeatOutcome
 from tensorcopy.results.passes import Case
 from tests.conftest import ROOT, measured_in_passes, pass_times
@@ -185,19 +184,6 @@ def test_a_pair_that_cannot_be_measured_does_not_stop_the_other(checkout, monkey
     assert str(problem).startswith("no room: got nothing")
     assert [len(fake.calls) for fake in fakes.values()] == [1, 1]
     assert [each.after for each in stored(checkout)] == [version for version in fakes if version != RELEASES[failing].version]
-
-
-def test_an_outcome_that_cannot_be_stored_is_named(checkout, measuring, monkeypatch):
-    """As while another process writes the results for minutes; the wait is reported."""
-    measuring(1.3)
-    waits: list[str] = []
-    monkeypatch.setattr(writing, "NOTICE", 0.01)
-    held = writing.one_writer(checkout / "results")
-    monkeypatch.setattr(writing, "one_writer", partial(writing.one_writer, patience=0.02))
-    with held, ThreadPoolExecutor(1) as pool:
-        (problem,) = pool.submit(partial(confirm, checkout, report_wait=waits.append)).result().problems
-    assert str(problem).startswith("results/ is being written by another process: got ")
-    assert waits == ["waiting for results/, which another process is writing"]
 
 
 def test_nothing_begins_after_the_time(checkout, measuring):

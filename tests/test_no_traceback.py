@@ -158,13 +158,6 @@ def test_a_fault_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
         cli.main([])
 
 
-def test_the_parser_imports_no_large_package():
-    """`--help` has to be there in three tenths of a second, which cannot be measured beside other tests."""
-    code = "import sys, tensorcopy.cli; print(*{name.partition('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert not {"numpy", "scipy", "rich", "asv", "torch", "psutil", "jinja2"} & set(done.stdout.split())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", walk.SURROUNDINGS)
 def test_odd_surroundings_end_in_a_line_or_none(checkout, name):

@@ -36,10 +36,6 @@ def inconclusive(reason, **details):
             inconclusive(Reason.NOT_CONFIRMED, ratio=1.09, interval=(1.07, 1.11)),
             "inconclusive: slower by 9.0 % (7.0 to 11.0 %) at first, not when measured again",
         ),
-        (
-            Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142)),
-            "slower by 12.0 % (10.1 to 14.2 %)",
-        ),
         (inconclusive(Reason.NO_SAMPLES_BEFORE), "inconclusive: no result before"),
         (
             inconclusive(Reason.NO_SAMPLES_AFTER, failure=Failure.NOT_MEASURED),

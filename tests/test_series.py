@@ -86,28 +86,6 @@ def test_the_same_release_is_compared_with_the_next_environment_of_its_build_and
     }
 
 
-@pytest.mark.parametrize(
-    ("machines_", "pythons", "count"), [(4, 1, 20), (1, 4, 20), (1, 1, 80), (2, 2, 20)], ids=["machines", "Pythons", "releases", "all"]
-)
-def test_the_pages_grow_in_proportion_to_the_results(monkeypatch, machines_, pythons, count):
-    """Four times the results have at most four times the pairs, and one more for each step between environments or machines."""
-    few, many = pairs_of(monkeypatch, 1, 1, 20), pairs_of(monkeypatch, machines_, pythons, count)
-    assert 2 * few < many <= 4 * few + 3 * 20
-
-
-def pairs_of(monkeypatch, machines_: int, pythons: int, count: int) -> int:
-    """Return the number of pairs of so many results."""
-    releases = [replace(NEW, version=f"2.{number}.0", sha=f"{number:08}" + "0" * 32) for number in range(count)]
-    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(releases))
-    results = [
-        measured(release, TIMES, machine=f"box{machine}", python=f"3.{9 + python}")
-        for release in releases
-        for machine in range(machines_)
-        for python in range(pythons)
-    ]
-    return len(compared_pairs(series_of_results(results)))
-
-
 def test_a_change_of_the_machine_is_marked():
     """The series lists it at its release, and the plot of every case has a labelled line."""
     results = [measured(OLD, TIMES), measured(NEW, TIMES, hugepages="always"), measured(NEXT, TIMES, hugepages="always")]

@@ -120,13 +120,6 @@ def test_repeated_data_make_no_unchanged_case_slower(before, after, ratio, times
         assert change(*more_passes).verdict is Verdict.UNCHANGED
 
 
-def test_more_samples_of_a_pass_are_not_more_evidence():
-    """A thousand samples of one pass are one draw of a process and its memory layout."""
-    few = [side([1.0, 1.04, 0.97]), side([1.08, 1.03, 1.12])]
-    many = [Samples(tuple(samples * 1000 for samples in side.passes)) for side in few]
-    assert change(*many).p == change(*few).p
-
-
 def test_noise_alone_gives_no_change():
     """For 250 cases together, with few and many passes, and heavy tails."""
     random = np.random.default_rng(3)
@@ -163,18 +156,6 @@ def test_the_noise_of_other_results_finds_what_four_passes_alone_miss():
     assert slower(judge(cases)) < expected
 
 
-def test_quieter_results_create_no_change_between_noisy_ones():
-    """Other releases vary by 1 %; these two, which are equal, vary by 5 %."""
-    random = np.random.default_rng(8)
-    cases, noise = {}, {}
-    for case in range(100):
-        before, after = (tuple((float(np.exp(deviation)),) for deviation in random.normal(0, 0.05, 20)) for _ in range(2))
-        cases[case] = Samples(before), Samples(after)
-        noise[case] = [list(random.normal(0, 0.01, 8)) for _ in range(20)]
-    verdicts = {change.verdict for change in judge(cases, noise=noise).values()}
-    assert not verdicts & {Verdict.SLOWER, Verdict.FASTER}
-
-
 def test_a_side_that_contradicts_its_neighbours_is_not_known_to_a_fifth():
     """Four passes of 198 µs to 2.98 ms, a case that other releases run in 100 µs within 5 %."""
     random = np.random.default_rng(10)
@@ -199,15 +180,6 @@ def test_two_equal_sides_with_few_passes_are_equal(passes, sigma, others):
         pairs[case] = noisy(1000 + case, passes, sigma=0.02), noisy(5000 + case, passes, sigma=sigma if case % 2 else 0.02)
         noise[case] = [list(random.normal(0, 0.02, 5)) for _ in range(others)]
     assert not [result for result in judge(pairs, noise=noise).values() if result.verdict in OPPOSITE]
-
-
-def test_quiet_sides_find_a_change_whatever_the_others_vary():
-    """+5 % with 20 passes of 3 %, where other results vary by 12 %."""
-    random = np.random.default_rng(12)
-    pairs = {case: (noisy(case, 20, sigma=0.03), noisy(500 + case, 20, 1.05, sigma=0.03)) for case in range(40)}
-    noise = {case: [list(random.normal(0, 0.12, 5)) for _ in range(16)] for case in pairs}
-    slower = [result for result in judge(pairs, noise=noise).values() if result.verdict is Verdict.SLOWER]
-    assert len(slower) > 0.9 * len(pairs)
 
 
 def test_a_busy_hour_of_both_sides_creates_no_change():
