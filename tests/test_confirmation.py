@@ -22,7 +22,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import confirm_history, plan
 from tensorcopy.measure.confirm_history import Confirmed
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress
+from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, reader
 from tensorcopy.results.confirmations import ReleasePair, RepeatOutcome

@@ -18,7 +18,7 @@ from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress
+from tensorcopy.measure.progress import Progress
 from tensorcopy.releases import environments, release_table, uv
 from tests.conftest import NEW
 

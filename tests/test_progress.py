@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.measure.run_passes import Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter
 
 REPORTS: list[Progress] = []
 REPORTER = Reporter([("installing", 40.0), ("measuring", 80.0), ("publishing", 5.0)], REPORTS.append)

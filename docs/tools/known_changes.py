@@ -21,7 +21,8 @@ from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Job, Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter
+from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import noise
 from tensorcopy.results.passes import Case
 from tensorcopy.results.reader import Result

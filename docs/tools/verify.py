@@ -31,7 +31,7 @@ from tensorcopy.cli.arguments import expression
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes
-from tensorcopy.measure.run_passes import Reporter
+from tensorcopy.measure.progress import Reporter
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report.terminal import terminal_table

@@ -32,7 +32,7 @@ from tensorcopy.ci import git
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.releases import environments, release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment

@@ -21,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.measure.run_passes import Progress
+    from tensorcopy.measure.progress import Progress
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
 NARROWEST, WIDEST = 20, 1000  # columns
@@ -239,7 +239,7 @@ def share_bar(title: str = "") -> Iterator[Callable[[float, str], None]]:
 
     title : printed before each step
     """
-    from tensorcopy.measure.run_passes import Progress
+    from tensorcopy.measure.progress import Progress
 
     with progress_bar() as report_progress:
         yield lambda share, step: report_progress(Progress(f"{title}: {step}" if title else step, share, 0.0))

@@ -20,7 +20,8 @@ from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Job, Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter
+from tensorcopy.measure.run_passes import Job
 from tensorcopy.releases import release_table
 from tensorcopy.results import confirmations, files, reader, series_key
 from tensorcopy.results.confirmations import Confirmation, ReleasePair

@@ -20,7 +20,7 @@ from typing import Any
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.run_passes import Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.releases import environments, interpreters, release_table, wheel_index
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import files, functions, suite_specs, writing

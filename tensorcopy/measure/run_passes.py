@@ -27,6 +27,7 @@ from tensorcopy.asv_plugin.program import ReportProgress
 from tensorcopy.asv_plugin.stamp import pass_id
 from tensorcopy.errors import DiskError, TensorcopyError, after
 from tensorcopy.measure.plan import Measurement, Shard, groups, missing_passes, pass_order, timed_suites, without_absent
+from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.releases import environments
 from tensorcopy.results import files, reader, suite_specs
 from tensorcopy.results.reader import Result
@@ -39,50 +40,6 @@ FEW_SAMPLES = {"rounds": 1, "repeat": 3}  # of the dashboard's quick pass
 SAMPLES = 10  # in a full one: the suites' rounds times their repeat
 INSTALL, PASS = 30.0, 60.0  # expected seconds on two cores
 INSTALL_FIRST, CHECK, MEASURE, MEASURE_QUICK, PUBLISH = 45.0, 6.0, 90.0, 15.0, 35.0  # in the dashboard's job
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a job.
-
-    doing : the current activity
-    done : share of the job that is done, 0 to 1
-    remaining : expected seconds until its end
-    """
-
-    doing: str
-    done: float
-    remaining: float
-
-
-@dataclass(frozen=True)
-class Reporter:
-    """Report the progress of a job through a callback.
-
-    stages : in their order, with their expected seconds, which are used until a stage's own pace can be measured
-    """
-
-    stages: Sequence[tuple[str, float]]
-    report: Callable[[Progress], None]
-
-    def at(self, current: int, share: float = 0.0, elapsed: float = 0.0, detail: str = "") -> None:
-        """Report that a share (0 to 1) of stage number `current` is done after `elapsed` seconds.
-
-        detail : added to the name of the stage
-        """
-        name, expected = self.stages[current]
-        pace_is_known = share > 0.1
-        remaining = elapsed / share * (1 - share) if pace_is_known else max(expected - elapsed, 1.0)
-        seconds = [seconds for _, seconds in self.stages]
-        done = (sum(seconds[:current]) + expected * share) / sum(seconds)
-        self.report(Progress(f"{name}: {detail}" if detail else name, done, remaining + sum(seconds[current + 1 :])))
-
-    def waiting_at(self, current: int, _share: float, elapsed: float, detail: str = "") -> None:
-        """Report a stage whose share is unknown, by its expected time.
-
-        Its share stays below nine tenths until it has ended.
-        """
-        self.at(current, min(elapsed / self.stages[current][1], 0.9), elapsed, detail)
 
 
 @dataclass(frozen=True)
