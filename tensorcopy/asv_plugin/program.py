@@ -21,8 +21,8 @@ from tensorcopy.asv_plugin.environment import DEVICE
 from tensorcopy.asv_plugin.stamp import PASS, SELECTION, SHARD
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.releases import interpreters
-from tensorcopy.results.writing import WAITING
 from tensorcopy.worker import declarations
+from tensorcopy.worker.processes import WAITING
 
 PERCENT = re.compile(r"\[\s*([\d.]+)%\] ·+ (.*)")
 RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(: |$)")

@@ -205,7 +205,7 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress
     """
     from rich import progress as bars
 
-    from tensorcopy.results.writing import WAITING
+    from tensorcopy.worker.processes import WAITING
 
     drawn_on = drawn_on or console(stderr=True)
     columns = (

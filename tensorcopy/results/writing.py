@@ -22,8 +22,8 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import files
 from tensorcopy.results.passes import NANO
+from tensorcopy.worker.processes import WAITING
 
-WAITING = "waiting for "  # begins the sentence that reports a wait
 LOCK = ".lock"
 NOTICE = 1.0  # seconds after which a wait is reported
 PATIENCE = 600.0  # seconds: merging a long history takes one minute
@@ -206,7 +206,7 @@ def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, 
         ran = row.get("started_at") != before.get(suite, {}).get("started_at")
         values = [files.number(value) for value in row["result"] or ()] if ran and not row.get("samples") else []
         if any(value is not None for value in values):
-            counts[suite] = {"version": row["version"], "values": _rounded(values)}
+            counts[suite] = {"version": row["version"], "values": values}
     return counts
 
 
