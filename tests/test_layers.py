@@ -109,6 +109,18 @@ def test_everything_else_runs_without_torch():
     assert "torch" not in imported_at_runtime(*without_extra)
 
 
+def test_no_command_imports_a_module_of_the_worker_that_needs_torch():
+    """Also none that a function imports when it is called: torch may be missing where results are measured, compared and shown."""
+
+    def needs_torch(module: str) -> bool:
+        statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+        names = named_in_text("\n".join(ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))))
+        return "torch" in names or any(needs_torch(name) for name in names & MODULES.keys() if name.startswith("tensorcopy.worker."))
+
+    named = {name for module, path in MODULES.items() if folder_of(module) not in ("", "worker") for name in imported_modules(path)}
+    assert [name for name in sorted(named) if name.startswith("tensorcopy.worker.") and needs_torch(name)] == []
+
+
 @pytest.mark.parametrize(("package", "folder"), [("torch", "worker"), ("asv", "asv_plugin"), ("asv_runner", "asv_plugin")])
 def test_one_folder_imports_each_foreign_package(package, folder):
     """worker/ imports torch and asv_plugin/ imports asv; the worker also uses asv_runner to discover suites."""

@@ -1,7 +1,7 @@
 """The hardware of this host, and the identity of the machine that follows from it.
 
 Two hosts may report the same processor name and differ by a third in the time of a copy: family, model, stepping, caches and instruction
-sets tell them apart. Torch is not needed.
+sets tell them apart. Also whether valgrind is here. Torch is not needed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import hashlib
 import json
 import os
 import platform
+import shutil
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -80,3 +82,12 @@ def kernel_text(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
+
+
+def missing_valgrind() -> str:
+    """Return why counting is not possible here; "" where it is."""
+    if not sys.platform.startswith("linux"):
+        return "valgrind counts on Linux only"
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        return "no valgrind here: apt install valgrind, or your system's package"
+    return ""
