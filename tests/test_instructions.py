@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import instruction_count
+from tensorcopy.worker import hardware, instruction_count
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from tensorcopy.worker import instruction_count
 )
 def test_a_missing_requirement_is_named(monkeypatch, platform, path, reason):
     """valgrind is optional."""
-    monkeypatch.setattr(instruction_count.sys, "platform", platform)
-    monkeypatch.setattr(instruction_count.shutil, "which", lambda program: path)
-    assert instruction_count.missing_valgrind() == reason
+    monkeypatch.setattr(hardware.sys, "platform", platform)
+    monkeypatch.setattr(hardware.shutil, "which", lambda program: path)
+    assert hardware.missing_valgrind() == reason
 
 
 def test_counting_without_valgrind_is_an_error(monkeypatch):
     """The suite uses the message as its reason for skipping."""
-    monkeypatch.setattr(instruction_count, "missing_valgrind", lambda: "no valgrind here")
+    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
     with pytest.raises(TensorcopyError, match="instructions cannot be counted: got no valgrind here; allowed: valgrind"):
         instruction_count.count()

@@ -109,6 +109,20 @@ def test_everything_else_runs_without_torch():
     assert "torch" not in imported_at_runtime(*without_extra)
 
 
+def test_only_the_worker_names_its_modules_that_need_torch():
+    """Also inside a function: the program runs where no torch is, and starts the others in a release's environment."""
+    at_once = {}
+    for module in modules_of("worker"):
+        statements = ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+        imports = [ast.unparse(each) for each in statements if isinstance(each, (ast.Import, ast.ImportFrom))]
+        at_once[module] = named_in_text("\n".join(imports))
+    needing: set[str] = set()
+    while more := {module for module, names in at_once.items() if names & {"torch", *needing}} - needing:
+        needing |= more
+    assert {"tensorcopy.worker.methods", "tensorcopy.worker.instruction_count"} <= needing
+    assert {module for module, path in MODULES.items() if folder_of(module) != "worker" and named_in(path) & needing} == set()
+
+
 @pytest.mark.parametrize(("package", "folder"), [("torch", "worker"), ("asv", "asv_plugin"), ("asv_runner", "asv_plugin")])
 def test_one_folder_imports_each_foreign_package(package, folder):
     """worker/ imports torch and asv_plugin/ imports asv; the worker also uses asv_runner to discover suites."""

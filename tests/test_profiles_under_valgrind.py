@@ -10,7 +10,7 @@ import pytest
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.report import why
 from tensorcopy.results import functions, reader
-from tensorcopy.worker import declarations, instruction_count
+from tensorcopy.worker import declarations, hardware, instruction_count
 from tests.conftest import require
 
 CASES = r"^(detached_once|detached_twice|detach_clone) 1 float32 contiguous$"
@@ -26,7 +26,7 @@ PLANTED = [  # an operation, and one with a planted extra call
 @pytest.fixture(scope="module")
 def counted(checkout) -> Path:
     """The result file of a pass that counts instructions, and takes a profile."""
-    require(not instruction_count.missing_valgrind(), instruction_count.missing_valgrind())
+    require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     variables = {declarations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
     options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
     done = checkout.run("tensorcopy", "measure", *options, **variables)

@@ -308,9 +308,9 @@ def pending(directory: Path, ranges: Sequence[str], machine: str) -> tuple[list[
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
     """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
     from tensorcopy.measure import functions
-    from tensorcopy.worker import instruction_count
+    from tensorcopy.worker import hardware
 
-    missing = [] if instruction_count.missing_valgrind() else functions.not_counted(measurements, job.paths, job.machine)
+    missing = [] if hardware.missing_valgrind() else functions.not_counted(measurements, job.paths, job.machine)
     if not missing:
         return 0
     with progress_bar(console) as report_progress:

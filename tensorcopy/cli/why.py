@@ -79,7 +79,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import why
     from tensorcopy.results import reader
-    from tensorcopy.worker import hardware, instruction_count
+    from tensorcopy.worker import hardware
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
     first, last = releases[0], releases[-1]
@@ -97,7 +97,7 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
     file = paths.environments.parent / "bisect" / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}.json"
     with ExitStack() as added:
         call = counting.SearchedCall(name, python, paths, file, console.print, added)
-        by_time = options.time or instruction_count.missing_valgrind()
+        by_time = options.time or hardware.missing_valgrind()
         counted = None if by_time else counting.search(builds, call.count, comparisons.distance)
         found = counted or counting.search(builds, call.time, comparisons.distance)
     if found is None:

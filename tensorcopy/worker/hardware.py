@@ -10,6 +10,8 @@ import hashlib
 import json
 import os
 import platform
+import shutil
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -80,3 +82,12 @@ def kernel_text(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
+
+
+def missing_valgrind() -> str:
+    """Return why instructions cannot be counted on this host; "" where they can."""
+    if not sys.platform.startswith("linux"):
+        return "valgrind counts on Linux only"
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        return "no valgrind here: apt install valgrind, or your system's package"
+    return ""
