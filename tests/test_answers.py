@@ -80,14 +80,6 @@ def test_a_partly_measured_release_is_not_the_newest():
     assert [machine.code(method) for method in machine.methods] == ["code of a", "code of b"]
 
 
-def test_the_machine_that_measured_last_comes_first():
-    """After `tensorcopy dashboard` it is the reader's own."""
-    times = {("a", 1): 1e-6}
-    shipped = measured(NEW, times, machine="shipped", started="2026-11-20T00:00:00+00:00")
-    here = measured(NEW, times, machine="here", started="2026-11-21T00:00:00+00:00")
-    assert [machine.name for machine in machines((shipped, here))] == ["here", "shipped"]
-
-
 def test_a_result_of_an_unknown_release_is_not_shown(monkeypatch):
     """Its row may have been removed from the table."""
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((OLD,)))

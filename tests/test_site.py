@@ -380,7 +380,8 @@ def test_the_japanese_pages_are_japanese(shipped):
 def test_a_site_without_results_explains_how_to_measure():
     """Every page of the navigation exists and shows the command."""
     empty = dict(render.files(render.content(())))
-    for address in ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html", "semantics.html"):
+    indices = ("index.html", "choose/index.html", "history/index.html", "compare/index.html", "sizes/index.html")
+    for address in (*indices, "semantics.html", "article.html", "memory.html"):
         assert "Nothing is measured yet" in empty[address]
         assert "uv run tensorcopy dashboard" in empty[address]
     assert all(page.open == [] for page in html(empty).values())
