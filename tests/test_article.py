@@ -119,8 +119,3 @@ def test_the_open_question_is_answered_with_the_counted_bytes(content, site):
     assert counted == {"detach_clone_numpy": 2**22, "detach_numpy_copy": 0}
     text = re.sub("<.*?>", "", site["article.html"])
     assert "x.detach().clone().cpu().numpy() takes 4 MiB there and x.detach().cpu().numpy().copy() takes 0 B (counted" in text
-
-
-def test_a_site_without_results_asks_the_questions_too():
-    """It explains how to measure."""
-    assert "Nothing is measured yet" in dict(render.files(render.content(())))["article.html"]

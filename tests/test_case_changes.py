@@ -198,8 +198,3 @@ def test_a_change_on_one_python_is_said_to_be_its_own(newer, older, where):
     changes = on_two_pythons(newer, older)
     assert [change.where for change in changes] == where
     assert all(change.size == "+50.0 %" and change.release == RELEASES[4].version for change in changes)
-
-
-def test_a_change_is_always_in_per_cent():
-    """A column has one unit, one minus sign and one digit after the point."""
-    assert [signed_percent(ratio) for ratio in (1.123, 0.96, 10.314, 0.9999, 1.0)] == ["+12.3 %", "−4.0 %", "+931.4 %", "0.0 %", "0.0 %"]

@@ -139,20 +139,7 @@ def test_the_page_is_complete_without_scripts(landing):
 
 
 def test_the_history_with_grad_is_two_clicks_away(landing):
-    """Its data is loaded when it is chosen; the chart then shows the copies of a tensor that requires grad."""
-    page = landing()
-    page.get_by_role("radio", name="yes", exact=True).check()
-    page.get_by_role("radio", name="2¹⁴", exact=True).check()
-    expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
-    readings = page.locator(".hc-readout tbody tr")
-    assert readings.count() == 5
-    expect(readings.last).to_contain_text("x.detach().clone()")
-    assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
-    assert page.messages == []
-
-
-def test_a_choice_is_kept_while_data_is_loading(landing):
-    """A second choice, made before the data of the first is there, does not replace it."""
+    """Its data is loaded when it is chosen; a second choice, made before the data of the first is there, is not replaced by it."""
     page = landing()
     page.evaluate(LOAD_LATER)
     page.get_by_role("radio", name="yes", exact=True).check()
@@ -163,6 +150,13 @@ def test_a_choice_is_kept_while_data_is_loading(landing):
     page.evaluate("loadFirst()")
     page.wait_for_timeout(100)
     expect(page.locator(".hc-title")).to_contain_text("2¹⁰ float32, requires_grad")
+    page.get_by_role("radio", name="2¹⁴", exact=True).check()
+    expect(page.locator(".hc-title")).to_contain_text("2¹⁴ float32, requires_grad")
+    readings = page.locator(".hc-readout tbody tr")
+    assert readings.count() == 5
+    expect(readings.last).to_contain_text("x.detach().clone()")
+    assert page.locator(".hc-readout a[href*='copies.ByGrad/detach_clone-16384-True']").count() == 1
+    assert page.messages == []
 
 
 def test_data_that_could_not_be_loaded_is_asked_for_again(landing, published):

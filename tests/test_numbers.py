@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.numbers import count, duration, size
+from tensorcopy.numbers import count, duration, signed_percent, size
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_a_power_of_two_is_written_as_a_power(numel, text):
 def test_bytes_have_binary_units(nbytes, text):
     """KiB, not kB."""
     assert size(nbytes) == text
+
+
+def test_a_change_is_always_in_per_cent():
+    """A column has one unit, one minus sign and one digit after the point, whatever the size of the change."""
+    assert [signed_percent(ratio) for ratio in (1.123, 0.96, 10.314, 0.9999, 1.0)] == ["+12.3 %", "−4.0 %", "+931.4 %", "0.0 %", "0.0 %"]

@@ -113,7 +113,7 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
         table.write_text("[[release]]".join(original.split("[[release]]")[:-2]), encoding="utf-8")
         completed = workshop.run("tensorcopy", "list", "releases", "--add")
         assert completed.returncode == 0, completed.stderr
-        assert f"Added torch {rows[-1].version} of {rows[-1].date} to the table" in completed.stdout
+        assert f"Added torch {rows[-1].version} of {rows[-1].date} ({rows[-1].sha}, " in completed.stdout
         assert set(release_table.load(table)) >= set(rows)
         assert "The table has every torch release of the index" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
     finally:

@@ -95,10 +95,13 @@ def test_a_change_of_the_machine_is_marked():
     assert svg.count("machine changed") == 1
 
 
-def test_a_gap_is_marked():
-    """A release without the case is not drawn as zero."""
-    results = [measured(OLD, TIMES), measured(NEW, {("b", 2**10): 1e-6}), measured(NEXT, TIMES)]
-    (machine,) = machines(results)
+def test_a_gap_is_marked(monkeypatch):
+    """A release without the case is not drawn as zero; of neighbouring ones, whose labels would overlap, the first has a label."""
+    last = replace(NEXT, version="2.2.0", sha="d" * 40)
+    monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex((*RELEASES, last)))
+    without = {("b", 2**10): 1e-6}
+    (machine,) = machines([measured(OLD, TIMES), measured(NEW, without), measured(NEXT, without), measured(last, TIMES)])
     case = next(case for case in machine.cases if case["method"] == "a")
     svg = plots.of_case(machine, case, lambda change: "")
+    assert svg.count('class="rule gap"') == 2
     assert svg.count("not measured") == 1

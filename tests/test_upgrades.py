@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from itertools import combinations
 
 import pytest
 
-from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results.passes import Case
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
-from tensorcopy.site.pages.landing import Tally, Upgrade, axis_of, own_machine, upgrades
+from tensorcopy.site.pages.landing import Tally, Upgrade, own_machine, upgrades
 from tests.conftest import measured
 
 TABLE = tuple(
@@ -47,25 +45,6 @@ def without_comparisons(content: Content, monkeypatch) -> Content:
     """Return content in which no two releases have a comparison page."""
     monkeypatch.setattr(Content, "comparison_address", lambda self, before, after: "")
     return content
-
-
-def test_every_pair_of_releases_has_an_upgrade_in_order():
-    """The script finds the row of a pair by its position."""
-    content = stepped(1.5)
-    names = [release.version for release in TABLE]
-    assert axis_of(content.machine) == tuple(names)
-    assert [(row.before, row.after) for row in upgrades(content, content.machine)] == list(combinations(names, 2))
-
-
-def test_a_pair_with_a_comparison_has_its_numbers_and_its_address():
-    """They are the verdicts on the linked page."""
-    content = stepped(1.5)
-    row = upgrade(content, CHANGED - 1, CHANGED)
-    changes = content.comparisons[row.address].changes
-    slower = [case for case, change in changes.items() if change.verdict is Verdict.SLOWER]
-    assert row.address == "compare/box/py3.11-cuda/2.5.0..2.6.0.html"
-    assert [case["method"] for case in slower] == ["a"]
-    assert (row.copies, row.conversions) == (Tally(1, 0, 2), Tally(0, 0, 1))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pickle
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -131,22 +130,3 @@ def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, text):
         writer.available()
     monkeypatch.setenv(writer.VARIABLE, "3")
     assert writer.available() == 3
-
-
-def seconds(machines: int) -> float:
-    """Return the processor time to render ten releases on each machine."""
-    times = {(method, numel): 1e-6 for method in ("clone_detach", "detach_clone", "tensor") for numel in (16, 1024)}
-    results = tuple(
-        measured(release, times, machine=f"box{number}") for number in range(machines) for release in release_table.load()[-10:]
-    )
-    begin = time.process_time()
-    assert sum(len(text) for _, text in render.files(render.content(results))) > machines
-    return time.process_time() - begin
-
-
-@pytest.mark.weekly
-def test_four_times_the_machines_take_four_times_as_long():
-    """Small and large runs alternate, because the processor's speed varies."""
-    seconds(5)  # compiles the templates
-    few, many = zip(*((seconds(10), seconds(40)) for _ in range(2)))
-    assert min(many) < 1.6 * 4 * max(few)

@@ -100,15 +100,16 @@ def test_a_pass_is_recorded_beside_asvs_samples(result_file):
 
 
 def test_a_count_is_recorded_beside_a_case_that_is_skipped(result_file):
-    """The case keeps its earlier count, which is not this pass's."""
+    """The case keeps its earlier count, which is not this pass's. Bytes are exact: samples are rounded to five digits."""
     document = json.loads(result_file.read_text())
     columns = document["result_columns"]
     row = dict.fromkeys(columns) | {"params": [["'a'", "'b'"]], "version": "1", "started_at": 1}
     earlier = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [100.0, 50.0]}.values())}}
-    now = {**document, "results": {"memory.Host.track_peak": list({**row, "result": [None, 60.0], "started_at": 2}.values())}, "version": 2}
+    counted = {**row, "result": [None, 4194304], "started_at": 2}
+    now = {**document, "results": {"memory.Host.track_peak": list(counted.values())}, "version": 2}
     after = writing.stamped(now, {"ledger": PROVENANCE}, earlier, dict(RECORD))
-    assert after["results"]["memory.Host.track_peak"][columns.index("result")] == [100.0, 60.0]
-    assert after["passes"][-1]["counts"] == {"memory.Host.track_peak": {"version": "1", "values": [None, 60.0]}}
+    assert after["results"]["memory.Host.track_peak"][columns.index("result")] == [100.0, 4194304]
+    assert after["passes"][-1]["counts"] == {"memory.Host.track_peak": {"version": "1", "values": [None, 4194304]}}
 
 
 # --- one writer at a time

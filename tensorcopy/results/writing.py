@@ -204,9 +204,10 @@ def _counts_added(before: dict[str, dict[str, Any]], after: dict[str, dict[str, 
     counts = {}
     for suite, row in after.items():
         ran = row.get("started_at") != before.get(suite, {}).get("started_at")
-        values = [files.number(value) for value in row["result"] or ()] if ran and not row.get("samples") else []
+        # bytes stay whole numbers, which are not rounded
+        values = [None if files.number(each) is None else each for each in row["result"] or ()] if ran and not row.get("samples") else []
         if any(value is not None for value in values):
-            counts[suite] = {"version": row["version"], "values": values}
+            counts[suite] = {"version": row["version"], "values": _rounded(values)}
     return counts
 
 

@@ -1,7 +1,7 @@
 """The hardware of this host, and the identity of the machine that follows from it.
 
 Two hosts may report the same processor name and differ by a third in the time of a copy: family, model, stepping, caches and instruction
-sets tell them apart. Also whether valgrind is here. Torch is not needed.
+sets tell them apart. Torch is not needed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def kernel_text(path: str | Path) -> str:
 
 
 def missing_valgrind() -> str:
-    """Return why counting is not possible here; "" where it is."""
+    """Return why instructions cannot be counted on this host; "" where they can."""
     if not sys.platform.startswith("linux"):
         return "valgrind counts on Linux only"
     if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:

@@ -118,13 +118,6 @@ def count() -> dict[Section, float]:
     return {all_sections[number]: (median(counts) - once) / all_sections[number].calls - turn for number, counts in by_section.items()}
 
 
-def require_valgrind() -> None:
-    """Raise TensorcopyError where instructions cannot be counted."""
-    reason = hardware.missing_valgrind()
-    if reason:
-        raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
-
-
 def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, list[Path]]:
     """Count every section in a new process, and return callgrind's files by the section's number.
 
@@ -133,7 +126,8 @@ def run_callgrind(folder: Path, *options: str, times: int = TIMES) -> dict[int, 
 
     Raises TensorcopyError where valgrind is missing or fails.
     """
-    require_valgrind()
+    if reason := hardware.missing_valgrind():
+        raise TensorcopyError("instructions cannot be counted", got=reason, allowed="valgrind 3.13 or newer", next="apt install valgrind")
     out = folder / "counts"
     command = [*CALLGRIND, *options, f"--callgrind-out-file={out}", sys.executable, "-m", "tensorcopy.worker.instruction_count"]
     # the same order of sets in every run, and no GPU driver for valgrind to run
