@@ -76,27 +76,6 @@ def test_a_detector_that_always_alarms_is_exposed(checkout, monkeypatch):
     assert quiet["false"] == quiet["series"]
 
 
-@pytest.mark.parametrize(
-    ("name", "noise", "share"),
-    [
-        ("+10 %", "normal", 0.99),
-        ("+10 % at an edge", "normal", 0.95),
-        ("+30 % for 1 release", "normal", 0.9),
-        pytest.param("+30 % for 2 releases", "normal", 0.9, marks=pytest.mark.slow),
-        pytest.param("+30 % for 3 releases", "normal", 0.9, marks=pytest.mark.slow),
-        ("+10 % for 6 releases", "normal", 0.95),
-        ("+20 %, three releases later +20 %", "normal", 0.9),
-        pytest.param("+40 %, three releases later +50 %", "normal", 0.9, marks=pytest.mark.slow),
-    ],
-)
-def test_the_promised_share_of_steps_is_found(name, noise, share):
-    """On the seeded histories of the report, with fewer series."""
-    (scenario,) = [scenario for scenario in simulated_histories.scenarios() if (scenario.name, scenario.noise) == (name, noise)]
-    score = simulated_histories.score(scenario, series=100, with_asv=False)
-    assert score.complete >= share * score.series
-    assert score.false <= 0.02 * score.series
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", simulated_histories.NOISES)
 def test_no_noise_shows_more_than_one_false_step_in_fifty_series(noise):

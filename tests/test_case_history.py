@@ -50,25 +50,6 @@ def test_a_release_that_was_not_measured_is_left_out(folder, capsys):
     assert len(next(iter(by_case.values())).releases) == 7
 
 
-@pytest.mark.parametrize(
-    ("document", "steps"),
-    [
-        ([1.0] * 10 + [1.2] * 10, [10]),
-        ([[1.0, 1.01, 0.99]] * 10 + [[1.2, 1.21, 1.19]] * 10, [10]),
-        ([1.0] * 10 + [None] + [1.2] * 10, [11]),
-        ([1.0] * 20, []),
-        ([], []),
-    ],
-    ids=["numbers", "samples", "gap", "quiet", "empty"],
-)
-def test_a_file_of_values_gives_the_indices_of_its_changes(tmp_path, capsys, document, steps):
-    """As JSON; each is the first point of a new level."""
-    path = tmp_path / "values.json"
-    path.write_text(json.dumps(document))
-    assert main(["history", "--values", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out) == steps
-
-
 @pytest.mark.parametrize("text", ["[1, -1]", '["a"]', "{", "7", "[1, NaN]", None])
 def test_an_invalid_file_of_values_is_an_error(tmp_path, capsys, text):
     """In one line, with the allowed format; so is a missing one."""

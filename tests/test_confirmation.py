@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tensorcopy.analysis import confirmation, series
 from tensorcopy.analysis.confirmation import AT_MOST, Status
-from tensorcopy.analysis.two_sample import Change, Reason, Samples, Verdict, judge
+from tensorcopy.analysis.two_sample import Change, Reason, Verdict
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
@@ -142,22 +139,6 @@ def test_a_step_that_stays_open_is_continued_only_with_more_passes(checkout, mea
     assert [each.passes for each in stored(checkout)] == [16, 20]
 
 
-def test_a_stored_confirmation_has_its_evidence(checkout, measuring):
-    """Both releases, the expected and the measured ratio, the interval, and the median of every pass, to five digits."""
-    measuring(1.3)
-    confirm(checkout)
-    document = json.loads((checkout / "results" / "box" / "confirmations.jsonl").read_text())
-    assert (document["suite"], document["parameters"]) == (CASE.suite, {"method": "tensor", "numel": "16"})
-    assert (document["before"], document["after"]) == (RELEASES[STEP - 1].version, RELEASES[STEP].version)
-    assert (document["sha_before"], document["sha_after"]) == (RELEASES[STEP - 1].sha, RELEASES[STEP].sha)
-    assert (document["python"], document["build"], document["identity"], document["version"]) == ("3.11", "cuda", HERE, "3")
-    assert document["expected"] == pytest.approx(1.3, rel=0.02)
-    assert document["interval"][0] < document["ratio"] < document["interval"][1]
-    assert document["passes_before"] == pytest.approx([2e-6, 2.004e-6, 2.008e-6, 2e-6])
-    assert (document["passes"], len(document["passes_after"])) == (4, 4)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", document["started"])
-
-
 @pytest.mark.parametrize(("identity", "allowed"), [(ELSEWHERE, f"identity {ELSEWHERE}"), (None, "unknown hardware")])
 def test_results_of_another_or_unknown_host_are_refused(checkout, measuring, identity, allowed):
     """Its times would not be comparable; nothing is measured."""
@@ -186,13 +167,6 @@ def test_a_pair_that_cannot_be_measured_does_not_stop_the_other(checkout, monkey
     assert [each.after for each in stored(checkout)] == [version for version in fakes if version != RELEASES[failing].version]
 
 
-def test_nothing_begins_after_the_time(checkout, measuring):
-    """The pair is left, and the next call takes it."""
-    fake = measuring(1.3)
-    assert confirm(checkout, until=0.0).left == 1
-    assert fake.calls == []
-
-
 def test_the_history_in_the_terminal_is_without_a_step_that_fell(checkout, measuring, capsys):
     """As on the site; a damaged line is named."""
     measuring(1.3)
@@ -211,49 +185,12 @@ def test_the_history_in_the_terminal_is_without_a_step_that_fell(checkout, measu
     assert "cannot be read" in shown.err
 
 
-@pytest.mark.parametrize(
-    ("damage", "got"),
-    [
-        (lambda line: line[:-20], "Unterminated|delimiter|Expecting"),
-        (lambda line: line.replace('"held"', '"maybe"'), "outcome must be one of"),
-        (lambda line: re.sub(r'"ratio":[\d.]+', '"ratio":NaN', line), "got 'NaN'"),
-        (lambda line: re.sub(r'"expected":[\d.]+', '"expected":1e999', line), "expected must be smaller"),
-        (lambda line: "[" * 100_000, "recursion"),
-        (lambda line: "[1]", "must be object"),
-    ],
-    ids=["cut off", "unknown outcome", "NaN", "infinite", "deep", "no object"],
-)
-def test_a_damaged_line_is_a_problem_and_the_others_are_read(checkout, measuring, damage, got):
-    """The error names file and line; the file is no result."""
-    measuring(1.3)
-    confirm(checkout)
-    path = checkout / "results" / "box" / "confirmations.jsonl"
-    line = path.read_text().strip()
-    path.write_text(f"{damage(line)}\n\n{line}\n")
-    loaded = confirmations.load(checkout / "results")
-    assert len(loaded.confirmations) == 1
-    (problem,) = loaded.problems
-    assert re.search(got, problem.got)
-    assert "line 1 of " in str(problem)
-    assert reader.load_results(checkout / "results").problems == ()
-
-
 def test_a_step_that_was_expected_to_change_nothing_confirms_nothing(checkout, measuring):
     """A ratio of 1 has no logarithm to divide by; the schema allows it."""
     measuring(1.3)
     confirm(checkout)
     path = checkout / "results" / "box" / "confirmations.jsonl"
     path.write_text(re.sub(r'"expected":[\d.]+', '"expected":1.0', path.read_text()))
-    assert status_now(checkout) is Status.UNCONFIRMED
-
-
-def test_a_line_of_an_earlier_suite_version_does_not_count(checkout, measuring):
-    """Its times are not those of the present suite."""
-    measuring(1.3)
-    confirm(checkout)
-    path = checkout / "results" / "box" / "confirmations.jsonl"
-    path.write_text(path.read_text().replace('"version":"3"', '"version":"2"'))
-    assert confirmations.load(checkout / "results") == confirmations.Confirmations()
     assert status_now(checkout) is Status.UNCONFIRMED
 
 
@@ -284,19 +221,6 @@ def test_merging_folders_merges_their_confirmations(checkout, measuring, tmp_pat
         assert [each.outcome for each in stored(checkout)] == [RepeatOutcome.HELD, RepeatOutcome.FELL]
     first, second, damaged = '{"started":"2026-01-01"}\n', '{"started":"2026-01-02"}\n', '{"started":\n'
     assert confirmations.merged_lines([second + first, damaged + first]) == damaged + first + second
-
-
-def test_a_step_before_the_first_release_of_a_python_is_measured_on_the_older_one(checkout):
-    """The joined history shows it; its two releases have one Python."""
-    shutil.rmtree(checkout / "results")
-    for index, release in enumerate(RELEASES):
-        for python, releases, factor in (("3.9", range(8), 1.2), ("3.11", range(7, 12), 1.0)):
-            if index in releases:
-                times = {"tensor": pass_times(factor * (2.0 if index < 4 else 3.0), index)}
-                measured_in_passes(checkout / "results", release, times, python=python, identity=HERE)
-    (pair,) = pending(checkout)
-    assert pair.releases == (RELEASES[3].version, RELEASES[4].version)
-    assert (pair.before.python, pair.after.python) == ("3.9", "3.9")
 
 
 CHANGE = Change(Verdict.SLOWER, Reason.CHANGED, 1.1, (1.08, 1.12), 0.001)
@@ -368,39 +292,6 @@ def test_a_confirmation_counts_for_a_step_of_about_its_size(checkout, measuring,
     assert confirmation.status_of(*elsewhere, CASE, ratio, by_key) is Status.UNCONFIRMED
 
 
-def simulated(size: float, share: float, repetitions: int = 40) -> Counter[RepeatOutcome]:
-    """Return how many steps of a relative `size` hold and fall, where `share` of it is there again and passes vary by 1.6 %."""
-    random = np.random.default_rng(15)
-    outcomes = []
-    for _ in range(repetitions):
-        noise = [tuple(random.normal(0, 0.016, 8)) for _ in range(20)]
-        logs = random.normal([[0.0], [share * np.log1p(size)]], 0.016, (2, 16))
-        for passes in confirmation.batches(16):
-            sides = tuple(Samples(tuple((float(np.exp(log)),) for log in side[:passes])) for side in logs)
-            outcome = confirmation.outcome(1 + size, judge({CASE: sides}, noise={CASE: noise})[CASE], looks=3)
-            if outcome is not RepeatOutcome.OPEN:
-                break
-        outcomes.append(outcome)
-    return Counter(outcomes)
-
-
-def test_real_steps_hold_and_false_ones_fall():
-    """In simulations of 5 %; of steps of 3 %, false ones fall or stay open."""
-    assert simulated(0.05, 1.0)[RepeatOutcome.HELD] >= 39
-    assert simulated(0.05, 0.0)[RepeatOutcome.FELL] >= 39
-    assert simulated(0.03, 1.0)[RepeatOutcome.HELD] >= 38
-    assert simulated(0.03, 0.0)[RepeatOutcome.HELD] <= 1
-
-
-def test_the_progress_of_a_pair_is_a_part_of_all(checkout):
-    """The remaining time includes the pairs that come later."""
-    (pair,) = pending(checkout)
-    reports: list[Progress] = []
-    confirm_history._within(reports.append, [60.0, 120.0, 20.0], 1, pair)(Progress("pass 1", 0.5, 50.0))
-    assert reports[0].doing == f"torch {' and '.join(pair.releases)} on Python 3.11, pair 2 of 3: pass 1"
-    assert (reports[0].done, reports[0].remaining) == (0.6, 70.0)
-
-
 def test_samples_of_another_environment_or_host_do_not_confirm(checkout, monkeypatch):
     """The wheel of an interpreter's own torch may be another one, and a processor may have the same name."""
     result = next(result for result in results_of(checkout) if result.sha == RELEASES[-1].sha)
@@ -423,19 +314,3 @@ def test_samples_of_another_environment_or_host_do_not_confirm(checkout, monkeyp
 def test_two_releases_alternate_until_both_have_their_passes(counts, passes, order):
     """The order is A B B A, so that a steady drift of the machine affects both alike."""
     assert list(plan.alternating(counts, passes)) == order
-
-
-@pytest.mark.parametrize(
-    ("name", "matches"),
-    [
-        ("copies.BySize.time_copy('tensor', 16)", True),
-        ("copies.BySize.time_copy(tensor, 16)", True),
-        ("copies.BySize.time_copy('new_tensor', 16)", False),
-        ("copies.BySize.time_copy('tensor', 1)", False),
-        ("floors.Control.time_sum", True),
-        ("floors.Control.time_sum_of_squares", False),
-    ],
-)
-def test_only_the_given_cases_are_measured_again(name, matches):
-    """asv puts text parameters in quotes in some places."""
-    assert bool(re.search(plan.expression_of([CASE, Case("floors.Control.time_sum", ())]), name)) is matches

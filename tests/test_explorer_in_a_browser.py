@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -13,10 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.numbers import duration
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
-from tensorcopy.site.data_files import times_csv
 from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow
@@ -140,58 +136,11 @@ def test_the_chart_follows_the_theme_but_is_printed_dark_on_light(opened):
     assert red + green + blue < 3 * 100
 
 
-@pytest.mark.parametrize(
-    ("fragment", "state", "note"),
-    [
-        ("#group=conversions&numel=abc", {"group": "conversions"}, "abc was not measured"),
-        ("#group=conversions&numel=0", {"group": "conversions"}, "0 was not measured"),
-        ("#group=alternatives&unit=memcpy&numel=1048576", {"group": "alternatives", "numel": "1048576"}, "× memcpy was not measured"),
-        ("#group=copies&method=new_tensor&unit=cuda_peak&python=3.9&numel=1048576&device=cuda", {"unit": "cuda_peak"}, "Python 3.9"),
-        ("#group=nothing&numel=3&unit=parsecs&base=9.9.9&over=machine:none", {"group": "copies"}, ""),
-        ("#toString=a%26numel=16384&group=copies", {"group": "copies"}, ""),
-    ],
-)
-def test_what_an_address_asks_for_in_vain_is_left_out(opened, fragment, state, note):
-    """The rest of the address is kept, and a sentence names what is shown instead."""
-    page = opened(fragment)
-    shown = fragment_of(page)
-    assert {name: shown.get(name) for name in state} == state
-    assert "toString" not in shown
-    expect(page.locator(".hc-note")).to_contain_text(note)
-    assert page.locator(".hc-readout tbody tr").count() > 0
-    assert "undefined" not in page.locator(".history-chart").inner_text()
-
-
 def test_a_name_with_a_plus_survives_the_address(opened):
     page = opened()
     state = "{ ...tensorHistory.STATE, over: 'machine:gpu+big & 1#2' }"
     fragment = page.evaluate(f"() => tensorHistory.fragment({state}, [...tensorHistory.machines.values()][0])")
     assert page.evaluate("(fragment) => tensorHistory.parsed(fragment).over", fragment) == "machine:gpu+big & 1#2"
-
-
-def test_the_release_that_is_read_stays_when_an_overlay_has_other_releases(opened):
-    """A release that only the overlay has is no base without it."""
-    page = opened()
-    page.evaluate("""() => {
-      const [own] = tensorHistory.machines.values();
-      const other = Object.create(Object.getPrototypeOf(own));
-      const releases = own.releases.map((release, at) => (at < 2 ? `1.${at + 5}.0` : release));
-      Object.assign(other, own, { name: "old-box", label: "old-box", releases });
-      tensorHistory.machines.set("old-box", other);
-      own.machines.push(["old-box", "history/old-box/"]);
-    }""")
-    page.locator(".hc-reader").focus()
-    page.keyboard.press("End")
-    page.locator(".hc-numel label", has_text="2⁴").first.click()
-    page.locator(".hc-over select").select_option("machine:old-box")
-    page.locator(".hc-readout .hc-over").first.wait_for()
-    expect(page.locator(".hc-readout caption strong")).to_have_text("torch 2.15.0")
-    page.locator("[data-name=base]").select_option("1.5.0")
-    page.locator("[data-name=with]").select_option("2.15.0")
-    page.locator(".hc-over select").select_option("")
-    expect(page.locator(".hc-readout .hc-over")).to_have_count(0)
-    assert "base" not in fragment_of(page)
-    assert "NaN" not in page.locator(".history-chart").inner_text()
 
 
 def test_without_its_counts_the_chart_shows_times(offline, published):
@@ -243,23 +192,6 @@ def test_what_was_not_measured_names_the_nearest(opened):
     assert fragment_of(page) == {"group": "copies", "numel": "131072", "dtype": "float16"}
     expect(page.locator(".hc-note")).to_have_text("float16 was not measured with these settings. Shown: 2¹⁷.")
     assert page.locator(".hc-device input[value=cuda]").is_disabled()
-
-
-def test_the_readout_has_the_values_of_the_csv(opened, content):
-    """Of the release that is read, on the Python that decides there."""
-    machine, release = content.machines[0], "1.13.1"
-    page = opened("#group=copies&numel=16384&grad=yes")
-    page.locator(".hc-reader").focus()
-    page.keyboard.press("Home")
-    while not page.locator(".hc-reader").get_attribute("aria-valuetext").startswith(f"torch {release}:"):
-        page.keyboard.press("ArrowRight")
-    cases = [case for case in machine.cases if case.suite.startswith("copies.ByGrad") and case["numel"] == "16384"]
-    expected = {}
-    for case in cases:
-        rows = list(csv.DictReader(StringIO(times_csv(machine, [case]))))
-        (row,) = [row for row in rows if (row["torch"], row["environment"]) == (release, "py3.11-cuda")]
-        expected[machine.code(case["method"])] = duration(float(row["median"]))
-    assert readout(page) == expected
 
 
 def test_a_flag_leads_to_the_evidence(opened):

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import lzma
-from dataclasses import replace
-
 import pytest
 
 from tensorcopy.analysis import functions as analysis
-from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import functions, select
+from tensorcopy.results import functions
 from tensorcopy.worker.functions import INTERPRETER, UNNAMED, Cost, function_name, library_name, per_call, read
 from tests.conftest import ROOT
 
@@ -162,41 +157,3 @@ def test_shipped_functions_fit_their_result(shipped_results, path):
 def of_case(document, *values, name="detach 1 float32 contiguous", instructions=1.0):
     """Return a document with one case."""
     return {**document, "cases": {name: {"instructions": instructions, "functions": list(values)}}}
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda document: {**document, "version": 1}, "version"),
-        (lambda document: {**document, "torch_sha": "0" * 40}, "torch_sha"),
-        (lambda document: of_case(document, 99999, 1, 1), "does not list"),
-        (lambda document: of_case(document, 0, 1), "does not list"),
-        (lambda document: of_case(document, 0, float("nan"), 1), "not a number from 0 on"),
-        (lambda document: of_case(document, 0, -1, 1), "not a number from 0 on"),
-        (lambda document: of_case(document, 0, 10**400, 1), "too large"),
-        (lambda document: of_case(document, instructions=float("nan")), "infinite"),
-        (lambda document: of_case(document, name="detach"), "propertyName"),
-        (lambda document: [document], "must be object"),
-        (b"x", "Input format not supported"),
-        (lzma.compress(b"[" * 100_000), "RecursionError"),
-        (lzma.compress(bytes(functions.MAX_JSON_BYTES + 1), preset=0), "more than"),
-        (None, "cut off"),
-    ],
-)
-def test_a_damaged_file_is_named_in_one_line(tmp_path, damage, message):
-    result = select.pair("2.5.1", "2.15.0", RESULTS).after
-    source = functions.path_of(result.path)
-    path = tmp_path / "results" / "xeon-2core" / source.name
-    path.parent.mkdir(parents=True)
-    if damage is None:
-        path.write_bytes(source.read_bytes()[:1000])
-    elif isinstance(damage, bytes):
-        path.write_bytes(damage)
-    else:
-        document = json.loads(lzma.decompress(source.read_bytes()))
-        few = {**document, "cases": dict(list(document["cases"].items())[:2])}
-        path.write_bytes(lzma.compress(json.dumps(damage(few)).encode(), preset=0))
-    with pytest.raises(TensorcopyError, match=message) as error:
-        functions.profiles_of(replace(result, path=path.with_name(result.path.name)))
-    assert source.name in str(error.value)
-    assert "\n" not in str(error.value)

@@ -133,24 +133,3 @@ def test_the_chooser_s_answer_is_in_sight_of_its_questions(opened):
         box = page.locator(".recommended .code").bounding_box()
         assert box["y"] + box["height"] <= 740
         assert min(height for _, _, height in page.evaluate(BOXES, ".questions a")) >= 24
-
-
-def test_code_breaks_between_calls_only(opened):
-    """And at spaces. In Japanese too, where a browser may break a line between any two characters."""
-    page = opened("ja/article.html", 360, 740)
-    broken = page.evaluate("""() => {
-      const broken = [];
-      for (const node of document.querySelectorAll("main p code, main li code")) {
-        const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-        while (walker.nextNode()) {
-          for (const word of walker.currentNode.data.matchAll(/[^ ]+/g)) {
-            const range = document.createRange();
-            range.setStart(walker.currentNode, word.index);
-            range.setEnd(walker.currentNode, word.index + word[0].length);
-            if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
-          }
-        }
-      }
-      return broken;
-    }""")
-    assert broken == []

@@ -16,13 +16,12 @@ import yaml
 
 from tensorcopy.asv_plugin.configuration import paths as configuration_paths
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PullRequest, Revision, RevisionFolder, RevisionPair
+from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main, parser
-from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
 from tensorcopy.worker import declarations
-from tests.conftest import NEW, ROOT, measured_in_passes, pass_times
+from tests.conftest import ROOT
 from tests.test_git import AUTHOR, commit_all
 from tests.test_git import run as git
 from tests.test_project import COPIES
@@ -92,30 +91,6 @@ def test_each_commit_has_its_files_and_shares_the_environments(folder):
     (base / "mark").touch()
     assert places(folder) == (base, head)
     assert (base / "mark").exists()  # it is not made again
-
-
-def test_each_repeat_measurement_has_results_of_its_own(folder, monkeypatch):
-    """Its samples must not join those that chose its cases; asv.conf.json names the folder of the measurement that is being taken."""
-    edited(folder / "operations.py", *SLOW)
-    commit_all(folder, "head")
-    stages = []
-
-    def take_passes(self, suites, more):
-        configuration = json.loads((self.place.folder / "asv.conf.json").read_text())
-        assert configuration["results_dir"] == str(self.place.results)
-        stages.append(self.place.results.name)
-        is_head = "clone()" in (self.place.folder / "operations.py").read_text()
-        passes = pass_times(1.3 if is_head else 1.0) * 2
-        measured_in_passes(self.place.results, NEW, {"rms_norm": passes[: self.pass_count + more]}, machine=pull_request.MACHINE)
-        return []
-
-    monkeypatch.setattr(RevisionFolder, "take_passes", take_passes)
-    measurement = plan.Measurement(NEW, "3.11", build="cuda")
-    pair = RevisionPair("code", *(Revision(name, sha(folder, name), measurement) for name in ("HEAD~1", "HEAD")))
-    request = PullRequest(pair.before.sha, pair.after.sha, passes=8)
-    result = pull_request.measure_and_judge(pair, request, configuration_paths(), lambda progress: None)
-    assert pull_request.exit_code([result]) == 1
-    assert list(dict.fromkeys(stages)) == ["measured", "again"]
 
 
 @pytest.mark.parametrize("requires", ['"einops==0.8.1"', '"."', "1"], ids=["version", "folder", "invalid"])

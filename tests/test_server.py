@@ -150,22 +150,6 @@ def test_a_broken_request_prints_nothing_and_the_next_is_answered(site, capfd, r
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "request_text", [b"", b"GET", LINE, LINE + b"Host: localhost\r\n\r\n", b"GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"]
-)
-def test_a_client_that_resets_prints_nothing(site, capfd, request_text):
-    """Before, within and after its request, and amid the answer."""
-    threads = set(threading.enumerate())
-    for _ in range(3):
-        client = socket.create_connection(("127.0.0.1", site.server_port), timeout=5)
-        client.sendall(request_text)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        client.close()
-    assert b"front" in get(site, b"/")
-    wait_for_answers(threads)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_fault_of_a_request_is_one_line(site, capfd, monkeypatch):
     """Without control characters, and the server goes on."""
     monkeypatch.setattr(server._QuietHandler, "send_head", lambda _: 1 / 0)

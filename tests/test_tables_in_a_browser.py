@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.results import confirmations, related
+from tensorcopy.results import confirmations
 from tensorcopy.site import render, svg
 from tensorcopy.site.content import Content
 from tests.conftest import ROOT
@@ -69,59 +69,6 @@ def test_a_bar_is_as_long_as_its_change(page, published_site):
 def visible(page) -> list[str]:
     """Return the text of each row that is left, without headings of sections."""
     return page.locator("table[data-filter] tbody tr:not(.section):visible").all_inner_texts()
-
-
-def test_sizes_and_words_are_found_by_their_meaning(page, published_site):
-    """A size as a power, a number or in binary thousands; words in their order; a regression is a case that became slower."""
-    page.goto((published_site / "history/index.html").as_uri())
-    search = page.get_by_role("searchbox")
-    lists = []
-    for query in ("2^14", "2**14", "2¹⁴", "16384", "16k"):
-        search.fill(query)
-        lists.append(visible(page))
-    assert lists[0]
-    assert all(rows == lists[0] for rows in lists)
-    assert all("2¹⁴ elements" in row for row in lists[0])
-    search.fill("16")
-    assert visible(page)
-    assert all("2⁴ elements" in row for row in visible(page))
-    search.fill("detach().clone() 2^10 requires grad")
-    rows = visible(page)
-    assert rows
-    assert all("detach().clone()" in row and "clone().detach()" not in row and "requires grad" in row for row in rows)
-    search.fill("regression")
-    assert visible(page)
-    assert all("slower" in row for row in visible(page))
-    status = page.get_by_role("status")
-    expect(status).to_have_text("")
-    search.fill("cuda")
-    assert visible(page) == []
-    expect(status).to_have_text("No row matches “cuda”.")
-    search.fill("")
-    expect(status).to_have_text("")
-
-
-def test_a_column_is_sorted_by_its_numbers(page, published_site, content):
-    """Nanoseconds before milliseconds, cases without a value last; rows stay in their section."""
-    page.goto((published_site / "history/index.html").as_uri())
-    header = page.locator("table[data-sort] th", has_text="time")
-    times = {
-        content.machine.case_address(case): related.measured(content.machine.series[0].newest, case)
-        for case in content.machine.cases
-        if case.spec.timed
-    }
-    for direction, sign in (("ascending", 1), ("descending", -1)):
-        header.get_by_role("button").click()
-        assert header.get_attribute("aria-sort") == direction
-        for body in page.locator("table[data-sort] tbody").all():
-            links = body.locator("th a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
-            medians = [timing.median for link in links if (timing := times[f"history/{link}"])]
-            shown = [float(f"{median:.2e}") * sign for median in medians]  # as many figures as the page shows
-            assert shown == sorted(shown)
-    page.locator("table[data-sort] th", has_text="last change").get_by_role("button").press("Enter")
-    assert header.get_attribute("aria-sort") is None
-    cells = page.locator("table[data-sort] tbody").first.locator("tr:not(.section) td:nth-child(5)").all_inner_texts()
-    assert [bool(cell.strip()) for cell in cells] == sorted((bool(cell.strip()) for cell in cells), reverse=True)
 
 
 def test_versions_and_sizes_are_sorted_as_such(page, published_site):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from docs.tools import timer_crosscheck, verify
+from docs.tools import verify
 from tensorcopy.releases import environments, release_table
-from tests.conftest import ROOT
 
 pytestmark = pytest.mark.timed
 
@@ -69,25 +67,3 @@ def test_a_wrong_timer_disagrees(tmp_path, mistake):
     agreement = verify.run(verify.Probe(environment, suites=mistake, root=root), lambda share, elapsed, case: None)
     assert not agreement.holds
     assert min(ratio.ratio for ratio in agreement.ratios) > 1.1
-
-
-@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "not waiting"])
-def test_not_waiting_for_a_device_disagrees(monkeypatch, waits):
-    """The device takes 100 µs per call; without waiting, only queueing is measured."""
-    sys.path.insert(0, str(ROOT))
-    from benchmarks import cases
-
-    ready = [0.0]
-
-    def function():
-        ready[0] = max(ready[0], time.perf_counter()) + 100e-6
-
-    def wait():
-        while time.perf_counter() < ready[0]:
-            pass
-
-    monkeypatch.setattr(cases.devices, "waiter", lambda device: wait if waits else float)
-    sample = cases.Loop("function()", lambda: {"function": function})
-    wait()
-    ratio = sample() / timer_crosscheck.by_timer("function()", {"function": function}, wait)
-    assert (abs(ratio - 1) < verify.CASE_TOLERANCE) is waits

@@ -61,29 +61,6 @@ def test_asv_and_the_reference_alternate_in_running_first():
     assert order[:4] == ["reference", "asv", "asv", "reference"]
 
 
-@pytest.mark.parametrize(("second_ratio", "holds"), [(1.01, True), (11.0, False)], ids=["disagrees once", "disagrees twice"])
-def test_suites_that_disagree_are_compared_again_in_another_process(monkeypatch, second_ratio, holds):
-    """Cases that agreed keep their first ratio."""
-    compared = []
-
-    def compare(probe, report_progress):
-        compared.append(probe.suites)
-        if probe.suites:
-            ratios = {"copies.BySize.time_copy": [1.02, second_ratio]}
-        else:
-            ratios = {"copies.BySize.time_copy": [1.0, 11.0], "primitives.BySize.time_primitive": [1.0]}
-        rows = [
-            Ratio(suite, "x.clone()", {"numel": numel}, "Timer", ratio) for suite in ratios for numel, ratio in enumerate(ratios[suite])
-        ]
-        return Agreement("2.15.0", "Box 9000", tuple(rows))
-
-    monkeypatch.setattr(verify, "_compare", compare)
-    result = verify.run(Probe(Environment(Path("python"), {})), lambda share, elapsed, case: None)
-    assert compared == ["", r"^(copies\.BySize\.time_copy)$"]
-    assert [ratio.ratio for ratio in result.ratios] == [1.0, second_ratio, 1.0]
-    assert result.holds is holds
-
-
 PROBE = """
 import json, sys
 assert sys.argv[-2:] == ["cpu", "^copies"]
