@@ -12,4 +12,4 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_alternative(self, method, numel):
-        self.time(case(ALTERNATIVES[method], numel), method, numel)
+        self.time(case(ALTERNATIVES[method], numel))

@@ -16,7 +16,7 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_conversion(self, method, numel):
-        self.time(case(CONVERSIONS[method], numel), method, numel)
+        self.time(case(CONVERSIONS[method], numel))
 
 
 class ByGrad(Suite):
@@ -30,7 +30,7 @@ class ByGrad(Suite):
     param_names = ["method", "numel", "requires_grad"]
 
     def time_conversion(self, method, numel, requires_grad):
-        self.time(case(CONVERSIONS[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
+        self.time(case(CONVERSIONS[method], numel, requires_grad=requires_grad))
 
 
 class ByLayout(Suite):
@@ -41,7 +41,7 @@ class ByLayout(Suite):
     param_names = ["method", "numel", "layout"]
 
     def time_conversion(self, method, numel, layout):
-        self.time(case(CONVERSIONS[method], numel, layout=layout), method, numel, layout)
+        self.time(case(CONVERSIONS[method], numel, layout=layout))
 
 
 class ByDtype(Suite):
@@ -53,7 +53,7 @@ class ByDtype(Suite):
     def time_conversion(self, method, numel, dtype):
         if dtype == "bfloat16":
             skip("numpy has no bfloat16")
-        self.time(case(CONVERSIONS[method], numel, dtype=dtype), method, numel, dtype)
+        self.time(case(CONVERSIONS[method], numel, dtype=dtype))
 
 
 class Latency(Suite):
@@ -63,4 +63,4 @@ class Latency(Suite):
     param_names = ["method", "numel", "device"]
 
     def time_conversion(self, method, numel, device):
-        self.time(case(CONVERSIONS[method], numel, device=device), method, numel, device)
+        self.time(case(CONVERSIONS[method], numel, device=device))

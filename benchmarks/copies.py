@@ -13,7 +13,7 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_copy(self, method, numel):
-        self.time(case(COPIES[method], numel), method, numel)
+        self.time(case(COPIES[method], numel))
 
 
 class ByGrad(Suite):
@@ -27,7 +27,7 @@ class ByGrad(Suite):
     param_names = ["method", "numel", "requires_grad"]
 
     def time_copy(self, method, numel, requires_grad):
-        self.time(case(COPIES[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
+        self.time(case(COPIES[method], numel, requires_grad=requires_grad))
 
 
 class ByLayout(Suite):
@@ -38,7 +38,7 @@ class ByLayout(Suite):
     param_names = ["method", "numel", "layout"]
 
     def time_copy(self, method, numel, layout):
-        self.time(case(COPIES[method], numel, layout=layout), method, numel, layout)
+        self.time(case(COPIES[method], numel, layout=layout))
 
 
 class ByDtype(Suite):
@@ -48,7 +48,7 @@ class ByDtype(Suite):
     param_names = ["method", "numel", "dtype"]
 
     def time_copy(self, method, numel, dtype):
-        self.time(case(COPIES[method], numel, dtype=dtype), method, numel, dtype)
+        self.time(case(COPIES[method], numel, dtype=dtype))
 
 
 class Throughput(Suite):
@@ -61,7 +61,7 @@ class Throughput(Suite):
     param_names = ["method", "numel", "device"]
 
     def time_copy(self, method, numel, device):
-        self.time(case(COPIES[method], numel, device=device), method, numel, device)
+        self.time(case(COPIES[method], numel, device=device))
 
 
 class Latency(Suite):
@@ -75,4 +75,4 @@ class Latency(Suite):
     param_names = ["method", "numel", "device"]
 
     def time_copy(self, method, numel, device):
-        self.time(case(COPIES[method], numel, device=device, each_waited_for=True), method, numel, device)
+        self.time(case(COPIES[method], numel, device=device, each_waited_for=True))

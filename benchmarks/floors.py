@@ -1,4 +1,4 @@
-"""Memcpy baselines for the copied bytes, and a control independent of torch."""
+"""Memcpy baselines for the copied bytes."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def memcpy(memory, nbytes):
         x = np.ones(nbytes, "uint8")
         return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty_like(x)}
 
-    return Loop(FRESH if memory == "fresh" else KEPT, place, moves=nbytes <= 4 * MOVED, slowed=False)
+    return Loop(FRESH if memory == "fresh" else KEPT, place, nbytes=nbytes if nbytes <= 4 * MOVED else 0, slowed=False)
 
 
 @cache
@@ -33,7 +33,7 @@ def gather(memory, numel):
         x = np.ones(2 * numel, "float32")[::2]
         return {"x": x} if memory == "fresh" else {"x": x, "out": np.empty(numel, "float32")}
 
-    return Loop(FRESH if memory == "fresh" else KEPT, place, slowed=False)
+    return Loop(FRESH if memory == "fresh" else KEPT, place, nbytes=8 * numel, slowed=False)
 
 
 @cache
@@ -56,18 +56,14 @@ def transfer(way, numel, device, each_waited_for=None):
         return {"x": torch.ones(numel, device=device), "out": out()}
 
     waited_for = way != "device to device" if each_waited_for is None else each_waited_for
-    return Loop("out.copy_(x)", place, device=device, each_waited_for=waited_for, moves=numel <= MOVED, slowed=False)
+    nbytes = 4 * numel if numel <= MOVED else 0
+    return Loop("out.copy_(x)", place, device=device, each_waited_for=waited_for, nbytes=nbytes, slowed=False)
 
 
 @cache
 def wait_alone(device):
     skip_without(device)
-    return Loop("wait()", dict, device=device, moves=False, slowed=False)
-
-
-@cache
-def control():
-    return Loop("sum(x)", lambda: {"x": range(1000)}, slowed=False)
+    return Loop("wait()", dict, device=device, slowed=False)
 
 
 class ByBytes(Suite):
@@ -77,7 +73,7 @@ class ByBytes(Suite):
     param_names = ["memory", "nbytes"]
 
     def time_memcpy(self, memory, nbytes):
-        self.time(memcpy(memory, nbytes), memory, nbytes)
+        self.time(memcpy(memory, nbytes))
 
 
 class Strided(Suite):
@@ -87,7 +83,7 @@ class Strided(Suite):
     param_names = ["memory", "numel"]
 
     def time_gather(self, memory, numel):
-        self.time(gather(memory, numel), memory, numel)
+        self.time(gather(memory, numel))
 
 
 class OnDevice(Suite):
@@ -101,7 +97,7 @@ class OnDevice(Suite):
     param_names = ["way", "numel", "device"]
 
     def time_transfer(self, way, numel, device):
-        self.time(transfer(way, numel, device), way, numel, device)
+        self.time(transfer(way, numel, device))
 
 
 class Latency(Suite):
@@ -111,7 +107,7 @@ class Latency(Suite):
     param_names = ["numel", "device"]
 
     def time_transfer(self, numel, device):
-        self.time(transfer("device to device", numel, device, each_waited_for=True), numel, device)
+        self.time(transfer("device to device", numel, device, each_waited_for=True))
 
 
 class WaitAlone(Suite):
@@ -121,13 +117,4 @@ class WaitAlone(Suite):
     param_names = ["device"]
 
     def time_wait(self, device):
-        self.time(wait_alone(device), device)
-
-
-class Control(Suite):
-    """A sum in the interpreter: if its time changes, the machine changed."""
-
-    params = []
-
-    def time_sum(self):
-        self.time(control())
+        self.time(wait_alone(device))

@@ -9,14 +9,13 @@ from tensorcopy.worker import allocations as allocation_probe
 from tensorcopy.worker.devices import ACCELERATORS, DEVICES
 from tensorcopy.worker.methods import METHODS, exists, make_tensor
 
-from .cases import skip, skip_if_absent, skip_without
+from .cases import skip, skip_without
 
 NUMELS = [2**20]  # 4 MiB of float32
 
 
 @cache
 def allocations(measure, method, numel, device):
-    skip_if_absent()
     method = METHODS[method]
     if not exists(method):
         skip(f"{method.code} exists from torch {method.since} on")
@@ -75,7 +74,6 @@ class Counted:
         return {(name, numel): _peak(method, numel) for name, method in METHODS.items() for numel in NUMELS}
 
     def track_peak(self, peaks, method, numel):
-        skip_if_absent()
         peak = peaks[method, numel]
         if isinstance(peak, Exception):
             raise peak  # of this method: the others are counted

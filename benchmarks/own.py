@@ -21,7 +21,7 @@ if OWN:
         param_names = ["method", "numel"]
 
         def time_own(self, method, numel):
-            self.time(case(OWN[method], numel), method, numel)
+            self.time(case(OWN[method], numel))
 
     class ByGrad(Suite):
         """For a leaf that requires grad; BySize has the same cases without grad."""
@@ -31,7 +31,7 @@ if OWN:
         param_names = ["method", "numel", "requires_grad"]
 
         def time_own(self, method, numel, requires_grad):
-            self.time(case(OWN[method], numel, requires_grad=requires_grad), method, numel, requires_grad)
+            self.time(case(OWN[method], numel, requires_grad=requires_grad))
 
     class Throughput(Suite):
         """On an accelerator, with one wait before the loop and one after."""
@@ -40,7 +40,7 @@ if OWN:
         param_names = ["method", "numel", "device"]
 
         def time_own(self, method, numel, device):
-            self.time(case(OWN[method], numel, device=device), method, numel, device)
+            self.time(case(OWN[method], numel, device=device))
 
 
 if WITH_INPUTS:
@@ -53,4 +53,4 @@ if WITH_INPUTS:
         param_names = ["method", "n"]
 
         def time_own(self, method, n):
-            self.time(case_of_inputs(own_with_inputs()[method], n), method, n)
+            self.time(case_of_inputs(own_with_inputs()[method], n))

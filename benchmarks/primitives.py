@@ -12,4 +12,4 @@ class BySize(Suite):
     param_names = ["method", "numel"]
 
     def time_primitive(self, method, numel):
-        self.time(case(PRIMITIVES[method], numel), method, numel)
+        self.time(case(PRIMITIVES[method], numel))

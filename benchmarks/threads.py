@@ -12,4 +12,4 @@ class ByThreads(Suite):
     param_names = ["method", "numel", "threads"]
 
     def time_copy(self, method, numel, threads):
-        self.time(case(COPIES[method], numel, threads=threads), method, numel, threads)
+        self.time(case(COPIES[method], numel, threads=threads))

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from docs.tools import asv_detection
-from tensorcopy.analysis.two_sample import Samples, Verdict, judge
+from tensorcopy.analysis.paired import Samples, Verdict, judge
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.measure import plan, run_passes
@@ -24,7 +24,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter
 from tensorcopy.measure.run_passes import Job
 from tensorcopy.results import noise
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
 FOLDER = Path("docs/known_changes")

@@ -14,7 +14,7 @@ SciPy gives Student's distribution only: it has no detector of change points.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -38,13 +38,14 @@ FINEST = 8  # noise is at least the smallest step divided by this: rounded times
 CHANCE = 0.006  # for each candidate of a quiet series; with these guards, one series in some 500 of normal noise shows a step
 CLIP = 3.0  # times the noise: a point farther from its level pulls at it no more than that
 OUTLYING = 2 / 3  # of the step: a point that far from its own level could belong to the other
-BUMP = 5.0  # times the largest other deviation: a single release inside the series may be that far from its neighbours by heavy tails
+
 LAST = 3.1  # times the other deviations' L4 mean, which heavy tails raise most: the same for a single point at an end
 # at least; 27 points estimate a correlation to ±0.2 only, and noise with 0.5 then looks like steps three times as often as allowed
 LEAST_CORRELATION = 0.38
 MAX_CORRELATION = 0.9  # at 1 no number of points would be evidence
 LINE = 2.0  # times log n for each step: by how much steps must fit better than a line, whose fit has fewer parameters
 
+NOTHING: Mapping[int, float] = {}
 Floats = Any  # an array; numpy's types differ from release to release
 
 
@@ -127,17 +128,21 @@ class _Test:
     p: float
 
 
-def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, min_change: float = MIN_CHANGE) -> list[Step]:
+def steps(
+    values: Sequence[float | None], spreads: Sequence[float] = (), *, known: Mapping[int, float] = NOTHING, min_change: float = MIN_CHANGE
+) -> list[Step]:
     """Return the steps of a series, in order.
 
     The steps of the reversed or inverted series are the same, mirrored; the unit does not matter.
     values : positive; None for a release that was not measured. Indices are those of this list
     spreads : each value's own relative standard error; 0 if unknown. A point is as noisy as the series, or as its own error if larger
+    known : the p of each change from the point before that is known already, by index: a step in any case
     min_change : the smallest relative change to report
     """
     measured = [index for index, value in enumerate(values) if value is not None]
     n = len(measured)
-    if n < 3:
+    known = {measured.index(index): p for index, p in known.items()}
+    if n < 3 and not known:
         return []
     own = np.array([spreads[index] for index in measured]) if len(spreads) else np.zeros(n)
     points = _Points(np.log([values[index] for index in measured]), own)
@@ -146,7 +151,7 @@ def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, min_
     between = max(smallest / FINEST, _median_of(np.abs(np.diff(points.y))) / NORMAL_MAD / math.sqrt(2))
     cuts = _partition(points, between)
     first, last = points.y[: (cuts or [n])[0]], points.y[(cuts or [0])[-1] :][::-1]
-    cuts = sorted({*cuts, *_end(first), *(n - count for count in _end(last))})  # without 0
+    cuts = sorted({*cuts, *_end(first), *(n - count for count in _end(last)), *known})  # without 0
     while cuts:
         parts = _levels_between(cuts, n)
         noise = _noise(points, parts, between, smallest)
@@ -154,9 +159,9 @@ def steps(values: Sequence[float | None], spreads: Sequence[float] = (), *, min_
         clipped = np.clip(points.y, middles - CLIP * noise.points, middles + CLIP * noise.points)
         straight = _straight(clipped, parts, noise)
         tests = [_test(points, clipped, parts, i, noise, smallest, line=i in straight) for i in range(len(cuts))]
-        worst = min(range(len(cuts)), key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t))
-        if tests[worst].passed:
-            return _steps(points, measured, cuts, [test.p for test in tests], noise, smallest)
+        worst = min(range(len(cuts)), key=lambda i: (cuts[i] in known or tests[i].passed, not tests[i].spike, tests[i].t))
+        if cuts[worst] in known or tests[worst].passed:
+            return _steps(points, measured, cuts, [known.get(cut, test.p) for cut, test in zip(cuts, tests)], noise, smallest)
         del cuts[worst]
     return []
 
@@ -317,8 +322,7 @@ def _is_spike(points: _Points, levels: Sequence[slice], i: int, noise: _Noise) -
     if not _is_short_inside(level, len(points.y)):
         return False
     if (points.own[level] > 0).all():
-        others: Floats = np.delete(noise.deviations, level.start)
-        return _length(level) == 1 and float(noise.deviations[level.start]) < BUMP * float(others.max(initial=0.0))
+        return False
     before, own, after = (_median_of(points.y[levels[k]]) for k in (i - 1, i, i + 1))
     return _length(level) == 1 or not (before < own < after or before > own > after)
 

@@ -1,11 +1,7 @@
 """Compare two results case by case.
 
 One case has one verdict, however it is asked for: all cases of two results are judged together, and `Comparison.selected` chooses which of
-them are shown.
-
-An exact count, of instructions, bytes or allocations, does not depend on when it is taken, so it is evidence before the clock is. Where a
-count changed, the case changed, unless the clock shows the opposite direction significantly. Where it did not and the interval of the time
-contains no change, the case is unchanged.
+them are shown. The verdict on a time comes from the time alone; an exact count, such as of instructions, stands beside it.
 """
 
 from __future__ import annotations
@@ -14,16 +10,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf, log
 from os.path import relpath
 from statistics import median
 
-from tensorcopy.analysis.two_sample import MARGIN, Change, CountPair, Failure, Reason, Samples, Verdict, judge
+import numpy as np
+
+from tensorcopy.analysis import paired
+from tensorcopy.analysis.paired import MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results import noise, related
-from tensorcopy.results.noise import AS_MEASURED, DriftModel
-from tensorcopy.results.passes import Case
+from tensorcopy.results import related
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import UNKNOWN_NAME
 
@@ -46,11 +44,12 @@ FREE_SETTINGS = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")  # choose one of s
 FREE_OF_GPU = ("index", "clock_mhz")  # a number, and a reading that varies from pass to pass
 SAME_TIMER = ("asv_runner",)  # it takes the samples
 
+KINDS = (2**14, 2**17)  # elements
+
 LEAST_COUNT = 0.01  # relative, the smallest change of a count; repeated counts of instructions differ by less
 REPEATS = 2  # a change of a count is at least so many times the repeatability
 UNREPEATED = 0.005  # repeatability where a case was counted once in every result: of half of the cases it is better, of all 1.2 %
 ROUNDED = 1e-4  # counts are stored with five digits
-WIDEST = 0.25  # half width of a time's interval, above which a count is no evidence that it is unchanged
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,6 @@ class Comparison:
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     margin : the smallest change to report, as a share of the time
     compared : the number of cases that could be tested, for which the p-values are adjusted
-    drift : the machine drift that was taken off the passes
     problems : of files that could have taken part, and could not be read
     """
 
@@ -70,7 +68,6 @@ class Comparison:
     changes: dict[Case, Change]
     margin: float
     compared: int = 0
-    drift: DriftModel = AS_MEASURED
     problems: tuple[TensorcopyError, ...] = ()
 
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
@@ -87,39 +84,77 @@ class Comparison:
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
 
-def between(before: Result, after: Result, others: Iterable[Result], *, margin: float = MARGIN) -> Comparison:
-    """Compare two results: every case of either that torch can change, all judged together.
-
-    others : results that may show the noise: those of the same environment do
-    """
-    cases = [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
-    neighbours = {result.path: result for result in others if result.series_key == before.series_key}
-    around = [result for path, result in neighbours.items() if path not in (before.path, after.path)]
-    related = [before, after, *around] if noise.same_machine(before, after) else []
-    fit = noise.fit(result for result in related if noise.same_machine(result, before))
-    drift = noise.drift_between(fit.model(cases), before, after)
-    pairs = {case: (samples_of(before, case, after, drift), samples_of(after, case, before, drift)) for case in cases}
+def between(before: Result, after: Result, *, margin: float = MARGIN) -> Comparison:
+    """Compare two results: every case of either that torch can change, all judged together."""
     least = _least(margin)
-    changes = {
-        case: with_count(change, count_change(before, after, case, around, least))
-        for case, change in judge(pairs, margin=margin, noise=fit.noise(around, cases)).items()
-    }
+    cases = [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
+    differences = _differences(before, after)
+    changes: dict[Case, Change] = {}
+    for case in cases:
+        if untestable := _untestable(before, after, case):
+            changes[case] = untestable
+        elif differences[case] is None:
+            changes[case] = Change(Verdict.INCONCLUSIVE, Reason.NEVER_MET, way=UNPAIRED)
+    testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
+    judged = paired.judge(testable, margin=margin, kind=kind)
+    for case in cases:
+        change = changes.get(case) or judged[case]
+        times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
+        count = count_change(before, after, case, (), least)
+        changes[case] = replace(change, before=times[0], after=times[1], count=count)
     compared = sum(change.p is not None for change in changes.values())
-    return Comparison(before, after, labels(before, after), changes, margin, compared, drift)
+    return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared)
+
+
+def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:
+    """Return the difference of every case that both sides have; None of those that never met."""
+    first, second = before.effects, after.effects
+    if first is None or second is None or before.column is None or after.column is None:
+        return {}
+    if first is second:
+        return _within(first, before.column, after.column)
+    return {
+        case: paired.unpaired(first.logs[:, before.column, first.cases[case]], second.logs[:, after.column, second.cases[case]])
+        for case in before.timings
+        if case in after.timings
+    }
+
+
+@lru_cache(maxsize=1024)  # pairs: of a site, which asks for the neighbours several times
+def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference | None]:
+    """Return the differences of two sides that one machine has measured."""
+    measured = (~np.isnan(effects.logs)).any(axis=0)
+    return {
+        case: paired.between(effects.logs[:, :, number], before, after)
+        for case, number in effects.cases.items()
+        if measured[before, number] and measured[after, number]
+    }
+
+
+def kind(case: Case) -> tuple[str, int]:
+    """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time."""
+    numel = dict(case.parameters).get("numel", "")
+    return case.device, sum(int(numel) > limit for limit in KINDS) if numel else -1
+
+
+def _untestable(before: Result, after: Result, case: Case) -> Change | None:
+    """Return the inconclusive change of a case that cannot be compared; None of one that can."""
+    for result, reason in ((before, Reason.NOT_MEASURED_BEFORE), (after, Reason.NOT_MEASURED_AFTER)):
+        if case not in result.timings:
+            return Change(Verdict.INCONCLUSIVE, reason, failure=result.failures.get(case, ""))
+    with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
+    ours = _provenance(before, after, with_numpy=with_numpy, with_gpu=with_gpu)
+    theirs = _provenance(after, before, with_numpy=with_numpy, with_gpu=with_gpu)
+    fields = tuple(FieldDifference(name, ours[name], theirs[name]) for name in ours if name in theirs and ours[name] != theirs[name])
+    if not fields:
+        return None
+    ratio = after.timings[case].seconds / before.timings[case].seconds
+    return Change(Verdict.INCONCLUSIVE, Reason.PROVENANCE_DIFFERS, ratio, differences=fields, way=UNPAIRED)
 
 
 def _least(margin: float) -> float:
     """Return the smallest change of a count: a margin above that of times is the reader's, and holds for counts too."""
     return LEAST_COUNT if margin <= MARGIN else margin
-
-
-def distance(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the ratio of two counts, or of passes in seconds, as an unsigned logarithm; 0 where they do not differ significantly."""
-    first, last = (Samples(tuple((value,) for value in values)) for values in (before, after))
-    if len(before) > 1 and judge({"": (first, last)})[""].verdict not in (Verdict.SLOWER, Verdict.FASTER):
-        return 0.0
-    ratio = abs(log(median(after) / median(before)))
-    return ratio if len(before) > 1 or ratio >= log(1 + LEAST_COUNT) else 0.0
 
 
 def of_counts(before: Result, after: Result, others: Iterable[Result], unit: str, *, margin: float = MARGIN) -> Comparison:
@@ -169,34 +204,6 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
     own = [spread for spread in (first.spread, second.spread) if spread is not None]
     repeats = max([repeatability(counted, [before, after, *others]), *own])
     return CountPair(counted.spec.unit, first.value, second.value, repeats, max(least, REPEATS * repeats))
-
-
-def with_count(change: Change, count: CountPair | None) -> Change:
-    """Return a verdict on a time with the count beside it taken into account."""
-    if count is None:
-        return change
-    change = replace(change, count=count)
-    if change.verdict in (Verdict.SLOWER, Verdict.FASTER):
-        return change
-    low, high = change.interval or (0.0, inf)
-    is_opposite = high < 1 if count.ratio > 1 else low > 1
-    if count.changed and not is_opposite:
-        return replace(change, verdict=count.direction, reason=Reason.COUNT_CHANGED, more_passes=None)
-    is_around_one = low <= 1 <= high and low > 0 and log(high / low) / 2 <= log(1 + WIDEST)
-    if not count.changed and change.verdict is Verdict.INCONCLUSIVE and is_around_one:
-        return replace(change, verdict=Verdict.UNCHANGED, reason=Reason.COUNT_UNCHANGED, more_passes=None)
-    return change
-
-
-def samples_of(result: Result, case: Case, compared_with: Result, drift: DriftModel = AS_MEASURED) -> Samples:
-    """Return a case's side of a comparison."""
-    timing = result.timings.get(case)
-    if timing is None:
-        return Samples(failure=Failure.NOT_MEASURED)
-    passes = drift.passes(case, timing)
-    with_numpy, with_gpu = case.spec.numpy, case.device == "cuda"
-    provenance = _provenance(result, compared_with, with_numpy=with_numpy, with_gpu=with_gpu)
-    return Samples(passes, provenance, failure=None if passes else Failure.NEVER_QUIET)
 
 
 def case_name(case: Case) -> str:
@@ -256,6 +263,6 @@ def labels(before: Result, after: Result) -> tuple[str, str]:
     for pair in ((f"Python {ours.python}", f"Python {theirs.python}"), (ours.build, theirs.build), (ours.machine, theirs.machine)):
         parts += [pair] if pair[0] != pair[1] else []
     if before.provenance["torch"] == after.provenance["torch"] and len(parts) == 1:
-        parts.append((relpath(before.path.parents[1]), relpath(after.path.parents[1])))
+        parts.append((relpath(before.folder), relpath(after.folder)))
     first, second = (", ".join(texts) for texts in zip(*parts))
     return first, second

@@ -12,9 +12,13 @@ from math import inf, log
 from statistics import fmean, median
 from typing import Any
 
-from tensorcopy.analysis.two_sample import Change, Failure, Samples, Verdict, judge
-from tensorcopy.results import noise, related, suite_specs
-from tensorcopy.results.passes import Case, Timing
+import numpy as np
+
+from tensorcopy.analysis import paired
+from tensorcopy.analysis.comparisons import kind
+from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.results import related, suite_specs
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 
 GROUPS = ("copy", "conversion", "primitive", "alternative")
@@ -147,7 +151,7 @@ class Option:
     @property
     def time(self) -> float:
         """Seconds per call; infinite if it was not measured."""
-        return self.timing.median if self.timing else inf
+        return self.timing.seconds if self.timing else inf
 
     @property
     def warns(self) -> bool:
@@ -166,29 +170,27 @@ def _sizes(result: Result, request: CopyRequest) -> list[int]:
     return sorted({int(case["numel"]) for case in cases if request.requires_grad is ("requires_grad" in dict(case.parameters))})
 
 
-def recommended(result: Result, request: CopyRequest, others: Iterable[Result] = (), numel: int = NUMEL) -> Option | None:
+def recommended(result: Result, request: CopyRequest, numel: int = NUMEL) -> Option | None:
     """Return what to use at the measured size that is nearest to `numel`; None where no method matches, or no size was measured."""
-    answers = options_by_size(result, request, others)
+    answers = options_by_size(result, request)
     options = answers[nearest_size(numel, answers)] if answers else ()
     return options[0] if options else None
 
 
-def options_by_size(result: Result, request: CopyRequest, others: Iterable[Result] = ()) -> dict[int, tuple[Option, ...]]:
+def options_by_size(result: Result, request: CopyRequest) -> dict[int, tuple[Option, ...]]:
     """Return the matching methods at each size, the recommended one first.
 
     The others follow by time, then those without a time.
     The usual form is recommended unless another one is faster: significantly, and by at least `FASTER` and `FASTER_BY`. That one does not
     warn, and is among the fastest, if there is such a method; of several it is the one that is significantly slower than the fastest at the
     smallest share of sizes.
-    others : results of the same machine, Python and build, which show the noise
     """
     groups = {group: number for number, group in enumerate(GROUPS)}  # user-defined ones come last
     by_group = sorted(result.methods, key=lambda name: groups.get(result.methods[name].get("group", ""), len(GROUPS)))
     names = [name for name in by_group if matches(result.methods[name], request)]
-    neighbours = list(others)
     # a tensor that requires grad is timed on the CPU only, and not in a quick measurement; the time of one that does not stands for it
     timed = request if _sizes(result, request) else replace(request, requires_grad=False)
-    rows = {numel: _options(result, request, timed, names, numel, neighbours) for numel in _sizes(result, timed)}
+    rows = {numel: _options(result, request, timed, names, numel) for numel in _sizes(result, timed)}
     measured = {name: [row[name] for row in rows.values() if row[name].timing] for name in names}
     shares = {name: fmean(not option.among_fastest for option in options) if options else 1.0 for name, options in measured.items()}
     times = {name: median([log(option.time) for option in options] or [inf]) for name, options in measured.items()}
@@ -229,21 +231,22 @@ def nearest_size(numel: int, sizes: Iterable[int]) -> int:
     return min(sizes, key=lambda size: max(size / numel, numel / size))
 
 
-def against_fastest(result: Result, cases: Sequence[Case], others: Iterable[Result] = ()) -> dict[Case, Change | None]:
+def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change | None]:
     """Return the change from the fastest of the cases to each; None for the fastest.
 
-    Only measured cases are judged, all together.
+    Only measured cases are judged, all together: by their differences within each launch of the result.
     """
     measured = [case for case in cases if case in result.timings]
-    if not measured:
+    if not measured or result.effects is None or result.column is None:
         return {}
-    fastest = min(measured, key=lambda case: result.timings[case].median)
-    neighbours = [other for other in others if other.path != result.path]
-    fit = noise.fit([result, *(other for other in neighbours if noise.same_machine(other, result))])
-    drift = fit.model(measured)
-    samples = {case: Samples(drift.passes(case, result.timings[case]), failure=Failure.NEVER_QUIET) for case in measured}
-    pairs = {case: (samples[fastest], samples[case]) for case in measured if case != fastest}
-    return {fastest: None, **judge(pairs, noise=fit.noise(neighbours, pairs))}
+    fastest = min(measured, key=lambda case: result.timings[case].seconds)
+    logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
+    differences = {
+        case: paired.of_launches(each[~np.isnan(each)])
+        for case in measured
+        if len(each := logs[case] - logs[fastest]) and case != fastest
+    }
+    return {fastest: None, **paired.judge(differences, kind=kind)}
 
 
 def code(row: Mapping[str, Any], device: str) -> str:
@@ -251,12 +254,10 @@ def code(row: Mapping[str, Any], device: str) -> str:
     return str(row["code" if device == "cpu" else "code_on_accelerator"])
 
 
-def _options(
-    result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int, others: Sequence[Result]
-) -> dict[str, Option]:
+def _options(result: Result, request: CopyRequest, timed: CopyRequest, names: Sequence[str], numel: int) -> dict[str, Option]:
     stands_for = [("timed_without_grad", "")] if timed.requires_grad is not request.requires_grad else []
     cases = {name: case_of(result.methods[name], name, timed, numel) for name in names}
-    changes = against_fastest(result, list(cases.values()), others)
+    changes = against_fastest(result, list(cases.values()))
     return {
         name: Option(
             method=name,

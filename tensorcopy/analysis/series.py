@@ -13,24 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import exp, log, sqrt
+from math import exp, log
 from statistics import fmean, median
 
 from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.releases import release_table
-from tensorcopy.results import passes, related
-from tensorcopy.results.noise import scaled_deviations
-from tensorcopy.results.passes import Case
+from tensorcopy.results import related
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 
-MEDIANS = 1.253  # standard error of a median of normal values over that of their mean, √(π/2)
-ODD = 3.0  # times the typical deviation, from which a release's own is used: a few passes estimate it badly
 DISPATCHER = 2**14  # elements up to which the dispatcher, not the memory, decides what a copy costs
 
 FEWEST_CASES = 4  # of a group that is judged as a whole
-ENOUGH_CASES = 0.5  # share of a group's cases that a pass needs to count for the group
 ATTRIBUTED = 0.5  # share of a group's change, on a logarithmic scale, that must remain without the cases that changed by themselves
 
 
@@ -75,12 +72,12 @@ class CaseSeries:
         """The values as measured, each on its own Python."""
         return tuple(value / self.scale(index) if value is not None else None for index, value in enumerate(self.values))
 
-    def sides(self, step: Step) -> tuple[Result, Result]:
-        """Return the results between which a step lies, both of one Python."""
-        before = self.results[max(index for index in range(step.index) if self.values[index] is not None)]
-        after = self.results[step.index]
+    def sides(self, index: int) -> tuple[Result, Result]:
+        """Return the result at an index and the one measured before it, both of one Python."""
+        before = self.results[max(earlier for earlier in range(index) if self.values[earlier] is not None)]
+        after = self.results[index]
         if before.python != after.python:
-            return before, next(joint.older for joint in self.joints if joint.index == step.index)
+            return before, next(joint.older for joint in self.joints if joint.index == index)
         return before, after
 
     def scale(self, index: int) -> float:
@@ -136,7 +133,7 @@ def _extended(newer: CaseSeries, older: CaseSeries) -> CaseSeries | None:
             *(replace(j, index=j.index + place - first) for j in newer.joints),
         ),
     )
-    return replace(extended, steps=_steps(newer.case, values, spreads, extended.results))
+    return replace(extended, steps=_steps(extended))
 
 
 def releases_of(all_series: Iterable[CaseSeries]) -> list[str]:
@@ -171,7 +168,8 @@ def _over(results: tuple[Result, ...]) -> dict[Case, CaseSeries]:
     by_case = {}
     for case in _cases(results):
         values, spreads = (_of_times if case.spec.timed else _of_counts)(case, results)
-        by_case[case] = CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, _steps(case, values, spreads, results))
+        alone = CaseSeries(case, on, case.spec.unit, releases, results, values, spreads, ())
+        by_case[case] = replace(alone, steps=_steps(alone))
     return by_case
 
 
@@ -183,23 +181,25 @@ def _of_counts(case: Case, results: Sequence[Result]) -> tuple[tuple[float | Non
 
 def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None, ...], tuple[float, ...]]:
     timings = [result.timings.get(case) for result in results]
-    used = [len(passes.samples_used(timing.by_pass)) if timing and timing.by_pass else 1 for timing in timings]
-    typical = _deviation(timing.logs for timing in timings if timing)
-    own = [_deviation([timing.logs] if timing else []) for timing in timings]
-    deviations = [deviation if deviation > ODD * typical else typical for deviation in own]
-    spreads = tuple(MEDIANS * deviation / sqrt(count) for deviation, count in zip(deviations, used))
-    return tuple(timing.median if timing else None for timing in timings), spreads
+    return tuple(each.seconds if each else None for each in timings), tuple(each.error if each else 0.0 for each in timings)
 
 
-def _deviation(logs: Iterable[Sequence[float]]) -> float:
-    """Return the relative standard deviation of passes, pooled over results."""
-    deviations, _ = scaled_deviations(list(logs))
-    return median(deviations) / change_points.NORMAL_MAD if deviations else 0.0
+def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
+    """Return the changes of level: of counts exactly, of times as detected.
 
-
-def _steps(case: Case, values: Sequence[float | None], spreads: Sequence[float], results: Sequence[Result]) -> tuple[Step, ...]:
-    """Return the changes of level: of times as detected, of counts exactly."""
-    return tuple(change_points.steps(values, spreads) if case.spec.timed else exact_steps(values, comparisons.repeatability(case, results)))
+    Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
+    no comparison.
+    """
+    case, values = case_series.case, case_series.values
+    if not case.spec.timed:
+        return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
+    known = {}
+    measured = [index for index, value in enumerate(values) if value is not None]
+    for index in measured[1:]:
+        change = comparisons.between(*case_series.sides(index)).changes.get(case)
+        if change and change.verdict in (Verdict.SLOWER, Verdict.FASTER):
+            known[index] = change.p or 0.0
+    return tuple(change_points.steps(values, case_series.spreads, known=known))
 
 
 def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
@@ -302,25 +302,15 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
         return None
     values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
     cases = tuple(series.case for series in complete)
-    means = [_pass_means(result, cases) for result in longest.results]
-    deviation = _deviation(means)
-    spreads = tuple(MEDIANS * deviation / sqrt(max(1, len(passes))) for passes in means)
+    spreads = tuple(_group_error(result, cases) for result in longest.results)
     return GroupSeries(group, cases, values, spreads, tuple(change_points.steps(values, spreads)))
 
 
-def _pass_means(result: Result, cases: Sequence[Case]) -> list[float]:
-    """Return by how much each pass deviates from the result's medians, in the mean of the cases.
-
-    In logarithms. A pass that few of the cases can use is omitted.
-    """
-    by_pass: dict[str, list[float]] = {}
-    for case in cases:
-        timing = result.timings.get(case)  # None where another environment of this Python measured it
-        if timing and timing.logs:
-            middle = median(timing.logs)
-            for pass_samples, time in zip(timing.usable, timing.logs):
-                by_pass.setdefault(pass_samples.name, []).append(time - middle)
-    return [fmean(values) for values in by_pass.values() if len(values) >= ENOUGH_CASES * len(cases)]
+def _group_error(result: Result, cases: Sequence[Case]) -> float:
+    """Return the relative standard error of the mean of some cases with a release, over launches."""
+    if result.effects is None or result.column is None:
+        return 0.0
+    return result.effects.error_of_mean(result.column, cases)
 
 
 def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries], whole: GroupSeries | None) -> Iterator[ReleaseChange]:

@@ -25,7 +25,7 @@ from typing import Any
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.two_sample import FEWEST, MARGIN, Reason, Verdict
+from tensorcopy.analysis.paired import FEWEST, MARGIN, Reason, Verdict
 from tensorcopy.asv_plugin import configuration
 from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import git

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.analysis.comparisons import Comparison
-    from tensorcopy.results.passes import Case
+    from tensorcopy.results.cases import Case
 
 NOTHING_COMPARED = 3
 LARGEST_FILE = 64 << 20  # bytes of a file of values
@@ -76,7 +76,7 @@ def add(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.analysis.two_sample import Verdict
+    from tensorcopy.analysis.paired import Verdict
     from tensorcopy.report import formats, terminal
 
     if options.format not in ("text", *formats.FORMATS):
@@ -109,7 +109,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     Raises TensorcopyError.
     """
     from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.two_sample import MARGIN
+    from tensorcopy.analysis.paired import MARGIN
     from tensorcopy.results import select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)

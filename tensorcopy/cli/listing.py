@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tensorcopy.results.passes import Case
+    from tensorcopy.results.cases import Case
     from tensorcopy.results.reader import Result
 
 

@@ -20,7 +20,7 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release, minor
 from tensorcopy.results import files, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import OWN
 from tensorcopy.worker import declarations, nvidia
 from tensorcopy.worker.devices import ACCELERATORS

@@ -15,10 +15,10 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.two_sample import ALPHA, Change, Verdict
+from tensorcopy.analysis.paired import ALPHA, Change, Verdict
 from tensorcopy.numbers import multiple, percent, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 HEADER = (

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.two_sample import Change, Failure, Reason, Verdict
+from tensorcopy.analysis.paired import Change, Failure, Reason, Verdict
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
 from tensorcopy.worker.devices import DEVICES

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.analysis.two_sample import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
+from tensorcopy.analysis.paired import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, count, counted, percent, quantity, short_change, signed_percent
 from tensorcopy.results.suite_specs import SECONDS

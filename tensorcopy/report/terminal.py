@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
-from tensorcopy.analysis.two_sample import ALPHA, Change, Reason, Verdict
+from tensorcopy.analysis.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.formats import rows
 from tensorcopy.report.sentences import (
@@ -32,7 +32,7 @@ from tensorcopy.report.sentences import (
     sentence,
     step_text,
 )
-from tensorcopy.results.passes import Case, PassSamples
+from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 32  # columns: a row of a history fits into 80

@@ -20,14 +20,14 @@ from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.functions import Difference, FunctionChange, GroupChange
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_percent
 from tensorcopy.report.formats import markdown_table
 from tensorcopy.report.sentences import BY_COUNT
 from tensorcopy.results import functions, select
 from tensorcopy.results.functions import Function
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
 

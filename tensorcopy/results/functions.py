@@ -1,21 +1,23 @@
-"""The functions of the counted cases, and the file of them beside a result.
+"""The functions of the counted cases: a file of each release and environment, beside the launches.
 
-It is RESULT.functions.json.xz: asv reads every *.json of the folder. functions.schema.json describes it.
+It is a launch of a kind of its own, `TIME-ID-SHA-ENVIRONMENT.functions.json.xz`, compressed because a release has 100,000 numbers.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import files, related, suite_specs, writing
-from tensorcopy.results.passes import Case
+from tensorcopy.results import launches, related, suite_specs, writing
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
 ENDING = ".functions.json.xz"
@@ -53,25 +55,48 @@ class Profile:
         return min((cost.own for cost in self.functions.values()), default=0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Profiles:
-    """The profiles of a release on one machine and Python.
+NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
+Cost = Annotated[float, Meta(ge=0, le=1e18)]
+Text = Annotated[str, Meta(max_length=100_000)]  # C++ names are long
 
-    provenance : the file's keys except "functions" and "cases"
-    cases : the file's object for each case, by name
+
+class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
+    """A case: the instructions of one call, without the loop around it.
+
+    functions : index, exclusive instructions and calls of each function, for the most expensive ones, which make 99 %
     """
 
-    provenance: Mapping[str, Any]
-    functions: tuple[Function, ...]
-    cases: Mapping[str, Any] = field(repr=False)
+    instructions: Cost
+    functions: list[Cost]
+
+
+class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
+    """The profiles of a release on one machine and Python.
+
+    valgrind : its version; it has no AVX512, so that kernels run as on a processor with AVX2
+    functions : library and name of each function; a case refers to it by its index
+    cases : by method, elements, dtype, layout and grad, such as "detach 1 float32 contiguous grad"
+    """
+
+    version: int
+    torch: Text
+    torch_sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+    python: Text
+    identity: Text
+    libc: Text
+    valgrind: Text
+    tensorcopy: Text
+    started: Text
+    functions: list[tuple[Text, Text]]
+    cases: dict[Annotated[str, Meta(pattern=NAME)], CaseRow]
 
     def instructions(self, name: str) -> float:
         """Return the instructions of a profiled case, without its functions."""
-        return float(self.cases[name]["instructions"])
+        return self.cases[name].instructions
 
     def of(self, name: str) -> Profile:
         """Return the profile of a profiled case."""
-        rows = iter(self.cases[name]["functions"])
+        rows = iter(self.cases[name].functions)
         functions = {self.functions[int(number)]: FunctionCost(own, calls) for number, own, calls in zip(rows, rows, rows)}
         return Profile(self.instructions(name), functions)
 
@@ -87,33 +112,36 @@ def name_of(case: Case) -> str:
     return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
 
 
-def path_of(result: Path) -> Path:
-    """Return the path of the profiles beside a result file."""
-    return result.with_name(result.name.removesuffix(".json") + ENDING)
+def path_of(folder: Path, sha: str, environment: str) -> Path:
+    """Return the path of a new file of profiles in a machine's folder."""
+    return folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}"
+
+
+def paths_of(folder: Path, sha: str, environment: str) -> list[Path]:
+    """Return the files of profiles of a release and environment in a machine's folder, the newest last."""
+    return sorted(folder.glob(f"*-{sha[:8]}-{environment}{ENDING}"))
 
 
 def profiles_of(result: Result) -> Profiles | None:
-    """Return the profiles beside a result; None where there are none.
+    """Return the newest profiles of a result; None where there are none.
 
     Raises TensorcopyError for a damaged file, or one of another torch or other hardware.
     """
-    path = path_of(result.path)
-    if not path.exists():
+    paths = paths_of(result.folder / result.machine, result.sha, result.environment)
+    if not paths:
         return None
-    profiles = read(path)
-    expected = {"torch_sha": result.sha, "identity": result.provenance.get("identity", profiles.provenance["identity"])}
+    profiles = read(paths[-1])
+    expected = {"torch_sha": result.sha, "identity": result.provenance.get("identity", profiles.identity)}
     for name, value in expected.items():
-        if profiles.provenance[name] != value:
-            raise files.damaged(path, f"{name} {profiles.provenance[name]}, not {value} as in its result")
+        if getattr(profiles, name) != value:
+            raise launches.damaged(paths[-1], f"{name} {getattr(profiles, name)}, not {value} as in its launches")
     return profiles
 
 
 def read(path: Path) -> Profiles:
     """Return the profiles in a file, read once until it changes. Raises TensorcopyError, naming the file, for a damaged one."""
-    try:
+    with launches.damage_named(path):
         stat = path.stat()
-    except OSError as error:  # such as a link to nothing
-        raise files.damaged(path, error.strerror or str(error)) from error
     return _read(path, stat.st_size, stat.st_mtime_ns)
 
 
@@ -121,33 +149,47 @@ def read(path: Path) -> Profiles:
 def _read(path: Path, size: int, modified: int) -> Profiles:
     import lzma
 
-    with files.damage_named(path):
+    with launches.damage_named(path):
+        if size > launches.LARGEST:
+            raise ValueError(f"more than {launches.LARGEST // 2**20} MiB")
         decompressor = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
         try:
-            text = decompressor.decompress(files.content(path), max_length=MAX_JSON_BYTES)
+            text = decompressor.decompress(path.read_bytes(), max_length=MAX_JSON_BYTES)
         except lzma.LZMAError as error:
             raise ValueError(str(error)) from error
         if not decompressor.eof:
             raise ValueError(f"cut off, or more than {MAX_JSON_BYTES:,} bytes")
-        return of_document(files.parsed(text))
+        return _checked(text)
 
 
 def of_document(document: dict[str, Any]) -> Profiles:
-    """Return the profiles in a document. Raises ValueError for one that violates the schema, or whose numbers are impossible."""
-    if violation := _fault(document):
-        raise ValueError(violation)
-    provenance = {name: value for name, value in document.items() if name not in ("functions", "cases")}
-    return Profiles(provenance, tuple((library, name) for library, name in document["functions"]), document["cases"])
+    """Return the profiles in a document. Raises ValueError for one that violates the schema."""
+    return _checked(msgspec.json.encode(document))
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
     """Write a document of profiles as a whole. Raises TensorcopyError for one that violates the schema."""
     import lzma
 
-    if violation := _fault(document):
-        raise files.damaged(path, violation)
     text = json.dumps(document, separators=(",", ":")).encode()
+    with launches.damage_named(path):
+        _checked(text)
     writing.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
+
+
+def _checked(text: bytes) -> Profiles:
+    """Return the profiles in a JSON text. Raises ValueError for one that violates the schema, or refers to a function that it lacks."""
+    profiles = _decoder.decode(text)
+    if profiles.version != VERSION:
+        raise ValueError(f"version {profiles.version}, and this tensorcopy reads version {VERSION}")
+    for name, row in profiles.cases.items():
+        numbers = row.functions[0::3]
+        if len(row.functions) % 3 or not all(map(float.is_integer, numbers)) or max(numbers, default=0) >= len(profiles.functions):
+            raise ValueError(f"{name} has a function that the file does not list")
+    return profiles
+
+
+_decoder = msgspec.json.Decoder(Profiles)
 
 
 def not_counted(result: Result) -> TensorcopyError:
@@ -155,29 +197,7 @@ def not_counted(result: Result) -> TensorcopyError:
     version = result.provenance["torch"].partition("+")[0]
     return TensorcopyError(
         f"the functions of torch {version} were not counted",
-        got=f"no {files.displayed(path_of(result.path))}",
+        got=f"no {result.sha[:8]}-{result.environment}{ENDING} of {result.machine}",
         allowed="a release whose functions were counted",
         next=f"tensorcopy measure {version}@{result.python} --machine {result.machine}, which needs valgrind",
     )
-
-
-def _fault(document: Any) -> str:
-    """Return where a document violates the schema, or which of its numbers is impossible; "" if it is valid.
-
-    The numbers of the functions are checked without the schema: it takes a second for those of one release.
-    """
-    cases = document.get("cases") if isinstance(document, dict) else None
-    rows = cases.items() if isinstance(cases, dict) else ()
-    by_case = {name: row["functions"] for name, row in rows if isinstance(row, dict) and isinstance(row.get("functions"), list)}
-    without = {name: {**document["cases"][name], "functions": []} for name in by_case}
-    if violation := files.schema_fault({**document, "cases": {**document["cases"], **without}} if by_case else document, files.FUNCTIONS):
-        return violation
-    for name, values in by_case.items():
-        if not (set(map(type, values)) <= {int, float} and min(values, default=0) >= 0 and isfinite(sum(values))):
-            return f"{name} has a value that is not a number from 0 on"
-        numbers = values[0::3]
-        if len(values) % 3 or not all(map(float.is_integer, map(float, numbers))) or max(numbers, default=0) >= len(document["functions"]):
-            return f"{name} has a function that the file does not list"
-        if not isfinite(document["cases"][name]["instructions"]):
-            return f"{name} has infinite instructions"
-    return ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tensorcopy.results import suite_specs
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 
 DEFAULTS = {"requires_grad": "False", "layout": "contiguous", "dtype": "float32"}  # of suites without these parameters
@@ -61,15 +61,7 @@ def measured(result: Result, case: Case) -> Timing | None:
     if case.spec.timed:
         return result.timings.get(case)
     count = count_of(result, case)
-    return Timing(count.value, min(count.repeats), max(count.repeats)) if count else None
-
-
-def passes(result: Result, case: Case) -> int:
-    """Return in how many passes a case was timed, without excluded ones, or counted."""
-    if case.spec.timed:
-        return len(result.timings[case].usable) if case in result.timings else 0
-    count = count_of(result, case)
-    return len(count.repeats) if count else 0
+    return Timing(count.value, count.spread or 0.0, len(count.repeats)) if count else None
 
 
 def nbytes(case: Case) -> int | None:
@@ -118,7 +110,7 @@ def wait_alone(result: Result, device: str) -> Timing | None:
 def times_memcpy(result: Result, case: Case) -> float | None:
     """Return a case's time as a multiple of its memcpy baseline, into new memory."""
     baseline, timing = baseline_timing(result, case), result.timings.get(case)
-    return timing.median / baseline.median if baseline and timing else None
+    return timing.seconds / baseline.seconds if baseline and timing else None
 
 
 def bytes_in(result: Result, case: Case) -> str:
@@ -142,4 +134,4 @@ def bytes_in(result: Result, case: Case) -> str:
 def bandwidth(result: Result, case: Case) -> float | None:
     """Return the tensor's bytes copied per second; each is read once and written once."""
     size, timing = nbytes(case), result.timings.get(case)
-    return size / timing.median if size and timing else None
+    return size / timing.seconds if size and timing else None

@@ -12,21 +12,20 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
-from tensorcopy.results.reader import Result, Results, Unread, concerning, load_results, unread
-from tensorcopy.results.series_key import INTERPRETER, by_history
+from tensorcopy.results.reader import Result, Results, concerning, load_results
+from tensorcopy.results.series_key import by_history
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two results to compare, and every result of the folders they come from.
+    """Two results to compare.
 
-    warnings : of these folders
+    warnings : of the folders they come from
     problems : of files that could have taken part
     """
 
     before: Result
     after: Result
-    beside: tuple[Result, ...]
     warnings: tuple[TensorcopyError, ...] = ()
     problems: tuple[TensorcopyError, ...] = ()
 
@@ -94,8 +93,7 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
 
     folder : of the results, for a name without a folder
     machine : restricts both sides where given
-    Raises TensorcopyError for a name that matches nothing, where no machine has measured both and no name selects a machine, and where a
-    name would have selected a file that could not be read.
+    Raises TensorcopyError for a name that matches nothing, where no machine has measured both and no name selects a machine.
     """
     names = _parse(before, folder), _parse(after, folder)
     if names[0].folder.resolve() == names[1].folder.resolve():  # also where they are spelt differently
@@ -123,15 +121,13 @@ def pair(before: str, after: str, folder: Path, machine: str = "") -> Pair:
         second = [result for result in second if result.series_key.host == first_result.series_key.host]
     alike = [each for each in second if each.series_key.joined == first_result.series_key.joined]
     if is_build_named:  # which asks for a comparison with another build
-        alike = [each for each in alike if each.path != first_result.path]
+        alike = [each for each in alike if each.place != first_result.place]
     second_result = newest(alike or second)
     chosen = (first_result, second_result)
-    _check_choice(names, chosen, loaded, machine)
-    machines, pythons = {result.machine for result in chosen}, {result.python for result in chosen}
-    beside = tuple(result for results in loaded.values() for result in results.results)
+    machines = {result.machine for result in chosen}
     warnings = tuple(warning for results in loaded.values() for warning in results.warnings)
-    problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines, pythons))
-    return Pair(first_result, second_result, beside, warnings, problems)
+    problems = tuple(problem for results in loaded.values() for problem in concerning(results.problems, machines))
+    return Pair(first_result, second_result, warnings, problems)
 
 
 def _parse(text: str, folder: Path) -> _Name:
@@ -150,7 +146,7 @@ def _loaded(folder: Path) -> Results:
     results = load_results(folder)
     if not results.results:
         if results.problems:
-            raise (results.unpublishable or results.problems)[0]
+            raise results.problems[0]
         raise TensorcopyError(
             "nothing to compare", got=f"no results in {folder}", allowed="a folder as asv writes it", next="tensorcopy measure"
         )
@@ -178,50 +174,10 @@ def _matching(name: _Name, results: Results, machine: str) -> list[Result]:
     sha = release_table.find(name.release).sha if name.release else ""
     matching = [result for result in matching if sha in ("", result.sha)]
     if not matching:
-        for each in _selected_unread(name, results, machine):
-            raise each.problem
+        if results.problems:
+            raise results.problems[0]
         raise _no_such_result(released, " ".join(filter(None, [name.release, *name.words, machine])))
     return matching
-
-
-def _selected_unread(name: _Name, results: Results, machine: str) -> list[Unread]:
-    """Return the results that a name would select too, if their files could be read."""
-    releases = release_table.load()
-    sha = release_table.find(name.release).sha[:8] if name.release else ""
-    readable = {(result.path.parent.name, result.sha[:8], result.python, result.series_key.build) for result in results.results}
-    return [
-        each
-        for each in unread(results.problems)
-        if releases.of(each.sha)
-        and sha in ("", each.sha)
-        and machine in ("", each.machine)
-        and set(name.words) <= {each.machine, each.python, each.build}
-        and (each.machine, each.sha, each.python, each.build) not in readable
-    ]
-
-
-def _check_choice(names: tuple[_Name, _Name], chosen: tuple[Result, Result], loaded: dict[Path, Results], machine: str) -> None:
-    """Raise TensorcopyError where a file that could not be read would have been chosen instead.
-
-    It is on the chosen machine, and its release or Python is as new; or it is on another machine that may have measured both sides last.
-    """
-    by_side = [_selected_unread(name, loaded[name.folder], machine) for name in names]
-    for side, result in enumerate(chosen):
-        version, other = release_table.load().version(result.sha), names[1 - side]
-        elsewhere = {each.machine for each in by_side[1 - side]} | {
-            each.machine for each in _matching(other, loaded[other.folder], machine)
-        }
-        for each in by_side[side]:
-            if each.build.endswith(INTERPRETER) and each.build != result.series_key.build:
-                continue  # chosen only where there is no other
-            ranks = [(release_table.load().position(of.sha), release_table.minor(of.python)) for of in (each, result)]
-            if each.machine in elsewhere if each.machine != result.machine else ranks[0] >= ranks[1]:
-                raise TensorcopyError(
-                    f"{each.label} could not be read on {each.machine}",
-                    got=f"{each.problem.what}: {each.problem.got}",
-                    allowed=f"another Python or machine only where it is named, as {version}@{result.python}@{result.machine}",
-                    next=each.problem.next,
-                )
 
 
 def _words(result: Result) -> tuple[str, str, str]:

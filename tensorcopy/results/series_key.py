@@ -1,7 +1,7 @@
 """Which results form one series: of one machine, told apart by its hardware, one Python, and one build or interpreter. Pure.
 
-Every pass records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one with
-the earliest pass keeps the name, every other gets a suffix. Results from before identities were recorded have the identity `UNKNOWN`, which
+Every launch records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one with
+the earliest launch keeps the name, every other gets a suffix. Results from before identities were recorded have the identity `UNKNOWN`, which
 is a separate machine.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
@@ -70,12 +70,6 @@ class HasSeries(HasSha, Protocol):
 Member = TypeVar("Member", bound=HasSeries)
 
 
-def key_of(machine: str, document: Mapping[str, Any]) -> SeriesKey:
-    """Return the key of a valid result file whose passes have one identity."""
-    suffix = INTERPRETER if document["env_name"].endswith(INTERPRETER) else ""
-    return SeriesKey(machine, of_provenance(document["ledger"]), document["python"], document["params"].get("build", "") + suffix)
-
-
 def by_series(results: Iterable[Member]) -> dict[SeriesKey, list[Member]]:
     """Return the results of each series in order of release; those of a torch that is no release are left out."""
     groups: dict[SeriesKey, list[Member]] = {}
@@ -93,17 +87,12 @@ def by_history(results: Iterable[Member]) -> dict[SeriesKey, list[list[Member]]]
     return histories
 
 
-def of_provenance(provenance: Mapping[str, Any]) -> str:
-    """Return the identity in a provenance; "" if it has none."""
-    return str(provenance.get("identity", UNKNOWN))
-
-
 def machine_names(starts: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Return a name for each identity under each machine name.
 
     No two identities get the same name.
 
-    starts : the start of the earliest pass by machine name and identity
+    starts : the start of the earliest launch by machine name and identity
     """
     identities: dict[str, list[str]] = {}
     for machine, identity in starts:
@@ -130,17 +119,6 @@ def measured_as(machine: str, identity: str, holders: Mapping[str, str]) -> str:
     machine : the name that was asked for; identity : of the host; holders : the identity that has results under a name
     """
     return machine if holders.get(machine, identity) == identity else free_name(machine, identity, holders)
-
-
-def without_suffix(machine: str, identity: str) -> str:
-    """Return the name to which `machine_names` has added the suffix of `identity`.
-
-    A name without such a suffix is returned unchanged.
-    """
-    for suffix in reversed(_suffixes(identity)):
-        if machine.endswith(f"-{suffix}"):
-            return machine.removesuffix(f"-{suffix}")
-    return machine
 
 
 def _suffixed(machine: str, identity: str) -> Iterator[str]:

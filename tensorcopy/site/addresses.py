@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
 UNKNOWN_SOURCE = "https://github.com/OWNER/tensorcopy"  # in docs/, and on pages of a checkout without an origin

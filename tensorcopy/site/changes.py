@@ -30,7 +30,7 @@ from tensorcopy.report.sentences import step_text
 from tensorcopy.results import functions
 from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.functions import Profiles
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses

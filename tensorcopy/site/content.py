@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import change_text
 from tensorcopy.results.confirmations import RepeatOutcome, key_of
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses

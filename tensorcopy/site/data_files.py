@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from tensorcopy.analysis.comparisons import case_name, version
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine
 

@@ -15,12 +15,12 @@ from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
-from tensorcopy.analysis.two_sample import Verdict
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_series
 from tensorcopy.site import addresses

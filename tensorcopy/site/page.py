@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy.numbers import count
 from tensorcopy.report.words import texts
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 
 Translate = Callable[..., Markup]
 NAMED_BY_VALUE = ("device", "dtype", "layout", "memory", "method", "nbytes", "way")  # parameters whose values tell what they are

@@ -18,7 +18,7 @@ from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.numbers import count, duration, quantity, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site.addresses import of_section
 from tensorcopy.site.changes import CaseChange

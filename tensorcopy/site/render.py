@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tensorcopy import __version__, numbers
-from tensorcopy.analysis.two_sample import Change
+from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES

@@ -11,11 +11,11 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.report import formats as comparison_formats
 from tensorcopy.report.formats import csv_text
 from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, reasons
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CauseLink, cause_link

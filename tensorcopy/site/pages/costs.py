@@ -10,7 +10,7 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import quantity, size
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content

@@ -18,7 +18,7 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.analysis.confirmation import Status
 from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content

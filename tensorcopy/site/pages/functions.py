@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from tensorcopy.report import why
 from tensorcopy.results import functions
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
 from tensorcopy.site.machine import Machine

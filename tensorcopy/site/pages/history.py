@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.numbers import count
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CaseChange, cause_link

@@ -14,11 +14,11 @@ from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
-from tensorcopy.analysis.two_sample import MARGIN, Verdict
+from tensorcopy.analysis.paired import MARGIN, Verdict
 from tensorcopy.numbers import count, duration, percent
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of

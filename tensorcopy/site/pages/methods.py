@@ -9,7 +9,7 @@ from tensorcopy.analysis import recommend
 from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import quantity, size
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content

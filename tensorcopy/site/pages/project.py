@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.analysis.two_sample import Change, Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import quantity
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.content import Content, changes_of
 from tensorcopy.site.machine import Machine, release_versions

@@ -1,0 +1,328 @@
+"""Judge the differences of two sides, case by case.
+
+The unit of evidence is the launch: turns of one launch share the layout of its processes, so a launch counts once. Where both sides were
+in the same launches, the difference is the mean of their differences within launches, and what disturbed the launches cancels. Otherwise
+it is that of the least-squares fit to all launches (`results.effects`), by way of sides that met both, such as the reference release. Sides
+that never met in any way cannot be compared, unless neither of them has met any: then by their seconds, with all the variation of the
+machine in the interval.
+
+A few launches estimate a variance badly, and there are hundreds of cases. So the test is a moderated t (Smyth, 2004, "Linear models and
+empirical Bayes methods", doi:10.2202/1544-6115.1027): the variances of cases of one kind estimate a prior, and each case's own is drawn
+towards it. Holm's step-down keeps the chance of even one false alarm among all the cases judged together at `ALPHA` (Holm, 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil, exp, inf, isfinite, log
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from tensorcopy.results.effects import fit, met
+
+MARGIN = 0.03  # the smallest change to report
+ALPHA = 0.05  # chance of a false alarm among all cases together, and one minus the level of an interval
+FEWEST = 3  # launches on each side
+FEWEST_CASES = 4  # whose variances estimate a prior
+MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
+LEAST_SPREAD = 1e-4  # of a difference within a launch: effects are stored in these units
+PAIRED, JOINED, UNPAIRED = "in the same launches", "by way of other releases", "unpaired"
+
+Numbers = Any  # an array of floats; numpy's types differ from release to release
+Case = TypeVar("Case", bound=Hashable)
+
+
+class Verdict(str, Enum):
+    SLOWER = "slower"
+    FASTER = "faster"
+    UNCHANGED = "unchanged"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Reason(str, Enum):
+    """The reason for a verdict; the values are keys of comparison.json."""
+
+    CHANGED = "changed"  # significant, and at least as large as the margin
+    WITHIN_MARGIN = "within_margin"  # the whole interval is
+    INTERVAL_TOO_WIDE = "interval_too_wide"
+    NOT_MEASURED_BEFORE = "not_measured_before"  # or skipped, or failed
+    NOT_MEASURED_AFTER = "not_measured_after"
+    PROVENANCE_DIFFERS = "provenance_differs"
+    TOO_FEW_LAUNCHES = "too_few_launches"
+    NEVER_MET = "never_met"  # in a launch, not even by way of others
+    COUNT_CHANGED = "count_changed"  # of a case that is counted, not timed
+    COUNT_UNCHANGED = "count_unchanged"
+
+
+class FieldDifference(NamedTuple):
+    """A field of the provenance that differs between the sides."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountPair:
+    """An exact count of a case on both sides, such as its instructions.
+
+    unit : of the counts
+    repeatability : the relative difference of repeated counts of this case
+    least : the smallest relative change that counts as one
+    """
+
+    unit: str
+    before: float
+    after: float
+    repeatability: float
+    least: float
+
+    @property
+    def ratio(self) -> float:
+        """The count after over the count before; 1 for two zeros."""
+        return self.after / self.before if self.before else (inf if self.after else 1.0)
+
+    @property
+    def direction(self) -> Verdict:
+        """The verdict that a change of the count means."""
+        return Verdict.SLOWER if self.ratio > 1 else Verdict.FASTER
+
+    @property
+    def changed(self) -> bool:
+        """Whether the difference is at least `least`, in either direction."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) >= 1 + self.least
+
+    @property
+    def equal(self) -> bool:
+        """Whether the difference is no larger than between repeated counts."""
+        return max(self.ratio, 1 / self.ratio if self.ratio else inf) <= 1 + self.repeatability
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The measured difference of one case.
+
+    size : log(time after / time before)
+    variance : of one launch's difference, with `freedom` degrees of freedom
+    count : launches; of two sides that did not meet, the number that gives their difference the same variance
+    launches : of either side
+    way : `PAIRED`, `JOINED` or `UNPAIRED`
+    """
+
+    size: float
+    variance: float
+    count: float
+    freedom: float
+    launches: tuple[int, int]
+    way: str = PAIRED
+
+
+@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
+class Change:
+    """The verdict on one case, with its reason and the numbers behind it.
+
+    `report.sentences` has the texts.
+
+    ratio : time after / time before; None, like the interval and p, if it could not be computed
+    interval : of the ratio, at level 1 - paired.ALPHA for this case alone
+    p : probability of such a ratio if nothing changed, adjusted for all cases that were judged together
+    before, after : seconds
+    launches : before and after
+    more_launches : about how many more would decide an inconclusive case; None if not applicable, or if they are too many to take
+    differences : for PROVENANCE_DIFFERS
+    failure : for a side that was not measured, what the case raised there; "" if it did not
+    count : the exact count beside the time, which does not decide it; of a case that is only counted, the count itself
+    unit : of before and after
+    way : how the sides were compared, see `Difference`
+    """
+
+    verdict: Verdict
+    reason: Reason
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    before: float | None = None
+    after: float | None = None
+    launches: tuple[int, int] = (0, 0)
+    more_launches: int | None = None
+    differences: tuple[FieldDifference, ...] = ()
+    failure: str = ""
+    count: CountPair | None = None
+    unit: str = "seconds"
+    way: str = PAIRED
+
+    @property
+    def size(self) -> float:
+        """The ratio that the verdict is about; 1 if unknown."""
+        return self.ratio or 1.0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest slowdown that these launches would have shown in nine of ten cases; None where nothing was computed."""
+        if self.interval is None:
+            return None
+        return exp(log(self.interval[1] / self.interval[0]) / 2 * DETECTABLE) - 1
+
+
+DETECTABLE = (
+    3.3  # half widths of an interval: Holm's threshold for hundreds of cases, some 2 half widths, and 1.28 standard errors above it
+)
+
+
+def between(logs: Numbers, before: int, after: int) -> Difference | None:
+    """Return the difference of two columns in one case; None of sides that never met.
+
+    logs : log seconds by launch and column, NaN where it was not measured; both columns have some
+    """
+    measured = ~np.isnan(logs)
+    first, second = measured[:, before], measured[:, after]
+    if (first == second).all():
+        return of_launches(logs[first, after] - logs[first, before])
+    launches = int(first.sum()), int(second.sum())
+    group = next(group for group in met(measured) if before in group)
+    if after not in group:
+        alone = all(
+            measured[:, column].sum() and measured[measured[:, column]].sum() == measured[:, column].sum() for column in (before, after)
+        )
+        return unpaired(logs[:, before], logs[:, after]) if alone else None
+    used = measured[:, group].any(axis=1)
+    place = np.ix_(used, group)
+    fitted = fit(logs[place][:, :, None], measured[place].astype(float))
+    one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
+    squares = [float((fitted.residuals[:, column] ** 2).sum()) / max(count - 1, 1) for column, count in zip((one, other), launches)]
+    inverse = fitted.inverse
+    count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
+    size = float(fitted.columns[other, 0] - fitted.columns[one, 0])
+    return Difference(size, sum(squares), count, sum(launches) - 2, launches, JOINED)
+
+
+def of_launches(differences: Numbers) -> Difference:
+    """Return the difference from those within launches."""
+    n = len(differences)
+    return Difference(float(np.mean(differences)), float(np.var(differences, ddof=1)) if n > 1 else 0.0, n, n - 1, (n, n))
+
+
+def unpaired(before: Numbers, after: Numbers) -> Difference:
+    """Return the difference of two sides by the log seconds of their launches (Welch, 1947)."""
+    first, second = (values[~np.isnan(values)] for values in (np.asarray(before), np.asarray(after)))
+    sides = [(float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0, len(values)) for values in (first, second)]
+    error, count = sum(error for error, _ in sides), 1 / sum(1 / n for _, n in sides)
+    freedom = error**2 / sum(error**2 / (n - 1) for error, n in sides if n > 1) if error else 0.0
+    return Difference(float(second.mean() - first.mean()), error * count, count, freedom, (len(first), len(second)), UNPAIRED)
+
+
+def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, float]:
+    """Return each variance drawn towards the prior of all, the prior's degrees of freedom and its variance (Smyth, 2004, section 6.2).
+
+    freedom : of each variance; those without any get the prior's variance
+    """
+    from scipy.special import digamma, polygamma  # only where something is judged
+
+    variances, freedom = np.maximum(np.asarray(variances, dtype=float), LEAST_SPREAD**2), np.asarray(freedom, dtype=float)
+    known = freedom > 0
+    if known.sum() < FEWEST_CASES:
+        return variances, 0.0, 0.0
+    half = freedom[known] / 2
+    logs = np.log(variances[known]) - digamma(half) + np.log(half)
+    excess = float(logs.var(ddof=1) - polygamma(1, half).mean())
+    if excess > 0:
+        prior_freedom = 2 * _trigamma_inverse(excess)
+        prior = exp(float(logs.mean()) + float(digamma(prior_freedom / 2)) - log(prior_freedom / 2))
+        drawn = (prior_freedom * prior + freedom * variances) / (prior_freedom + freedom)
+    else:  # the variances differ no more than equal ones would: limma takes the pooled one
+        prior_freedom, prior = inf, float(variances[known].mean())
+        drawn = np.full(len(variances), prior)
+    return np.where(known, drawn, prior), prior_freedom, prior
+
+
+def _trigamma_inverse(value: float) -> float:
+    """Return the x whose trigamma is `value`, by Newton's method (Smyth, 2004, appendix)."""
+    from scipy.special import polygamma
+
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = float(polygamma(1, x))
+        step = trigamma * (1 - trigamma / value) / float(polygamma(2, x))
+        x += step
+        if -step / x < 1e-8:
+            break
+    return x
+
+
+def judge(
+    differences: Mapping[Case, Difference], *, margin: float = MARGIN, kind: Callable[[Case], Hashable] = bool, alpha: float = ALPHA
+) -> dict[Case, Change]:
+    """Return the change of every case; all are judged together.
+
+    margin : the smallest change to report, as a share of the time
+    kind : of a case; the variances of one kind have one prior
+    alpha : chance of a false alarm, smaller where this is one of several looks
+    """
+    from scipy.special import stdtr, stdtrit
+
+    changes: dict[Case, Change] = {}
+    testable = {case: each for case, each in differences.items() if min(each.launches) >= FEWEST}
+    for case, each in differences.items():
+        if case not in testable:
+            more = FEWEST - min(each.launches)
+            changes[case] = Change(
+                Verdict.INCONCLUSIVE,
+                Reason.TOO_FEW_LAUNCHES,
+                ratio=exp(each.size),
+                launches=each.launches,
+                more_launches=more,
+                way=each.way,
+            )
+    if testable:
+        variances, total = _moderated_by_kind(testable, kind)
+        errors = np.sqrt(variances / np.array([each.count for each in testable.values()]))
+        sizes = np.array([each.size for each in testable.values()])
+        ps = holm([float(p) for p in 2 * stdtr(total, -np.abs(sizes) / errors)])
+        halves = stdtrit(total, 1 - alpha / 2) * errors
+        thresholds = stdtrit(total, 1 - alpha / 2 / len(testable)) * errors
+        for number, (case, each) in enumerate(testable.items()):
+            changes[case] = _verdict(each, ps[number], float(halves[number]), float(thresholds[number]), margin, alpha)
+    return {case: changes[case] for case in differences}
+
+
+def _moderated_by_kind(differences: Mapping[Case, Difference], kind: Callable[[Case], Hashable]) -> tuple[Numbers, Numbers]:
+    """Return the variance of each difference and its degrees of freedom, drawn towards the prior of its kind and way."""
+    kinds: dict[Hashable, list[int]] = {}
+    for number, (case, each) in enumerate(differences.items()):
+        kinds.setdefault((kind(case), each.way), []).append(number)
+    variances = np.array([each.variance for each in differences.values()])
+    freedom = np.array([float(each.freedom) for each in differences.values()])
+    total = freedom.copy()
+    for places in kinds.values():
+        variances[places], prior_freedom, _ = moderated(variances[places], freedom[places])
+        total[places] = np.minimum(freedom[places] + prior_freedom, float(freedom[places].sum()))
+    return variances, np.maximum(total, 1.0)
+
+
+def _verdict(each: Difference, p: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
+    """Return the verdict; threshold : the size that would be significant among all cases."""
+    smallest, more = log(1 + margin), None
+    if p <= alpha and abs(each.size) >= smallest:
+        verdict, reason = Verdict.SLOWER if each.size > 0 else Verdict.FASTER, Reason.CHANGED
+    elif abs(each.size) + half <= smallest:
+        verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
+    else:
+        verdict, reason = Verdict.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE
+        # an interval shrinks with the square root of the number of launches
+        shrink = half / (smallest - abs(each.size)) if abs(each.size) < smallest else threshold / abs(each.size)
+        needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1
+        more = max(1, needed) if needed <= MOST_LAUNCHES else None
+    interval = exp(each.size - half), exp(each.size + half)
+    return Change(verdict, reason, exp(each.size), interval, p, launches=each.launches, more_launches=more, way=each.way)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Return each p adjusted for all of them together (Holm, 1979)."""
+    adjusted, largest = [1.0] * len(ps), 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = largest
+    return adjusted

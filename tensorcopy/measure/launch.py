@@ -1,0 +1,388 @@
+"""Take a launch: processes of several sides, on one core, that time each case in turns of a millisecond.
+
+What disturbs a machine for longer than a turn meets all sides, and cancels in their ratios. What is left is the layout of each process in
+memory, which the next launch draws anew: the launch is the independent unit. The state of the page cache is drawn anew, too: otherwise it
+would be common to all launches of an hour, and shift the difference of two releases by 1 to 4 %.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from itertools import product
+from math import exp
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+
+from tensorcopy.errors import CannotRun, TensorcopyError, exception_line
+from tensorcopy.results import launches
+from tensorcopy.results.launches import FEW, UNIT, Launch, Row, Suite
+from tensorcopy.results.launches import Side as StoredSide
+from tensorcopy.worker.devices import ACCELERATORS
+
+TURNS, FEWEST_TURNS = 20, 5  # of a case and side in a launch
+SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
+LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
+LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
+LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts
+PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
+ALL = "*"  # stands for every side
+
+ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the suite that is timed
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a launch.
+
+    sha : of torch; environment : its name in results; revision : of the project, "" for what is checked out
+    python : the interpreter; suites : the folder of benchmarks that it imports
+    variables : the environment variables of its process
+    prefix : the folder of a virtual environment, whose libraries are dropped from the page cache; None for another's interpreter
+    provenance : as `worker.provenance` collects it
+    """
+
+    sha: str
+    environment: str
+    provenance: Mapping[str, Any]
+    python: Path = Path()
+    suites: Path = Path()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    prefix: Path | None = None
+    revision: str = ""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What the turns of one case gave, by the number of the side.
+
+    seconds : a call's, by turn
+    calls : in a turn, the same for all sides
+    faults, switches : page faults and involuntary context switches, of all turns
+    skipped, failed : reasons
+    """
+
+    seconds: Mapping[int, Sequence[float]]
+    calls: int
+    faults: Mapping[int, int] = field(default_factory=dict)
+    switches: Mapping[int, int] = field(default_factory=dict)
+    skipped: Mapping[int, str] = field(default_factory=dict)
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+
+class _Process:
+    """The process of one side, see `worker.turns`."""
+
+    def __init__(self, side: Side, core: int | None, folder: str) -> None:
+        own = {"TENSORCOPY_PADDING": "x" * random.randrange(PADDING), "PYTHONHASHSEED": str(random.randrange(2**32)), "TMPDIR": folder}
+        self._errors = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**side.variables, **own},
+            cwd=folder,
+            bufsize=0,
+        )
+        self._buffer = b""
+        if core is not None:
+            os.sched_setaffinity(self._process.pid, {core})
+
+    def send(self, request: Mapping[str, Any] | str) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # the answer tells that it has ended
+            self._process.stdin.write(f"{request if isinstance(request, str) else json.dumps(request)}\n".encode())
+
+    def answer(self, timeout: float = LONGEST_CASE) -> dict[str, Any]:
+        """Return the next answer; {"timeout": seconds} where there is none, {"closed": True} where the process has ended."""
+        assert self._process.stdout is not None
+        end = monotonic() + timeout
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - monotonic()))
+            data = os.read(self._process.stdout.fileno(), 65536) if ready else b""
+            if not data:
+                return {"closed": True} if ready else {"timeout": timeout}
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        document: dict[str, Any] = json.loads(line)
+        return document
+
+    def errors(self) -> str:
+        """Return what the process has written to standard error."""
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            assert stream is not None
+            stream.close()
+
+
+@contextmanager
+def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Process]]:
+    """Yield a process of each side that has imported torch and the suites, pinned to a core; the page cache is drawn anew.
+
+    Raises CannotRun for a side that cannot import them.
+    """
+    for prefix in {side.prefix for side in sides if side.prefix}:
+        forget_pages(prefix)
+    processes: list[_Process] = []
+    with tempfile.TemporaryDirectory(prefix="tensorcopy-") as folder:
+        try:
+            order = list(range(len(sides)))
+            random.shuffle(order)
+            by_number = {number: _Process(sides[number], core, folder) for number in order}
+            processes = [by_number[number] for number in range(len(sides))]
+            for side, process in zip(sides, processes):
+                if "ready" not in process.answer(LONGEST_START):
+                    raise CannotRun(
+                        f"the suites cannot be imported in {side.environment}{f' ({side.revision})' if side.revision else ''}",
+                        got=exception_line(process.errors()) or "no output",
+                        allowed="torch, numpy, and what the suites import",
+                        next=f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error",
+                    )
+            yield processes
+        finally:
+            for process in processes:
+                process.close()
+
+
+def forget_pages(prefix: Path) -> None:
+    """Drop the libraries of an environment's torch from the page cache, where no process maps them."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for folder in prefix.glob("lib/python*/site-packages/torch"):
+        for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+                finally:
+                    os.close(descriptor)
+
+
+def take(
+    sides: Sequence[Side],
+    machine: str,
+    *,
+    selection: str = "",
+    reference: int | None = None,
+    turns: int = TURNS,
+    core: int | None = None,
+    until: float = float("inf"),
+    report_case: ReportCase = lambda done, of, suite: None,
+) -> Launch:
+    """Let all sides time the cases of a selection in turns, and return the launch.
+
+    machine : its name in results
+    selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
+    reference : the number of the side that every launch of the machine has
+    core : to pin to; one that this process may use where there is none, and none on a system that cannot
+    until : when no further case begins, on the clock of `time.monotonic`
+
+    The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed.
+    """
+    if core is None and hasattr(os, "sched_getaffinity"):
+        core = random.choice(sorted(os.sched_getaffinity(0)))
+    now = datetime.now(timezone.utc)
+    with started(sides, core) as processes:
+        suites = _suites(processes)
+        jobs = [
+            (name, index)
+            for name, suite in suites.items()
+            for index, text in enumerate(names_of(name, suite))
+            if suite["type"] in ("time", "timeraw") and re.search(selection, text) and _has_device(text, sides)
+        ]
+        random.shuffle(jobs)
+        by_case: dict[tuple[str, int], Turns] = {}
+        for done, (name, index) in enumerate(jobs):
+            if monotonic() > until:
+                break
+            report_case(done, len(jobs), name)
+            by_case[name, index] = take_turns(processes, name, index if suites[name]["params"] else -1, turns)
+    if not any(each.seconds for each in by_case.values()):
+        reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
+        raise TensorcopyError(
+            "nothing was timed",
+            got="; ".join([*reasons][:3]) or f"no case that matches {selection!r}",
+            allowed="a timed case that can run here",
+            next="tensorcopy list times shows the names",
+        )
+    ended = datetime.now(timezone.utc)
+    times = {"id": launches.new_id(now), "started": now.isoformat(timespec="seconds"), "ended": ended.isoformat(timespec="seconds")}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return document(sides, suites, by_case, machine=machine, core=core, load=load, reference=reference, **times)
+
+
+def _suites(processes: Sequence[_Process]) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks of all sides by name, as asv describes them: where they differ, those of the last side."""
+    suites: dict[str, dict[str, Any]] = {}
+    for process in processes[-1:] if len(processes) > 2 else processes:
+        process.send({"suites": True})
+        process.answer()
+        suites.update({suite["name"]: suite for suite in process.answer().get("suites", ())})
+        process.answer()
+    return suites
+
+
+def names_of(name: str, suite: Mapping[str, Any]) -> list[str]:
+    """Return the names of a benchmark's cases, as asv writes them."""
+    return [f"{name}({', '.join(values)})" if values else name for values in product(*suite["params"])]
+
+
+def _has_device(text: str, sides: Sequence[Side]) -> bool:
+    """Return whether any side has the accelerator that a case names."""
+    named = re.search(f"'({'|'.join(ACCELERATORS)})'", text)
+    return named is None or any(named[1] in side.provenance.get("accelerators", ()) for side in sides)
+
+
+def take_turns(processes: Sequence[_Process], name: str, index: int, turns: int = TURNS) -> Turns:
+    """Let all sides time one case in turns, in random order.
+
+    index : of the case in its benchmark; -1 of one without parameters
+    """
+    skipped: dict[int, str] = {}
+    failed: dict[int, str] = {}
+    alive: dict[int, int] = {}  # by side, the process number of its fork
+    calls = 0
+    for number in _shuffled(range(len(processes))):  # the first one that can run the case calibrates it for all
+        process = processes[number]
+        process.send({"case": name, "index": index, "calls": calls})
+        pid = process.answer().get("pid", 0)
+        answer = process.answer()
+        if "calls" in answer:
+            calls, alive[number] = answer["calls"], pid
+        else:
+            (skipped if "skipped" in answer else failed)[number] = _reason(process, pid, answer)
+    seconds: dict[int, list[float]] = {number: [] for number in alive}
+    faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
+    for turn in range(turns):
+        longest = calls * max([sum(times) for times in seconds.values()] or [0.0])
+        if turn >= FEWEST_TURNS and longest > SIDE_SECONDS:
+            break
+        for number in _shuffled(alive):
+            processes[number].send("turn")
+            answer = processes[number].answer()
+            if "turn" in answer:
+                of_call, fault, switch = answer["turn"]
+                seconds[number].append(of_call)
+                faults[number] += fault
+                switches[number] += switch
+            else:
+                failed[number] = _reason(processes[number], alive[number], answer)
+                del alive[number], seconds[number]
+    for number in alive:
+        processes[number].send("end")
+    for number in alive:
+        processes[number].answer()
+    return Turns(seconds, calls, faults, switches, skipped, failed)
+
+
+def _shuffled(numbers: Iterable[int]) -> list[int]:
+    order = list(numbers)
+    random.shuffle(order)
+    return order
+
+
+def _reason(process: _Process, pid: int, answer: Mapping[str, Any]) -> str:
+    """Return why a side has no turn, and wait until its fork has ended."""
+    if "skipped" in answer or "failed" in answer:
+        process.answer()
+        return str(answer.get("skipped", answer.get("failed")))
+    if "timeout" in answer:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        process.answer()
+        return f"took more than {answer['timeout']:g} s"
+    status = answer.get("ended", 0)
+    return f"ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
+
+
+def document(
+    sides: Sequence[Side],
+    suites: Mapping[str, Mapping[str, Any]],
+    by_case: Mapping[tuple[str, int], Turns],
+    *,
+    machine: str,
+    id: str,
+    started: str,
+    ended: str,
+    core: int | None = None,
+    load: float = 0.0,
+    reference: int | None = None,
+) -> Launch:
+    """Return the launch of these turns."""
+    shared, own = launches.shared_provenance([side.provenance for side in sides])
+    stored: dict[str, Suite] = {}
+    for (name, index), turns in sorted(by_case.items()):
+        suite = stored.setdefault(name, _described(suites[name]))
+        for reasons, place in ((turns.skipped, suite.skipped), (turns.failed, suite.failed)):
+            if reasons:
+                texts = set(reasons.values())
+                everywhere = len(reasons) == len(sides) and len(texts) == 1
+                place[str(index)] = {ALL: texts.pop()} if everywhere else {str(number): text for number, text in reasons.items()}
+        if turns.seconds and all(turns.seconds.values()):
+            suite.rows[str(index)] = _row(turns, len(sides))
+    return Launch(
+        version=launches.VERSION,
+        kind="times",
+        id=id,
+        started=started,
+        ended=ended,
+        machine=machine,
+        core=UNSET if core is None else core,
+        load=round(load, 2),
+        sides=[
+            StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each)
+            for side, each in zip(sides, own)
+        ],
+        reference=UNSET if reference is None else reference,
+        provenance=shared,
+        suites=stored,
+    )
+
+
+def _described(suite: Mapping[str, Any]) -> Suite:
+    return Suite(
+        version=str(suite["version"]),
+        param_names=[str(name) for name in suite["param_names"]],
+        params=[list(values) for values in suite["params"]],
+        unit=str(suite.get("unit", "seconds")),
+        type=str(suite.get("type", "time")),
+    )
+
+
+def _row(turns: Turns, sides: int) -> Row:
+    """Return a case's row: the mean of all sides, and by how much each differs from it."""
+    logs = np.log(np.array(list(turns.seconds.values())))
+    ratios = logs - logs.mean(axis=0)
+    effects: list[int | None] = [None] * sides
+    spreads: list[int | None] = [None] * sides
+    for number, effect, spread in zip(turns.seconds, ratios.mean(axis=1), ratios.std(axis=1)):
+        effects[number], spreads[number] = round(float(effect) * UNIT), round(float(spread) * UNIT)
+    return Row(
+        seconds=float(f"{exp(float(logs.mean())):.6g}"),
+        calls=turns.calls,
+        turns=logs.shape[1],
+        effects=effects,
+        spreads=spreads,
+        faults={str(number): count for number, count in turns.faults.items() if count > FEW},
+        switches={str(number): count for number, count in turns.switches.items() if count > FEW},
+    )

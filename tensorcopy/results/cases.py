@@ -1,0 +1,86 @@
+"""A case, the time of one, and the cases of a suite. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any
+
+from tensorcopy.results import suite_specs
+from tensorcopy.results.suite_specs import SuiteSpec
+
+GREATEST_NUMEL = 2**62  # elements that a tensor may have
+
+
+@dataclass(frozen=True)
+class Case:
+    """A timed call: a suite and its parameters, by name and as text.
+
+    suite : such as "copies.BySize.time_copy"
+    """
+
+    suite: str
+    parameters: tuple[tuple[str, str], ...]
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.parameters)[name]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.suite, self.parameters))
+
+    def __hash__(self) -> int:
+        return self._hash  # a case is looked up millions of times when a site is written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Case, (self.suite, self.parameters)  # without the hash: strings have another one in another process
+
+    @property
+    def spec(self) -> SuiteSpec:
+        """What its suite is."""
+        return suite_specs.find(self.suite)
+
+    @property
+    def device(self) -> str:
+        """The device of its tensor."""
+        return dict(self.parameters).get("device", "cpu")
+
+
+@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
+class Timing:
+    """The time of one case with one release, or its count in the same form.
+
+    seconds : a call's, at the machine's usual speed; of a count, its value
+    error : relative standard error of the release's part in it, over launches; 0 where one launch cannot tell it
+    launches : in how many it was measured
+    """
+
+    seconds: float
+    error: float = 0.0
+    launches: int = 1
+
+
+@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
+def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
+    """Return a suite's cases in asv's order; a suite without parameters is one case.
+
+    A `numel` of a third-party suite that is not a number of elements has another name. Raises ValueError for one that no tensor has.
+    """
+    if not suite_specs.find(suite).shipped:
+        names = tuple("numel_" if name == "numel" and not all(map(_is_numel, values)) else name for name, values in zip(names, params))
+    for name, values in zip(names, params):
+        for text in values if name == "numel" else ():
+            if not _is_numel(text):
+                raise ValueError(f"numel {text[:20]!r}")
+    return tuple(Case(suite, tuple(zip(names, texts, strict=True))) for texts in product(*map(_without_quotes, params)))
+
+
+def _without_quotes(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a parameter's values without the quotes of texts, where these are not what tells two values apart, as 1 and '1'."""
+    bare = tuple(value.strip("'") for value in values)
+    return bare if len(set(bare)) == len(set(values)) else values
+
+
+def _is_numel(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(GREATEST_NUMEL)) and 0 < int(text) <= GREATEST_NUMEL

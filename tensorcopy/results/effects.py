@@ -1,0 +1,176 @@
+"""The effects of all launches of one machine, and the times that follow. Pure.
+
+In a launch, log(time) = launch + release + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew
+for every process. A least-squares fit over all launches gives each release's part; where every release is in every launch, the difference
+of two releases is the mean of their differences within launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorcopy.results.cases import Case, Timing
+from tensorcopy.results.launches import UNIT, Launch
+
+Numbers = Any  # an array; numpy's types differ from release to release
+Column = tuple[str, str, str]  # SHA, environment and revision
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The log seconds of all launches of one machine.
+
+    launches : their ids, in order; started : their starts
+    columns : the place of each release and environment; cases : that of each case
+    logs : by launch, column and case; NaN where it was not measured
+    """
+
+    launches: tuple[str, ...]
+    started: tuple[str, ...]
+    columns: Mapping[Column, int]
+    cases: Mapping[Case, int]
+    logs: Numbers
+    _fits: dict[int, tuple[Numbers, Numbers, Numbers]] = field(default_factory=dict, repr=False)
+
+    def timings(self, column: int) -> dict[Case, Timing]:
+        """Return the time of every case that a column was measured for."""
+        seconds, errors, counts = self._fitted()
+        return {
+            case: Timing(float(seconds[column, number]), float(errors[column, number]), int(counts[column, number]))
+            for case, number in self.cases.items()
+            if counts[column, number]
+        }
+
+    def error_of_mean(self, column: int, cases: Sequence[Case]) -> float:
+        """Return the standard error of a column's part in the mean of some cases, over launches; 0 where they cannot tell it."""
+        logs = self.logs[:, :, [self.cases[case] for case in cases if case in self.cases]]
+        own, measured = logs[:, column], ~np.isnan(logs)
+        means = np.where(measured, logs, 0.0).sum(axis=1) / np.maximum(measured.sum(axis=1), 1)
+        deviations = [float(row[~np.isnan(row)].mean()) for row in own - means if not np.isnan(row).all()]
+        return float(np.std(deviations, ddof=1)) / len(deviations) ** 0.5 if len(deviations) > 1 else 0.0
+
+    def _fitted(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Return seconds, relative standard errors and numbers of launches, by column and case."""
+        if 0 not in self._fits:
+            _, columns, cases = self.logs.shape
+            seconds, errors = np.full((columns, cases), np.nan), np.zeros((columns, cases))
+            measured = ~np.isnan(self.logs)
+            counts = measured.sum(axis=0)
+            patterns, places = np.unique(measured.reshape(-1, cases).T, axis=0, return_inverse=True)
+            for number, pattern in enumerate(patterns):
+                of_pattern = np.flatnonzero(places.ravel() == number)
+                mask = pattern.reshape(measured.shape[:2])
+                if mask.any():
+                    seconds[:, of_pattern], errors[:, of_pattern] = _fit(self.logs[:, :, of_pattern], mask)
+            self._fits[0] = seconds, errors, counts
+        return self._fits[0]
+
+
+def _fit(logs: Numbers, mask: Numbers) -> tuple[Numbers, Numbers]:
+    """Return seconds and relative standard errors by column and case, of cases that were measured in the same places.
+
+    mask : by launch and column, whether they were
+    """
+    seconds, errors = np.full(logs.shape[1:], np.nan), np.full(logs.shape[1:], np.nan)
+    for columns in met(mask):
+        launches = mask[:, columns].any(axis=1)
+        place = np.ix_(launches, columns)
+        fitted = fit(logs[place], mask[place].astype(float))
+        seconds[columns] = np.exp(np.median(fitted.launches, axis=0) + fitted.columns)
+        errors[columns] = np.sqrt(fitted.variances() / mask[place].sum(axis=0)[:, None])
+    return seconds, errors
+
+
+def met(mask: Numbers) -> list[Numbers]:
+    """Return the columns that met in launches, or by way of others that met, together."""
+    groups: list[Numbers] = []
+    for of_launch in mask:
+        joined = of_launch.copy()
+        apart = []
+        for group in groups:
+            if (group & joined).any():
+                joined |= group
+            else:
+                apart.append(group)
+        groups = [*apart, joined]
+    return [np.flatnonzero(group) for group in groups if group.any()]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A least-squares fit of log(time) = launch + column to columns that met, of one case or of several.
+
+    launches : by launch and case; columns : by column and case, their mean is 0
+    residuals : by launch, column and case; 0 where nothing was measured
+    inverse : by two columns: the covariance of `columns` for a residual variance of 1
+    weights : by launch and column, 1 where it was measured
+    """
+
+    launches: Numbers
+    columns: Numbers
+    residuals: Numbers
+    inverse: Numbers
+    weights: Numbers
+
+    def variances(self) -> Numbers:
+        """Return the residual variance of each case; NaN where nothing can tell it."""
+        launches, columns = self.weights.shape
+        freedom = self.weights.sum() - launches - columns + 1
+        if freedom:
+            return (self.residuals**2).sum(axis=(0, 1)) / freedom
+        if columns == 1 and launches > 1:  # a side that never met another varies as the launches do
+            return self.launches.var(axis=0, ddof=1)
+        return np.full(self.launches.shape[1], np.nan)
+
+
+def fit(logs: Numbers, weights: Numbers) -> Fit:
+    """Return the fit to log seconds by launch, column and case; weights : 1 where a launch has a column, else 0."""
+    used, of_column, of_launch = weights[:, :, None] > 0, weights.sum(axis=0), weights.sum(axis=1)
+    values = np.where(used, logs, 0.0)
+    means = values.sum(axis=1) / of_launch[:, None]
+    sums = np.where(used, values - means[:, None], 0.0).sum(axis=0)
+    inverse = np.linalg.pinv(np.diag(of_column) - weights.T @ (weights / of_launch[:, None]))
+    columns = inverse @ sums
+    launches = means - (weights @ columns) / of_launch[:, None]
+    return Fit(launches, columns, np.where(used, values - launches[:, None] - columns, 0.0), inverse, weights)
+
+
+def gathered(launches: Sequence[tuple[Launch, Mapping[str, tuple[Case, ...]]]]) -> Effects:
+    """Return the effects of the launches of one machine, in order of their starts.
+
+    launches : each with the cases of its suites, in asv's order, by suite
+    """
+    ordered = sorted(launches, key=lambda each: each[0].id)
+    columns: dict[Column, int] = {}
+    cases: dict[Case, int] = {}
+    for launch, by_suite in ordered:
+        for side in launch.sides:
+            columns.setdefault((side.sha, side.environment, side.revision), len(columns))
+        for name, of_suite in by_suite.items():
+            for index in launch.suites[name].rows:
+                cases.setdefault(of_suite[int(index)], len(cases))
+    logs = np.full((len(ordered), len(columns), len(cases)), np.nan)
+    for number, (launch, by_suite) in enumerate(ordered):
+        places = np.array([columns[side.sha, side.environment, side.revision] for side in launch.sides])
+        for name, of_suite in by_suite.items():
+            rows = launch.suites[name].rows
+            if rows:
+                effects = np.array([row.effects for row in rows.values()], dtype=float) / UNIT  # None becomes NaN
+                means = np.log([row.seconds for row in rows.values()])
+                logs[number, places[:, None], [cases[of_suite[int(index)]] for index in rows]] = (effects + means[:, None]).T
+    return Effects(tuple(each.id for each, _ in ordered), tuple(each.started for each, _ in ordered), columns, cases, _without_lone(logs))
+
+
+def _without_lone(logs: Numbers) -> Numbers:
+    """Return log seconds without those of sides that were alone in a launch with a case, if they met others in another launch.
+
+    Alone, a side says nothing about its part; it would only count as evidence.
+    """
+    measured = ~np.isnan(logs)
+    together = measured & (measured.sum(axis=1) > 1)[:, None]
+    lone = measured & ~together & together.any(axis=0)[None]
+    return np.where(lone, np.nan, logs)

@@ -1,0 +1,276 @@
+"""Launch files: their schema, written once, read and checked.
+
+A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created with a rename when the launch has ended, and
+never changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
+
+times : two or more sides have taken turns (`measure.launch`); or a single side, which is then unpaired
+counts : one side has counted instructions, bytes and allocations, and observed what each method does
+
+msgspec compiles the schema from the classes below.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from tensorcopy.errors import TensorcopyError
+
+VERSION = 1  # of the format: a file of a newer one is refused, and kept
+LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
+MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
+UNIT = 1e4  # effects and spreads are whole ten-thousandths of a log ratio
+FEW = 20  # page faults or context switches in all turns of a case: one in each
+LONGEST_QUOTE = 600  # characters of what a problem quotes
+
+Name = Annotated[str, Meta(max_length=300)]
+Text = Annotated[str, Meta(max_length=1000)]
+Number = Annotated[int, Meta(ge=0, le=2**62)]
+Seconds = Annotated[float, Meta(gt=1e-12, lt=1e6)]  # a call takes more than a cycle, and less than eleven days
+Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 times as slow would have stood still
+
+
+class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One side of a launch: an environment.
+
+    sha : of torch
+    environment : "py3.11-cuda"; "py3.12-cuda-interpreter" for an interpreter's own torch
+    revision : of the project, where two of its revisions are compared under one torch
+    provenance : versions, hardware and settings (`worker.provenance`), without what all sides share
+    """
+
+    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter)?$")]
+    revision: Name = ""
+    provenance: dict[str, Any] = {}
+
+
+class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The turns of one case.
+
+    seconds : a call's, the geometric mean of all sides
+    calls : in a turn; turns : of each side
+    effects : by side, the mean over turns of log(time of the side / mean of the sides in that turn), in 1 / UNIT; null without turns
+    spreads : by side, the standard deviation of these logarithms over turns, in 1 / UNIT
+    faults, switches : page faults and involuntary context switches in all turns, by the number of the side, if there are more than `FEW`
+    """
+
+    seconds: Seconds
+    calls: Number
+    turns: Number
+    effects: list[Effect | None]
+    spreads: list[Effect | None]
+    faults: dict[str, Number] = {}
+    switches: dict[str, Number] = {}
+
+
+class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A benchmark, as asv describes it, and its cases by their number in asv's order.
+
+    rows : of a launch of times; values : of a launch of counts
+    skipped, failed : reasons by case, and by the number of the side; "*" stands for every side
+    """
+
+    version: Name
+    param_names: list[Name]
+    params: list[list[Text]]
+    unit: Name
+    type: Name
+    rows: dict[str, Row] = {}
+    values: dict[str, float] = {}
+    skipped: dict[str, dict[str, Text]] = {}
+    failed: dict[str, dict[str, Text]] = {}
+
+
+class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One launch.
+
+    id : its name, "20261125T091500-1a2b3c4d"; started, ended : ISO 8601 in UTC
+    core : to which its processes were pinned; absent where they were not
+    load : the load average at its end
+    machine : the name in results; the folder's
+    provenance : what all sides share
+    reference : the number of the side that is in every launch of its machine; absent without one
+    methods : of a launch of counts, every method's code and what it was observed to do
+    article : of the same, how many of the article's statements held
+    """
+
+    version: int
+    kind: Literal["times", "counts"]
+    id: Annotated[str, Meta(pattern=r"^\d{8}T\d{6}-[0-9a-f]{8}$")]
+    started: Annotated[str, Meta(max_length=40)]
+    ended: Annotated[str, Meta(max_length=40)]
+    machine: Name
+    core: int | UnsetType = UNSET
+    load: float = 0.0
+    sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
+    reference: Number | UnsetType = UNSET
+    provenance: dict[str, Any]
+    suites: dict[Name, Suite]
+    methods: dict[str, Any] = {}
+    article: dict[str, Any] = {}
+
+    def provenance_of(self, side: int) -> dict[str, Any]:
+        """Return the whole provenance of a side."""
+        return {**self.provenance, **self.sides[side].provenance, "started": self.started}
+
+    @property
+    def identity(self) -> str:
+        """The identity of the hardware."""
+        return str(self.provenance.get("identity", ""))
+
+
+def new_id(now: datetime | None = None) -> str:
+    """Return a new name of a launch: its start, and digits that no other launch has."""
+    return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+
+
+def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what all provenances have in common, and what remains of each."""
+    first = provenances[0]
+    shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in provenances)}
+    return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
+
+
+def path_of(results: Path, launch: Launch) -> Path:
+    """Return the path of a launch's file in a folder of results."""
+    return results / launch.machine / f"{launch.id}.json"
+
+
+def write(results: Path, launch: Launch) -> Path:
+    """Create the file of a launch as a whole, and return its path. Raises TensorcopyError for one that could not be read, and OSError."""
+    path = path_of(results, launch)
+    data = msgspec.json.encode(launch)
+    _checked(path, data)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(_lines(data))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _lines(data: bytes) -> bytes:
+    """Return a launch with a line for each suite, so that a difference of two files can be read."""
+    return data.replace(b'},"suites":{', b'},\n"suites":{\n').replace(b'}},"', b'}},\n"') + b"\n"
+
+
+def read(path: Path) -> Launch:
+    """Return the launch in a file.
+
+    Raises TensorcopyError, naming the file, for one that is damaged, of a newer format, or disagrees with its name or folder.
+    """
+    with damage_named(path):
+        if path.is_symlink() and path.resolve().parent != path.parent.resolve():
+            raise ValueError("a link that leaves its folder")
+        if not path.is_file():
+            raise ValueError("not a regular file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    launch = _checked(path, data)
+    if path.name != f"{launch.id}.json":
+        raise damaged(path, f"the launch {launch.id}")
+    if path.parent.name != launch.machine:
+        raise damaged(path, f"a launch of the machine {launch.machine[:60]!r}")
+    return launch
+
+
+_decoder = msgspec.json.Decoder(Launch)
+
+
+class _Version(Struct):
+    version: int
+
+
+def _checked(path: Path, data: bytes) -> Launch:
+    with damage_named(path):
+        if len(data) > LARGEST:
+            raise ValueError(f"more than {LARGEST // 2**20} MiB")
+        version = msgspec.json.decode(data, type=_Version).version
+        if version > VERSION:
+            raise FileProblem(
+                f"the launch {displayed(path)} is of a newer format",
+                path=path,
+                got=f"version {version}",
+                allowed=f"version {VERSION} of this tensorcopy",
+                next="upgrade tensorcopy",
+            )
+        launch = _decoder.decode(data)
+        for name, suite in launch.suites.items():
+            if reason := _fault(launch, suite):
+                raise ValueError(f"{name[:100]} {reason}")
+    return launch
+
+
+def _fault(launch: Launch, suite: Suite) -> str:
+    """Return what is wrong with a suite of a launch, "" if nothing is."""
+    if len(suite.params) != len(suite.param_names):
+        return f"has {len(suite.param_names)} names of {len(suite.params)} parameters"
+    count = prod(map(len, suite.params))
+    if count > MOST_CASES:
+        return f"has {count:,} cases: allowed are {MOST_CASES:,}"
+    for index in (*suite.rows, *suite.values, *suite.skipped, *suite.failed):
+        if not (index.isascii() and index.isdecimal() and int(index) < count):
+            return f"has no case {index[:20]}"
+    sides = len(launch.sides)
+    for index, row in suite.rows.items():
+        if not len(row.effects) == len(row.spreads) == sides:
+            return f"does not have {sides} effects in case {index}"
+    return ""
+
+
+class FileProblem(TensorcopyError):
+    """An error that names a file of results: it is damaged or refused."""
+
+    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str, repair: str = "") -> None:
+        super().__init__(what, got=" ".join(got[:LONGEST_QUOTE].split()), allowed=allowed, next=next, repair=repair)
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process raises the error again."""
+        parts = {"got": self.got, "allowed": self.allowed, "next": self.next, "repair": self.repair}
+        return partial(type(self), self.what, path=self.path, **parts), ()
+
+
+def displayed(path: Path) -> Path:
+    """Return a file's path from the folder of results on, as errors show it."""
+    full = path if len(path.parts) >= 3 and ".." not in path.parts else path.resolve()  # a link in a full path keeps its name
+    return Path(*full.parts[-3:])
+
+
+def damaged(path: Path, got: str) -> FileProblem:
+    """Return the error for a file that cannot be read."""
+    return FileProblem(
+        f"the launch {displayed(path)} cannot be read",
+        path=path,
+        got=got,
+        allowed="a complete file as tensorcopy writes it",
+        next=f"git checkout {displayed(path)}, or remove it: other launches are not affected",
+    )
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Raise TensorcopyError, naming the file, for what is not a valid launch."""
+    try:
+        yield
+    except OSError as error:
+        raise damaged(path, error.strerror or str(error)) from error
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        raise damaged(path, str(error) or type(error).__name__) from error
