@@ -6,8 +6,9 @@ import numpy as np
 import torch
 
 from tensorcopy.worker.devices import ACCELERATORS
+from tensorcopy.worker.loop import MOVED, Loop
 
-from .cases import MOVED, NUMELS, ON_DEVICE, Loop, Suite, skip, skip_without, skip_without_memory
+from .cases import NUMELS, ON_DEVICE, Suite, skip, skip_without, skip_without_memory
 
 BYTES = sorted({4 * numel for numel in NUMELS} | {2**17 * itemsize for itemsize in (1, 2, 4, 8)})  # the sizes of all cases on the CPU
 FRESH = "x.copy()"  # allocates, copies, frees

@@ -31,7 +31,7 @@ LONGEST_ERROR = 300  # characters of an exception
 
 
 class AsvLoop:
-    """A time benchmark of any asv suite, with the interface of tensorcopy's own loops (benchmarks/cases.py).
+    """A time benchmark of any asv suite, with the interface of tensorcopy's own loops (`worker.loop`).
 
     As with asv, setup runs before every timed call where there is one, unless the benchmark has a `number` of its own.
     """
