@@ -17,7 +17,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.analysis.comparisons import distance
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import functions as counting
 from tensorcopy.measure.functions import BuildFailed, SearchedCall, search

@@ -10,7 +10,7 @@ import pytest
 from asv.config import Config
 from asv.machine import Machine, MachineCollection
 
-from tensorcopy.asv_plugin import configuration
+from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import writing
 from tests.conftest import ROOT

@@ -13,7 +13,7 @@ import pytest
 from tensorcopy.analysis import confirmation, series
 from tensorcopy.analysis.confirmation import AT_MOST, Status
 from tensorcopy.analysis.two_sample import Change, Reason, Verdict
-from tensorcopy.asv_plugin import configuration
+from tensorcopy import configuration
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import confirm_history, plan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement

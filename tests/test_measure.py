@@ -14,8 +14,8 @@ from random import Random
 import pytest
 import torch
 
-from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy import configuration
+from tensorcopy.configuration import Paths
 from tensorcopy.cli import main
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan, run_passes

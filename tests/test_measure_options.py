@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy import configuration
+from tensorcopy.configuration import Paths
 from tensorcopy.cli import arguments, main
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.errors import DiskError, TensorcopyError

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tensorcopy.asv_plugin.configuration import paths as configuration_paths
+from tensorcopy.configuration import paths as configuration_paths
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main, parser

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.configuration import Paths
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PairResult, PullRequest, Revision, RevisionFolder, RevisionPair, RevisionPlace
 from tensorcopy.cli import main

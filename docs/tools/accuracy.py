@@ -23,7 +23,7 @@ from docs.tools.known_changes import UNCHANGED, VARIANTS, torch_cases
 from docs.tools.simulated_histories import POINTS, SIGMA, simulate
 from tensorcopy.analysis import change_points
 from tensorcopy.analysis.paired import MARGIN, Verdict
-from tensorcopy.asv_plugin import configuration
+from tensorcopy import configuration
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import RESULTS, pass_count
 from tensorcopy.cli.output import print_warnings, progress_bar, share_bar

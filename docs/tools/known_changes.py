@@ -17,8 +17,8 @@ from random import Random
 
 from docs.tools import asv_detection
 from tensorcopy.analysis.paired import Samples, Verdict, judge
-from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy import configuration
+from tensorcopy.configuration import Paths
 from tensorcopy.measure import plan, run_passes
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter

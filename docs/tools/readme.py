@@ -19,7 +19,7 @@ from docs.tools import figures, labelled_plot, reference
 from tensorcopy import cli
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy.asv_plugin import configuration
+from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration
 from tensorcopy.report import advise, why

@@ -24,7 +24,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tensorcopy.asv_plugin import configuration
+from tensorcopy import configuration
 from tensorcopy.asv_plugin.environment import runner_folder
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression

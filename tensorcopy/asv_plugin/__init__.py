@@ -5,7 +5,6 @@ Only this folder imports asv. asv imports it by the name in asv.conf.json ("plug
 """
 
 from tensorcopy.asv_plugin.commands import check_arguments, check_environments, print_environments, show_disk_errors
-from tensorcopy.asv_plugin.configuration import write_machines_as_a_whole
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
 from tensorcopy.asv_plugin.publisher import Pages
 from tensorcopy.asv_plugin.repository import TorchReleases
@@ -16,7 +15,6 @@ __all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleas
 def setup() -> None:
     """Prepare asv's process; asv calls this once it has imported the plugin."""
     show_disk_errors()
-    write_machines_as_a_whole()
     check_arguments()
     check_environments()
     print_environments()

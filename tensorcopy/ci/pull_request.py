@@ -23,12 +23,12 @@ from statistics import median
 from time import monotonic
 from typing import Any
 
+from tensorcopy import configuration
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import FEWEST, MARGIN, Reason, Verdict
-from tensorcopy.asv_plugin import configuration
-from tensorcopy.asv_plugin.configuration import Paths
 from tensorcopy.ci import git
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
 from tensorcopy.measure.plan import Measurement

@@ -73,6 +73,7 @@ DASHBOARD = (
     "fastjsonschema",
     "filelock",
     "jinja2",
+    "json5",
     "markdown_it",
     "markupsafe",
     "mdit_py_plugins",

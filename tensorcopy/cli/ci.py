@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
 
 
 def _pull_request(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.asv_plugin import configuration
+    from tensorcopy import configuration
     from tensorcopy.ci import git, pull_request
     from tensorcopy.report import pr_comment, terminal
     from tensorcopy.results import writing

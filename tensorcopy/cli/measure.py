@@ -25,7 +25,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tensorcopy.asv_plugin.configuration import Paths
+    from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Measurement
     from tensorcopy.measure.run_passes import Job
     from tensorcopy.results.confirmations import ReleasePair
@@ -107,7 +107,7 @@ def add(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.asv_plugin import configuration
+    from tensorcopy import configuration
     from tensorcopy.measure import plan, run_passes
     from tensorcopy.releases import environments
     from tensorcopy.results import reader
@@ -177,7 +177,7 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from random import SystemRandom
 
-    from tensorcopy.asv_plugin import configuration
+    from tensorcopy import configuration
     from tensorcopy.ci import github
     from tensorcopy.measure import plan, run_passes
     from tensorcopy.results import reader
@@ -226,7 +226,7 @@ def _prepare(
     options: argparse.Namespace, measurements: Sequence[Measurement], paths: Paths, max_environments: int, console: Console
 ) -> None:
     """Register the machine, and print what room the missing environments need on the disk."""
-    from tensorcopy.asv_plugin import configuration
+    from tensorcopy import configuration
     from tensorcopy.measure import plan
     from tensorcopy.releases import environments
 
@@ -250,8 +250,8 @@ def confirm(ranges: Sequence[str], machine: str, console: Console, until: float 
 
     Raises TensorcopyError.
     """
+    from tensorcopy import configuration
     from tensorcopy.analysis import confirmation
-    from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import confirm_history
     from tensorcopy.report.terminal import terminal_table
     from tensorcopy.results.confirmations import RepeatOutcome

@@ -52,7 +52,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
         text = why.script(cause, str(options.output or why.SCRIPT))
         next_step = "; its first lines have the two commands that run it"
     elif options.issue:
-        from tensorcopy.asv_plugin import configuration
+        from tensorcopy import configuration
         from tensorcopy.site import addresses
 
         web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
@@ -72,9 +72,8 @@ def _why(options: argparse.Namespace, console: Console) -> int:
 
 
 def _bisect(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import numbers
+    from tensorcopy import configuration, numbers
     from tensorcopy.analysis import comparisons, functions
-    from tensorcopy.asv_plugin import configuration
     from tensorcopy.measure import functions as counting
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import why

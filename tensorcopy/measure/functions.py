@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.measure.progress import Progress, Reporter

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from tensorcopy.asv_plugin.configuration import Paths
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment

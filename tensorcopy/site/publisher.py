@@ -6,7 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from tensorcopy.asv_plugin import configuration, publisher
+from tensorcopy import configuration
+from tensorcopy.asv_plugin import publisher
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import confirmations
 from tensorcopy.site import addresses
