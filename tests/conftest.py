@@ -14,20 +14,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
+from math import log
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
 from jinja2.bccache import Bucket, BytecodeCache
+from msgspec import UNSET, structs
 
 from tensorcopy.analysis import comparisons
-from tensorcopy.analysis.two_sample import MARGIN
+from tensorcopy.analysis.paired import MARGIN
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import confirmations, reader, select
-from tensorcopy.results.passes import Case, PassSamples, timing
+from tensorcopy.results import launches, reader, select
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Effects
+from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
 from tensorcopy.site.pages import data
@@ -86,23 +90,17 @@ def _templates_are_compiled_once() -> Generator[None, None, None]:
 @pytest.fixture(scope="session", autouse=True)
 def _shipped_results_stay_loaded() -> Generator[None, None, None]:
     """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
-    usual, shipped = reader._load_cached, lru_cache(reader._load)
+    usual, shipped = reader._load, lru_cache(reader._load.__wrapped__)
 
     def loaded(directory: Path, state: Hashable) -> Results:
         return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "_load_cached", loaded)
+        patch.setattr(reader, "_load", loaded)
         yield
 
 
 POLL = 0.01  # seconds within which a server of a test ends; half a second by default
-DEVIATIONS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # relative, of eight passes
-
-
-def pass_times(factor: float, shift: int = 0) -> list[float]:
-    """Return eight times around `factor`; another `shift` gives them in another order."""
-    return [factor * (1 + DEVIATIONS[(number * 3 + shift) % 8]) for number in range(8)]
 
 
 def assert_golden(name: str, text: str) -> None:
@@ -119,7 +117,6 @@ PROVENANCE = {
     "build": "cuda",
     "cuda": "13.2",
     "numpy": "1.26.4",
-    "asv": "0.6.6",
     "asv_runner": "0.3.2",
     "python": "3.11.7",
     "tensorcopy": "0.1.0",
@@ -255,30 +252,61 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
             begin = os.times()
             site.mkdir()
             card = json.loads((ROOT / data.ACCURACY_FILE).read_text(encoding="utf-8"))
-            stored = confirmations.load(ROOT / "results").confirmations
-            writer.write(shipped_results.results, card, publisher.documentation(ROOT), site, confirmations.latest(stored))
+            writer.write(shipped_results.results, card, publisher.documentation(ROOT), site)
             spent = [after - before for before, after in zip(begin, os.times())]
             (root / "seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
     return site
 
 
-SHIPPED = ROOT / "results" / "xeon-2core"
-MEASURED = [release for release in release_table.load() if list(SHIPPED.glob(f"{release.sha[:8]}-*.json"))]
-OLDEST_SHIPPED, NEWEST_SHIPPED = MEASURED[0], MEASURED[-1]
-ON_3_11 = [release for release in MEASURED if (SHIPPED / f"{release.sha[:8]}-py3.11-cuda.json").exists()]
-SHOWN = [f"{release.sha[:8]}-py3.11" for release in (ON_3_11[0], ON_3_11[-1])]  # two results: publishing all takes a minute
+SHIPPED = ROOT / "results" / "epyc-2core"
+_SHAS = {result.sha: result.python for result in reader.load_results(ROOT / "results").results if result.machine == SHIPPED.name}
+MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
+OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
+FEW_LAUNCHES = 4  # of the shipped ones, on each Python: a checkout of a test need not have all
+
+
+def with_sides(launch: Launch, shas: Sequence[str]) -> Launch:
+    """Return a launch with only the sides of some releases."""
+    kept = [number for number, side in enumerate(launch.sides) if side.sha in shas]
+    new = {str(number): str(place) for place, number in enumerate(kept)}
+
+    def of_kept(by_side: Mapping[str, Any]) -> dict[str, Any]:
+        return {new.get(number, number): value for number, value in by_side.items() if number in new or number == launches.ALL}
+
+    suites = {}
+    for name, suite in launch.suites.items():
+        rows = {
+            index: structs.replace(
+                row,
+                effects=[row.effects[number] for number in kept],
+                spreads=[row.spreads[number] for number in kept],
+                faults=of_kept(row.faults),
+                switches=of_kept(row.switches),
+            )
+            for index, row in suite.rows.items()
+        }
+        reasons = {field: {index: of_kept(each) for index, each in getattr(suite, field).items()} for field in ("skipped", "failed")}
+        suites[name] = structs.replace(suite, rows=rows, **reasons)
+    return structs.replace(launch, sides=[launch.sides[number] for number in kept], suites=suites, reference=UNSET)
+
+
+def copy_launches(folder: Path, shas: Sequence[str] = (), few: int = FEW_LAUNCHES) -> None:
+    """Copy a few of the shipped launches of each Python into a folder of results, with only the sides of some releases."""
+    taken: dict[object, int] = {}
+    for launch in reader.load_results(ROOT / "results").launches:
+        kind = launch.kind, launch.sides[0].sha if launch.kind == "counts" else len(launch.sides)
+        if launch.machine == SHIPPED.name and taken.get(kind, 0) < few:
+            reduced = with_sides(launch, shas) if shas else launch
+            if reduced.sides:
+                launches.write(folder, reduced)
+                taken[kind] = taken.get(kind, 0) + 1
 
 
 @pytest.fixture
 def small_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with the results of only the oldest and the newest shipped release, as the current folder."""
-    folder = tmp_path / "results" / SHIPPED.name
-    folder.mkdir(parents=True)
+    """A checkout with few launches, of only the oldest and the newest shipped release, as the current folder."""
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    shutil.copy(ROOT / "results" / "benchmarks.json", folder.parent)
-    for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
-        for path in SHIPPED.glob(f"{start}*.json"):
-            shutil.copy(path, folder)
+    copy_launches(tmp_path / "results", [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
@@ -290,104 +318,10 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
 
 
-@pytest.fixture
-def results_dir(tmp_path: Path) -> Path:
-    """A results folder as asv writes it: one machine, one release, three cases of one suite, one of them skipped."""
-    folder = tmp_path / "results"
-    (folder / "box").mkdir(parents=True)
-    params = [["'clone_detach'", "'tensor'", "'detach_clone'"], ["16"]]
-    suites = {
-        "copies.BySize.time_copy": {"version": "1", "param_names": ["method", "numel"], "params": params, "type": "time"},
-        "version": 2,
-    }
-    (folder / "benchmarks.json").write_text(json.dumps(suites))
-    (folder / "box" / "machine.json").write_text(json.dumps({"machine": "box", "version": 1}))
-    columns = (
-        "result params version started_at duration stats_ci_99_a stats_ci_99_b stats_q_25 stats_q_75 stats_number stats_repeat samples"
-    )
-    row = [
-        [1e-6, 2e-6, float("nan")],
-        params,
-        "1",
-        0,
-        1.0,
-        [0.9e-6, None, None],
-        [1.1e-6, None, None],
-        None,
-        None,
-        None,
-        None,
-        [[0.9e-6, 1e-6, 1.1e-6], None, None],
-    ]
-    document = {
-        "commit_hash": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
-        "env_name": "py3.11-cuda",
-        "date": 0,
-        "params": {"machine": "box", "python": "3.11", "build": "cuda"},
-        "python": "3.11",
-        "requirements": {"build": "cuda"},
-        "env_vars": {},
-        "result_columns": columns.split(),
-        "results": {"copies.BySize.time_copy": row},
-        "durations": {},
-        "ledger": PROVENANCE,
-        "passes": [],
-        "version": 2,
-    }
-    (folder / "box" / "d0f2af8b-py3.11-cuda.json").write_text(json.dumps(document))
-    return folder
-
-
-def measured_in_passes(
-    folder: Path, release: Release, times: dict[str, list[float]], machine: str = "box", python: str = "3.11", **provenance: object
-) -> Path:
-    """Write a result file of copies with 16 elements, and return its path.
-
-    times : by method, the microseconds of each of its passes; a pass has three samples, a thousandth apart, with a quiet control
-    """
-    suite = "copies.BySize.time_copy"
-    (folder / machine).mkdir(parents=True, exist_ok=True)
-    params = [[f"'{method}'" for method in times], ["16"]]
-    known = {suite: {"version": "3", "param_names": ["method", "numel"], "params": params, "type": "time"}, "version": 2}
-    (folder / "benchmarks.json").write_text(json.dumps(known))
-    (folder / machine / "machine.json").write_text(json.dumps({"machine": machine, "version": 1}))
-    samples = [[1e-6 * factor * (1 + part / 1000) for factor in factors for part in (-1, 0, 1)] for factors in times.values()]
-    full = {**PROVENANCE, "torch": f"{release.version}+cu13", "torch_sha": release.sha, "python": f"{python}.7", **provenance}
-    passes = [
-        {
-            "id": f"pass-{number}",
-            "started": "2026-11-21T08:00:00+00:00",
-            "selection": "",
-            "ledger": full,
-            "suites": {suite: {"version": "3", "samples": [3] * len(times), "control_ns": [[8600] * 3] * len(times)}},
-        }
-        for number in range(max(len(factors) for factors in times.values()))
-    ]
-    row = [[median(case) for case in samples], params, "3", 0, 1.0, samples]
-    document = {
-        "commit_hash": release.sha,
-        "env_name": f"py{python}-cuda",
-        "date": 0,
-        "params": {"machine": machine, "python": python, "build": "cuda"},
-        "python": python,
-        "requirements": {},
-        "env_vars": {},
-        "result_columns": ["result", "params", "version", "started_at", "duration", "samples"],
-        "results": {suite: row},
-        "durations": {},
-        "ledger": full,
-        "passes": passes,
-        "version": 2,
-    }
-    path = folder / machine / f"{release.sha[:8]}-py{python}-cuda.json"
-    path.write_text(json.dumps(document))
-    return path
-
-
 def compared(before: str, after: str, folder: Path, margin: float = MARGIN):
     """Return the comparison of two results by name."""
     pair = select.pair(before, after, folder)
-    return comparisons.between(pair.before, pair.after, pair.beside, margin=margin)
+    return comparisons.between(pair.before, pair.after, margin=margin)
 
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
@@ -408,15 +342,21 @@ SEEN = {
 }  # observed of an independent tensor out of the graph
 
 
+LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds
+
+
 def measured(
     release: Release, times: dict[tuple[str, int], float], machine: str = "box", python: str = "3.11", **provenance: str
 ) -> Result:
-    """Return a result of `release` with times by (method, numel), each of five passes within 1 %."""
-    timings = {}
-    for (method, numel), time in times.items():
+    """Return a result of `release` with times by (method, numel), alone in eight launches that differ by 1 %."""
+    cases = {}
+    for method, numel in times:
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        by_pass = [PassSamples((time * (1 + part / 200),)) for part in range(-2, 3)]
-        timings[Case(suite, (("method", method), ("numel", str(numel))))] = timing(by_pass)
+        cases[Case(suite, (("method", method), ("numel", str(numel))))] = len(cases)
+    starts = tuple(f"2026-11-21T0{number}:00:00+00:00" for number in range(len(LAYOUTS)))
+    logs = np.array([[[log(time) + np.roll(LAYOUTS, number)[each] for number, time in enumerate(times.values())]] for each in range(8)])
+    column = release.sha, f"py{python}-cuda", ""
+    effects = Effects(starts, starts, {column: 0}, cases, logs)
     methods = {
         method: {
             "group": "copy",
@@ -428,16 +368,19 @@ def measured(
         for method, _ in times
     }
     return Result(
-        path=Path("results") / machine / f"{release.sha[:8]}-py{python}-cuda.json",
+        folder=Path("results"),
         machine=machine,
         sha=release.sha,
         python=python,
         build="cuda",
         environment=f"py{python}-cuda",
-        timings=timings,
+        timings=effects.timings(0),
         provenance={**PROVENANCE, "torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", **provenance},
         methods=methods,
         article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
+        effects=effects,
+        column=0,
+        launches=starts,
     )
 
 
@@ -483,8 +426,11 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return copied(tmp_path_factory)
 
 
-def copied(tmp_path_factory: pytest.TempPathFactory, results: Sequence[str] = SHOWN) -> Checkout:
-    """Return a copy of this checkout, as git lists it, with the shipped results whose file names begin with one of `results`."""
+def copied(tmp_path_factory: pytest.TempPathFactory, shas: Sequence[str] = ()) -> Checkout:
+    """Return a copy of this checkout, as git lists it, with few launches.
+
+    shas : the releases in them; the oldest and the newest if empty
+    """
     if environments.expected_build() != "cuda":
         pytest.skip("the table's sizes and SHAs are those of PyPI's default wheels for Linux x86-64")
     missing = [python for python in ("3.9", "3.11") if uv.find_python(python) is None]
@@ -494,9 +440,10 @@ def copied(tmp_path_factory: pytest.TempPathFactory, results: Sequence[str] = SH
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists() and ((ROOT / name).parent != SHIPPED or Path(name).name.startswith(("machine", *results))):
+        if (ROOT / name).exists() and (ROOT / name).parent != SHIPPED:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
+    copy_launches(root / "results", shas or [OLDEST_SHIPPED.sha, NEWEST_SHIPPED.sha])
     cache = subprocess.run([uv._program(), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
     home = Path.home()
     environment = {

@@ -30,7 +30,7 @@ from msgspec import UNSET
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line
 from tensorcopy.results import launches
-from tensorcopy.results.launches import FEW, UNIT, Launch, Row, Suite
+from tensorcopy.results.launches import ALL, FEW, UNIT, Launch, Row, Suite
 from tensorcopy.results.launches import Side as StoredSide
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -40,7 +40,6 @@ LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a t
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
-ALL = "*"  # stands for every side
 
 ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the suite that is timed
 

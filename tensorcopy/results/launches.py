@@ -31,6 +31,7 @@ LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 UNIT = 1e4  # effects and spreads are whole ten-thousandths of a log ratio
 FEW = 20  # page faults or context switches in all turns of a case: one in each
+ALL = "*"  # in place of a side's number: every side
 LONGEST_QUOTE = 600  # characters of what a problem quotes
 
 Name = Annotated[str, Meta(max_length=300)]
@@ -78,7 +79,7 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """A benchmark, as asv describes it, and its cases by their number in asv's order.
 
     rows : of a launch of times; values : of a launch of counts
-    skipped, failed : reasons by case, and by the number of the side; "*" stands for every side
+    skipped, failed : reasons by case, and by the number of the side, or `ALL`
     """
 
     version: Name

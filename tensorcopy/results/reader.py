@@ -243,7 +243,7 @@ def _failures(members: Iterable[tuple[Launch, Cases, int]]) -> dict[Case, str]:
             for index in (*suite.rows, *suite.values):
                 failures.pop(of_suite[int(index)], None)
             for index, by_side in suite.failed.items():
-                reason = by_side.get(str(side), by_side.get("*"))
+                reason = by_side.get(str(side), by_side.get(launches.ALL))
                 if reason is not None:
                     failures[of_suite[int(index)]] = reason
     return failures

@@ -1,0 +1,183 @@
+"""The judge tells what is there, at the published rate of false alarms, with moderated variances as limma computes them."""
+
+import numpy as np
+import pytest
+
+from tensorcopy.analysis import paired
+from tensorcopy.analysis.paired import ALPHA, JOINED, MARGIN, PAIRED, UNPAIRED, Reason, Verdict, between, judge, moderated
+
+VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
+NAN = float("nan")
+CASES = 250
+
+
+@pytest.mark.parametrize(
+    ("variances", "freedom", "prior_freedom", "prior", "drawn"),
+    [
+        (
+            VARIANCES,
+            [5] * 10,
+            14.24977143,
+            1.442088823,
+            [
+                1.379207862,
+                1.275310525,
+                1.716874209,
+                1.145438853,
+                1.353233528,
+                2.158437894,
+                1.301284859,
+                1.509079534,
+                1.223361856,
+                1.872720216,
+            ],
+        ),
+        (
+            VARIANCES,
+            [5, 7, 11, 5, 9, 3, 11, 11, 8, 6],
+            7.389300211,
+            1.281567185,
+            [
+                *(1.2486487862, 1.0472979540, 2.0104019319, 0.8854321458, 1.1818616061),
+                *(2.1242898196, 1.0533236419, 1.5318627869, 0.9272601402, 2.0964415039),
+            ],
+        ),
+        ([1.0, 1.1, 0.9, 1.05, 0.95, 1.02], [5] * 6, float("inf"), 1.003333333, [1.003333333] * 6),
+    ],
+    ids=["equal degrees of freedom", "several", "no more spread than chance"],
+)
+def test_variances_are_moderated_as_by_limma(variances, freedom, prior_freedom, prior, drawn):
+    """The numbers are what squeezeVar of limma 3.54.1 prints."""
+    ours, our_freedom, our_prior = moderated(variances, freedom)
+    assert our_freedom == pytest.approx(prior_freedom, rel=1e-8)
+    assert our_prior == pytest.approx(prior, rel=1e-8)
+    assert list(ours) == pytest.approx(drawn, rel=1e-8)
+
+
+def launches(random, effects, count=12, layout=0.01, common=0.2):
+    """Return log seconds by launch, side and case: what all sides share varies much more than the layout."""
+    effects = np.asarray(effects, dtype=float)
+    shape = (count, len(effects), effects.shape[1])
+    own = layout * random.gamma(4, 1 / 4, effects.shape[1]) ** 0.5
+    return -13 + common * random.standard_normal((count, 1, shape[2])) + effects + own * random.standard_normal(shape)
+
+
+def changes(logs, before=0, after=1, **options):
+    differences = {number: between(logs[:, :, number], before, after) for number in range(logs.shape[2])}
+    return judge({case: each for case, each in differences.items() if each}, **options)
+
+
+def test_equal_sides_give_no_more_false_alarms_than_promised():
+    random = np.random.default_rng(1)
+    verdicts = [changes(launches(random, np.zeros((2, CASES)))).values() for _ in range(200)]
+    alarms = sum(any(change.p <= ALPHA for change in each) for each in verdicts)
+    assert alarms <= 200 * ALPHA + 3 * (200 * ALPHA * (1 - ALPHA)) ** 0.5
+
+
+@pytest.mark.parametrize("size", [0.0, 0.02, 0.1])
+def test_intervals_cover_the_truth_as_often_as_they_say(size):
+    random = np.random.default_rng(2)
+    effects = np.zeros((2, CASES))
+    effects[1] = np.log1p(size)
+    intervals = [change.interval for _ in range(40) for change in changes(launches(random, effects)).values()]
+    covered = sum(low <= 1 + size <= high for low, high in intervals) / len(intervals)
+    assert 0.93 <= covered <= 0.97
+
+
+def test_a_slowdown_of_5_percent_is_told_among_hundreds_of_cases_by_12_launches():
+    random = np.random.default_rng(3)
+    effects = np.zeros((2, CASES))
+    effects[1, :50] = np.log(1.05)
+    judged = changes(launches(random, effects))
+    assert sum(judged[case].verdict is Verdict.SLOWER for case in range(50)) >= 47
+    assert not [case for case in range(50, CASES) if judged[case].verdict in (Verdict.SLOWER, Verdict.FASTER)]
+
+
+def test_the_smallest_detectable_change_is_detected_in_nine_of_ten_cases():
+    random = np.random.default_rng(4)
+    quiet = changes(launches(random, np.zeros((2, CASES))))
+    size = np.median([change.detectable for change in quiet.values()])
+    effects = np.zeros((2, CASES))
+    effects[1, :50] = np.log1p(size)
+    told = [sum(change.p <= ALPHA for case, change in changes(launches(random, effects)).items() if case < 50) for _ in range(20)]
+    assert 0.8 <= sum(told) / 1000 <= 0.98
+
+
+def test_what_disturbs_a_whole_launch_cancels():
+    random = np.random.default_rng(5)
+    calm = changes(launches(random, np.zeros((2, CASES)), common=0.0))
+    busy = changes(launches(random, np.zeros((2, CASES)), common=0.5))
+    widths = [np.median([np.log(change.interval[1] / change.interval[0]) for change in each.values()]) for each in (calm, busy)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+def test_releases_of_two_groups_are_compared_by_way_of_the_reference():
+    random = np.random.default_rng(6)
+    logs = launches(random, np.log([[1.0], [1.0], [1.2]]), count=24)
+    logs[:12, 2], logs[12:, 1] = NAN, NAN  # side 0 is in every launch
+    change = changes(logs, 1, 2)[0]
+    assert (change.way, change.launches) == (JOINED, (12, 12))
+    assert change.interval[0] < 1.2 < change.interval[1]
+    direct = changes(launches(random, np.log([[1.0], [1.2]])), 0, 1)[0]
+    assert direct.way == PAIRED
+    assert np.log(change.interval[1] / change.interval[0]) > np.log(direct.interval[1] / direct.interval[0])
+
+
+def test_by_way_of_a_chain_of_groups_intervals_cover_the_truth():
+    """Every link of a chain adds to the variance, which per-release errors would not show."""
+    random = np.random.default_rng(7)
+    covered = []
+    for _ in range(40):
+        logs = launches(random, np.zeros((4, 100)), count=24)
+        logs[:8, 2:], logs[8:16, [0, 3]], logs[16:, :2] = NAN, NAN, NAN  # 0-1, 1-2, 2-3
+        covered += [low <= 1 <= high for low, high in (change.interval for change in changes(logs, 0, 3).values())]
+    assert 0.92 <= np.mean(covered) <= 0.98
+
+
+def test_sides_that_never_met_are_not_compared():
+    logs = launches(np.random.default_rng(8), np.zeros((4, 1)))
+    logs[:6, 2:], logs[6:, :2] = NAN, NAN
+    assert between(logs[:, :, 0], 0, 2) is None
+
+
+def test_unpaired_launches_are_compared_with_the_variation_of_the_machine():
+    """Each side was measured alone, hours apart: what varied between the launches is in the interval."""
+    random = np.random.default_rng(9)
+    logs = launches(random, np.zeros((2, CASES)), count=24, common=0.1)
+    logs[:12, 1], logs[12:, 0] = NAN, NAN
+    judged = changes(logs)
+    assert {change.way for change in judged.values()} == {UNPAIRED}
+    covered = np.mean([change.interval[0] <= 1 <= change.interval[1] for change in judged.values()])
+    assert 0.9 <= covered <= 0.99
+    assert np.median([change.interval[1] for change in judged.values()]) > 1.05
+
+
+def test_two_launches_are_too_few_for_a_verdict():
+    logs = launches(np.random.default_rng(10), np.log([[1.0] * 5, [2.0] * 5]), count=2)
+    assert {(change.verdict, change.reason, change.more_launches) for change in changes(logs).values()} == {
+        (Verdict.INCONCLUSIVE, Reason.TOO_FEW_LAUNCHES, 1)
+    }
+
+
+def test_a_significant_change_below_the_margin_is_not_called_slower():
+    random = np.random.default_rng(11)
+    effects = np.zeros((2, CASES))
+    effects[1] = np.log1p(MARGIN / 2)
+    judged = changes(launches(random, effects, count=100, layout=0.005))
+    assert {change.verdict for change in judged.values()} == {Verdict.UNCHANGED}
+    assert sum(change.p <= ALPHA for change in judged.values()) > CASES / 2
+
+
+def test_as_many_more_launches_as_suggested_decide():
+    random = np.random.default_rng(12)
+    effects = np.zeros((2, CASES))
+    effects[1] = np.log(1.06)
+    few = changes(launches(random, effects, count=4, layout=0.03))
+    undecided = [change.more_launches for change in few.values() if change.verdict is Verdict.INCONCLUSIVE and change.more_launches]
+    assert len(undecided) > CASES / 2
+    more = changes(launches(random, effects, count=4 + int(np.quantile(undecided, 0.9)), layout=0.03))
+    assert np.mean([change.verdict is Verdict.SLOWER for change in more.values()]) > 0.8
+
+
+def test_holm_adjusts_every_p_for_those_that_are_smaller():
+    assert paired.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
