@@ -38,6 +38,7 @@ from tensorcopy.site.pages import data
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu
+from tests.launch_files import PROVENANCE, SEEN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -109,32 +110,6 @@ def assert_golden(name: str, text: str) -> None:
     if os.environ.get("TENSORCOPY_GOLDEN") == "write":
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
-
-
-PROVENANCE = {
-    "torch": "2.15.0+cu132",
-    "torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
-    "build": "cuda",
-    "cuda": "13.2",
-    "numpy": "1.26.4",
-    "asv_runner": "0.3.2",
-    "python": "3.11.7",
-    "tensorcopy": "0.1.0",
-    "os": "Linux",
-    "arch": "x86_64",
-    "libc": "glibc 2.36",
-    "cpu": "Box 9000",
-    "cores": 2,
-    "cpu_capability": "AVX2",
-    "governor": "",
-    "cpu_quota": None,
-    "hugepages": "madvise",
-    "threads": 2,
-    "accelerators": {},
-    "driver": "",
-    "settings": {},
-    "started": "2026-11-21T08:00:00+00:00",
-}
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -326,20 +301,6 @@ def compared(before: str, after: str, folder: Path, margin: float = MARGIN):
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
-
-
-SEEN = {
-    "gives": "tensor",
-    "shares_storage": False,
-    "keeps_graph": False,
-    "is_leaf": True,
-    "requires_grad": False,
-    "device": "same",
-    "dtype": "same",
-    "layout": "same",
-    "warns": "",
-    "raises": "",
-}  # observed of an independent tensor out of the graph
 
 
 LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds

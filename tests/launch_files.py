@@ -1,0 +1,285 @@
+"""Launch files for tests: real ones, made from the times that a test names.
+
+    launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}})
+    before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
+
+Releases are those of the table, or `conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, and "2.8.0#main" has a revision of a project.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from math import exp
+from pathlib import Path
+from typing import Any, Union
+
+from tensorcopy.measure import launch
+from tensorcopy.measure.launch import Side, Turns
+from tensorcopy.releases import release_table
+from tensorcopy.results import launches, reader, suite_specs
+from tensorcopy.results.launches import Launch
+from tensorcopy.results.reader import Result
+
+START = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
+EVERY = timedelta(minutes=10)  # a launch
+TURNS = 3  # of a case and side; they differ by a thousandth
+LAUNCHES = 12
+COMMON = 0.05  # standard deviation of what a launch has in common, as a share of a time
+Times = Union[float, str, Sequence["float | None"]]
+
+PROVENANCE = {
+    "torch": "2.15.0+cu132",
+    "torch_sha": "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
+    "build": "cuda",
+    "cuda": "13.2",
+    "numpy": "1.26.4",
+    "asv_runner": "0.3.2",
+    "python": "3.11.7",
+    "tensorcopy": "0.1.0",
+    "os": "Linux",
+    "arch": "x86_64",
+    "libc": "glibc 2.36",
+    "cpu": "Box 9000",
+    "cores": 2,
+    "cpu_capability": "AVX2",
+    "governor": "",
+    "cpu_quota": None,
+    "hugepages": "madvise",
+    "threads": 2,
+    "accelerators": {},
+    "driver": "",
+    "settings": {},
+    "hardware": {"caches": ["L1 Data 32K", "L2 Unified 1024K", "L3 Unified 32768K"]},
+    "identity": "b0b0b0b0b0b0",
+}
+
+SEEN = {
+    "gives": "tensor",
+    "shares_storage": False,
+    "keeps_graph": False,
+    "is_leaf": True,
+    "requires_grad": False,
+    "device": "same",
+    "dtype": "same",
+    "layout": "same",
+    "warns": "",
+    "raises": "",
+}  # observed of an independent tensor out of the graph
+
+
+@dataclass(frozen=True)
+class Name:
+    """A case's name in tests: "copies.BySize.time_copy tensor 16", or "other.time_it n=16" for a suite that is not in the table."""
+
+    suite: str
+    parameters: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Name:
+        """Return a parsed name."""
+        suite, *words = text.split()
+        bare = list(suite_specs.find(suite).parameters)
+        return cls(suite, tuple(tuple(word.split("=", 1)) if "=" in word else (bare[place], word) for place, word in enumerate(words)))
+
+
+def write(
+    folder: Path,
+    cases: Mapping[str, Mapping[str, Times]],
+    *,
+    sides: Mapping[str, Mapping[str, Any]] | None = None,
+    launches: int = LAUNCHES,
+    noise: float = 0.005,
+    common: float = COMMON,
+    reference: str = "",
+    machine: str = "box",
+    start: datetime = START,
+    **provenance: Any,
+) -> list[Path]:
+    """Write launches of times below `folder`, as `tensorcopy measure` does, and return their paths.
+
+    cases : by name, the microseconds of each side: a number, about which launches vary by `noise`; a number for each launch, taken as it
+        is, with None where the side was not measured; or a text, with which the case fails on that side. A side without a time for a case
+        skips it
+    sides : what differs in the provenance of a side, such as {"2.15.0": {"numpy": "2.0.0"}}; those of `cases` need not be named
+    launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
+    reference : the side that is marked as the reference
+    provenance : what differs on all sides, such as identity="…"
+    """
+    names = list(dict.fromkeys([*(sides or {}), *(side for times in cases.values() for side in times)]))
+    per_launch = [len(each) for times in cases.values() for each in times.values() if isinstance(each, (list, tuple))]
+    number_of_launches = max(per_launch, default=launches)
+    made = [side(name, **{**provenance, **(sides or {}).get(name, {})}) for name in names]
+    seed = zlib.crc32(f"{machine} {names} {sorted(cases)} {start}".encode())
+    chance = random.Random(seed)
+    paths = []
+    for number in range(number_of_launches):
+        disturbance = chance.gauss(0, common)
+        by_case = {}
+        for text, times in cases.items():
+            seconds: dict[int, list[float]] = {}
+            failed: dict[int, str] = {}
+            skipped: dict[int, str] = {}
+            as_they_are = any(isinstance(time, (list, tuple)) for time in times.values())
+            for place, name in enumerate(names):
+                time = times.get(name)
+                if isinstance(time, str):
+                    failed[place] = time
+                elif isinstance(time, (float, int)):
+                    seconds[place] = _turns(time * exp(chance.gauss(0, noise) + (0 if as_they_are else disturbance)))
+                elif time is None or number >= len(time) or time[number] is None:
+                    skipped[place] = "not here"
+                else:
+                    seconds[place] = _turns(time[number])
+            by_case[text] = Turns(seconds, 1000, skipped=skipped, failed=failed)
+        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference))
+    return paths
+
+
+def write_counts(
+    folder: Path,
+    side_name: str,
+    cases: Mapping[str, float | Sequence[float]],
+    *,
+    machine: str = "box",
+    methods: Mapping[str, Any] | None = None,
+    article: Mapping[str, Any] | None = None,
+    start: datetime = START,
+    **provenance: Any,
+) -> list[Path]:
+    """Write launches of counts of one release below `folder`: as many as a case has repeats; return their paths.
+
+    cases : by name, the count or its repeats
+    methods : what was observed of methods, such as {"tensor": observed("copy")}
+    article : of the article's statements
+    """
+    repeats = {name: values if isinstance(values, (list, tuple)) else [values] for name, values in cases.items()}
+    made, paths = side(side_name, **provenance), []
+    seed = zlib.crc32(f"{machine} {side_name} counts {sorted(cases)} {start}".encode())
+    for number in range(max(map(len, repeats.values()), default=1)):
+        suites: dict[str, launches.Suite] = {}
+        described, places = _suites(repeats)
+        for name, values in repeats.items():
+            if number < len(values):
+                suite, index = places[name]
+                stored = suites.setdefault(suite, launch._described(described[suite]))
+                stored.values[str(index)] = float(values[number])
+        moment = start + timedelta(seconds=number)
+        shared, own = launches.shared_provenance([made.provenance])
+        document = Launch(
+            version=launches.VERSION,
+            kind="counts",
+            id=_id(moment, seed + number),
+            started=moment.isoformat(),
+            ended=(moment + EVERY / 2).isoformat(),
+            machine=machine,
+            sides=[launches.Side(sha=made.sha, environment=made.environment, revision=made.revision, provenance=own[0])],
+            provenance=shared,
+            suites=suites,
+            methods=dict(methods or {}),
+            article=dict(article or {}),
+        )
+        paths.append(launches.write(folder, document))
+    return paths
+
+
+def load(folder: Path, *names: str, machine: str = "") -> list[Result]:
+    """Return the results of sides by name, such as "2.15.0" or "2.15.0@3.9"; every result without a name."""
+    results = [result for result in reader.load_results(folder).results if machine in ("", result.machine)]
+    if not names:
+        return results
+    wanted = [(made.sha, made.environment, made.revision) for made in map(side, names)]
+    return [next(result for result in results if (result.sha, result.environment, result.revision) == each) for each in wanted]
+
+
+def side(name: str, *, build: str = "cuda", **provenance: Any) -> Side:
+    """Return a side by its name."""
+    name, _, revision = name.partition("#")
+    version, _, python = name.partition("@")
+    python = python or "3.11"
+    sha = sha_of(version)
+    own = {"torch": f"{version}+cu132", "torch_sha": sha, "python": f"{python}.7", "build": build.partition("-")[0], **provenance}
+    return Side(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
+
+
+def sha_of(version: str) -> str:
+    """Return the SHA of a release of the table; of any other version one that no release has."""
+    known = {release.version: release.sha for release in release_table.load()}
+    return known.get(version) or {"1.0.0": "a" * 40, "2.0.0": "b" * 40}.get(version) or f"{zlib.crc32(version.encode()):08x}" * 5
+
+
+def observed(group: str = "copy", code: str = "", **seen: Any) -> dict[str, Any]:
+    """Return a method as a launch of counts has it: what it was observed to do, with and without grad."""
+    outcome = {**SEEN, **seen}
+    return {
+        "group": group,
+        "code": code or "x.made()",
+        "code_on_accelerator": code or "x.made()",
+        "since": "1.9.0",
+        "observed": {"cpu": {"plain": outcome, "with_grad": outcome}},
+    }
+
+
+def _turns(microseconds: float) -> list[float]:
+    return [1e-6 * microseconds * exp(part / 1000) for part in range(-(TURNS // 2), TURNS // 2 + 1)]
+
+
+def _stored(
+    folder: Path,
+    sides: Sequence[Side],
+    by_case: Mapping[str, Turns],
+    machine: str,
+    start: datetime,
+    seed: int,
+    names: Sequence[str],
+    reference: str,
+) -> Path:
+    described, places = _suites(by_case)
+    document = launch.document(
+        sides,
+        described,
+        {places[text]: turns for text, turns in by_case.items()},
+        machine=machine,
+        id=_id(start, seed),
+        started=start.isoformat(),
+        ended=(start + EVERY / 2).isoformat(),
+        core=0,
+        reference=names.index(reference) if reference else None,
+    )
+    return launches.write(folder, document)
+
+
+def _id(start: datetime, seed: int) -> str:
+    return f"{start:%Y%m%dT%H%M%S}-{seed % 2**32:08x}"
+
+
+def _suites(texts: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
+    """Return the suites that have these cases, as asv describes them, and the place of each case."""
+    parsed = {text: Name.of(text) for text in texts}
+    described: dict[str, dict[str, Any]] = {}
+    for suite in dict.fromkeys(name.suite for name in parsed.values()):
+        of_suite = [dict(name.parameters) for name in parsed.values() if name.suite == suite]
+        spec = suite_specs.find(suite)
+        params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
+        kind = "time" if spec.timed else "track"
+        described[suite] = {
+            "version": "1",
+            "param_names": list(of_suite[0]),
+            "params": [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
+            "unit": spec.unit,
+            "type": kind,
+        }
+    places = {}
+    for text, name in parsed.items():
+        index = 0
+        for (_, value), values in zip(name.parameters, described[name.suite]["params"]):
+            index = index * len(values) + [each.strip("'") for each in values].index(value)
+        places[text] = name.suite, index
+    return described, places
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdecimal() or text in ("True", "False")
