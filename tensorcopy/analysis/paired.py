@@ -192,11 +192,10 @@ def between(logs: Numbers, before: int, after: int) -> Difference | None:
     place = np.ix_(used, group)
     fitted = fit(logs[place][:, :, None], measured[place].astype(float))
     one, other = (int(np.flatnonzero(group == column)[0]) for column in (before, after))
-    squares = [float((fitted.residuals[:, column] ** 2).sum()) / max(count - 1, 1) for column, count in zip((one, other), launches)]
     inverse = fitted.inverse
     count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
     size = float(fitted.columns[other, 0] - fitted.columns[one, 0])
-    return Difference(size, sum(squares), count, sum(launches) - 2, launches, JOINED)
+    return Difference(size, 2 * float(fitted.variances()[0]), count, fitted.freedom, launches, JOINED)
 
 
 def of_launches(differences: Numbers) -> Difference:

@@ -116,12 +116,17 @@ class Fit:
     inverse: Numbers
     weights: Numbers
 
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the residuals."""
+        launches, columns = self.weights.shape
+        return float(self.weights.sum()) - launches - columns + 1
+
     def variances(self) -> Numbers:
         """Return the residual variance of each case; NaN where nothing can tell it."""
         launches, columns = self.weights.shape
-        freedom = self.weights.sum() - launches - columns + 1
-        if freedom:
-            return (self.residuals**2).sum(axis=(0, 1)) / freedom
+        if self.freedom:
+            return (self.residuals**2).sum(axis=(0, 1)) / self.freedom
         if columns == 1 and launches > 1:  # a side that never met another varies as the launches do
             return self.launches.var(axis=0, ddof=1)
         return np.full(self.launches.shape[1], np.nan)

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import writing
 
 VERSION = 1  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
@@ -149,22 +150,34 @@ def path_of(results: Path, launch: Launch) -> Path:
 
 
 def write(results: Path, launch: Launch) -> Path:
-    """Create the file of a launch as a whole, and return its path. Raises TensorcopyError for one that could not be read, and OSError."""
+    """Create the file of a launch as a whole, and return its path.
+
+    Raises TensorcopyError for one that could not be read, and where the file exists; OSError.
+    """
     path = path_of(results, launch)
     data = msgspec.json.encode(launch)
     _checked(path, data)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    create(path, _lines(data))
+    return path
+
+
+def create(path: Path, data: bytes) -> None:
+    """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced."""
+    writing.make_folder(path.parent)
+    writing.remove_drafts(path.parent)
+    draft = path.with_name(f".{path.name}.{os.getpid()}{writing.ENDING}")
     try:
-        with draft.open("wb") as file:
-            file.write(_lines(data))
+        with draft.open("xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
+        os.link(draft, path)  # unlike a rename, it fails where the name exists
+    except FileExistsError as error:
+        raise FileProblem(
+            f"the launch {displayed(path)} exists", path=path, got="another launch of this name", allowed="a new one", next="repeat"
+        ) from error
+    finally:
         draft.unlink(missing_ok=True)
-        raise
-    return path
 
 
 def _lines(data: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import secrets
 import stat
@@ -23,10 +22,7 @@ def replace(path: Path, content: str | bytes) -> None:
     as far as that is possible.
     """
     make_folder(path.parent)
-    for leftover in path.parent.glob(f"{glob.escape(path.name)}.*{ENDING}"):  # of killed writers
-        with suppress(OSError):  # another user's stays
-            if leftover.lstat().st_mtime < time.time() - OLD:
-                leftover.unlink()
+    remove_drafts(path.parent)
     # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
     draft = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}{ENDING}")
     try:
@@ -46,6 +42,14 @@ def replace(path: Path, content: str | bytes) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove the drafts that killed writers have left in a folder."""
+    for leftover in folder.glob(f"*{ENDING}"):
+        with suppress(OSError):  # another user's stays
+            if leftover.lstat().st_mtime < time.time() - OLD:
+                leftover.unlink()
 
 
 def make_folder(folder: Path) -> None:
