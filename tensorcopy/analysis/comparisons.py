@@ -16,7 +16,7 @@ from statistics import median
 import numpy as np
 
 from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
+from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
@@ -59,6 +59,7 @@ class Comparison:
     labels : a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     margin : the smallest change to report, as a share of the time
     compared : the number of cases that could be tested, for which the p-values are adjusted
+    alpha : chance of a false alarm among them, and one minus the level of an interval
     problems : of files that could have taken part, and could not be read
     """
 
@@ -68,6 +69,7 @@ class Comparison:
     changes: dict[Case, Change]
     margin: float
     compared: int = 0
+    alpha: float = ALPHA
     problems: tuple[TensorcopyError, ...] = ()
 
     def selected(self, pattern: str = "", device: str = "") -> Comparison:
@@ -84,8 +86,11 @@ class Comparison:
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
 
-def between(before: Result, after: Result, *, margin: float = MARGIN) -> Comparison:
-    """Compare two results: every case of either that torch can change, all judged together."""
+def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA) -> Comparison:
+    """Compare two results: every case of either that torch can change, all judged together.
+
+    alpha : chance of a false alarm, smaller where this is one of several looks
+    """
     least = _least(margin)
     cases = [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
     differences = _differences(before, after)
@@ -96,14 +101,14 @@ def between(before: Result, after: Result, *, margin: float = MARGIN) -> Compari
         elif differences[case] is None:
             changes[case] = Change(Verdict.INCONCLUSIVE, Reason.NEVER_MET, way=UNPAIRED)
     testable = {case: difference for case, difference in differences.items() if difference and case in cases and case not in changes}
-    judged = paired.judge(testable, margin=margin, kind=kind)
+    judged = paired.judge(testable, margin=margin, kind=kind, alpha=alpha)
     for case in cases:
         change = changes.get(case) or judged[case]
         times = [result.timings[case].seconds if case in result.timings else None for result in (before, after)]
         count = count_change(before, after, case, (), least)
         changes[case] = replace(change, before=times[0], after=times[1], count=count)
     compared = sum(change.p is not None for change in changes.values())
-    return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared)
+    return Comparison(before, after, labels(before, after), {case: changes[case] for case in cases}, margin, compared, alpha)
 
 
 def _differences(before: Result, after: Result) -> dict[Case, Difference | None]:

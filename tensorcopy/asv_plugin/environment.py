@@ -248,7 +248,8 @@ class InterpreterEnvironment(_MeasuringEnvironment):
     def _search_path(self, python: Path) -> dict[str, str]:
         """Return this checkout and asv_runner, which are not installed there."""
         return dict.fromkeys(
-            SEARCH_PATHS, interpreters.search_path([interpreters.package_folder(self._folder), runner_folder(self._folder)], python)
+            SEARCH_PATHS,
+            interpreters.search_path([interpreters.package_folder(self._folder), interpreters.runner_folder(self._folder)], python),
         )
 
 
@@ -268,18 +269,3 @@ def _is_used(python: str, arguments: Sequence[str]) -> bool:
     """
     named = [name for name in _named(arguments) if name.partition(":")[0] in ("interpreter", "release")]
     return not named or "release" in named or f"release:{python}" in named
-
-
-def runner_folder(folder_of_all: Path) -> Path:
-    """Return a folder that holds only a link to asv_runner, which is pure Python.
-
-    folder_of_all : of all environments, in which it is made
-    """
-    import asv_runner
-
-    folder = folder_of_all.absolute() / "asv-runner"
-    folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "asv_runner"
-    link.unlink(missing_ok=True)  # it may point to an asv that was removed
-    link.symlink_to(Path(asv_runner.__file__).parent)
-    return folder

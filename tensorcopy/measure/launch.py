@@ -83,6 +83,24 @@ class Turns:
     failed: Mapping[int, str] = field(default_factory=dict)
 
 
+class SideFailed(CannotRun):
+    """A side that cannot import torch, or its suites."""
+
+    side: Side
+
+    @staticmethod
+    def of(side: Side, got: str) -> SideFailed:
+        """Return the error of a side."""
+        error = SideFailed(
+            f"the suites cannot be imported in {side.environment}{f' ({side.revision})' if side.revision else ''}",
+            got=got,
+            allowed="torch, numpy, and what the suites import",
+            next=f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error",
+        )
+        error.side = side
+        return error
+
+
 class _Process:
     """The process of one side, see `worker.turns`."""
 
@@ -138,7 +156,7 @@ class _Process:
 def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Process]]:
     """Yield a process of each side that has imported torch and the suites, pinned to a core; the page cache is drawn anew.
 
-    Raises CannotRun for a side that cannot import them.
+    Raises SideFailed for a side that cannot import them.
     """
     for prefix in {side.prefix for side in sides if side.prefix}:
         forget_pages(prefix)
@@ -151,12 +169,7 @@ def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Pr
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
                 if "ready" not in process.answer(LONGEST_START):
-                    raise CannotRun(
-                        f"the suites cannot be imported in {side.environment}{f' ({side.revision})' if side.revision else ''}",
-                        got=exception_line(process.errors()) or "no output",
-                        allowed="torch, numpy, and what the suites import",
-                        next=f"{side.python} -m tensorcopy.worker.turns {side.suites} shows the full error",
-                    )
+                    raise SideFailed.of(side, exception_line(process.errors()) or "no output")
             yield processes
         finally:
             for process in processes:
@@ -202,20 +215,23 @@ def take(
         core = random.choice(sorted(os.sched_getaffinity(0)))
     now = datetime.now(timezone.utc)
     with started(sides, core) as processes:
-        suites = _suites(processes)
+        suites, of_side = _suites(sides, processes)
         jobs = [
-            (name, index)
+            (name, index, text)
             for name, suite in suites.items()
             for index, text in enumerate(names_of(name, suite))
-            if suite["type"] in ("time", "timeraw") and re.search(selection, text) and _has_device(text, sides)
+            if suite["type"] in ("time", "timeraw")
+            and re.search(selection, text)
+            and any(text in places for places in of_side)
+            and _has_device(text, sides)
         ]
         random.shuffle(jobs)
         by_case: dict[tuple[str, int], Turns] = {}
-        for done, (name, index) in enumerate(jobs):
+        for done, (name, index, text) in enumerate(jobs):
             if monotonic() > until:
                 break
             report_case(done, len(jobs), name)
-            by_case[name, index] = take_turns(processes, name, index if suites[name]["params"] else -1, turns)
+            by_case[name, index] = take_turns(processes, name, [places.get(text) for places in of_side], turns)
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
         raise TensorcopyError(
@@ -230,15 +246,31 @@ def take(
     return document(sides, suites, by_case, machine=machine, core=core, load=load, reference=reference, **times)
 
 
-def _suites(processes: Sequence[_Process]) -> dict[str, dict[str, Any]]:
-    """Return the benchmarks of all sides by name, as asv describes them: where they differ, those of the last side."""
+def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
+    """Return the benchmarks of all sides by name, as asv describes them, and for each side the number of each of its cases by name.
+
+    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Sides of the same
+    suites are asked once. Raises SideFailed for one whose suites cannot be imported.
+    """
     suites: dict[str, dict[str, Any]] = {}
-    for process in processes[-1:] if len(processes) > 2 else processes:
+    of_place: dict[tuple[Path, str], dict[str, int]] = {}
+    places = [(side.suites, side.variables.get("PYTHONPATH", "")) for side in sides]
+    for number in sorted({place: number for number, place in enumerate(places)}.values()):
+        process = processes[number]
         process.send({"suites": True})
         process.answer()
-        suites.update({suite["name"]: suite for suite in process.answer().get("suites", ())})
+        answer = process.answer()
+        if "suites" not in answer:
+            raise SideFailed.of(sides[number], _reason(process, 0, answer))
         process.answer()
-    return suites
+        indices = of_place[places[number]] = {}
+        for suite in answer["suites"]:
+            name, params, known = suite["name"], suite["params"], suites.get(suite["name"])
+            indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, suite))})
+            if known and known["param_names"] == suite["param_names"]:
+                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]
+            suites[name] = {**suite, "params": params}
+    return suites, [of_place[place] for place in places]
 
 
 def names_of(name: str, suite: Mapping[str, Any]) -> list[str]:
@@ -252,18 +284,19 @@ def _has_device(text: str, sides: Sequence[Side]) -> bool:
     return named is None or any(named[1] in side.provenance.get("accelerators", ()) for side in sides)
 
 
-def take_turns(processes: Sequence[_Process], name: str, index: int, turns: int = TURNS) -> Turns:
+def take_turns(processes: Sequence[_Process], name: str, index: int | Sequence[int | None], turns: int = TURNS) -> Turns:
     """Let all sides time one case in turns, in random order.
 
-    index : of the case in its benchmark; -1 of one without parameters
+    index : of the case in its benchmark; -1 of one without parameters. By side, where they differ: None of one that lacks the case
     """
+    indices = [index] * len(processes) if isinstance(index, int) else index
     skipped: dict[int, str] = {}
     failed: dict[int, str] = {}
     alive: dict[int, int] = {}  # by side, the process number of its fork
-    calls = 0
-    for number in _shuffled(range(len(processes))):  # the first one that can run the case calibrates it for all
+    calls = 0  # the first side that can run the case calibrates it for all
+    for number in _shuffled(number for number, of_side in enumerate(indices) if of_side is not None):
         process = processes[number]
-        process.send({"case": name, "index": index, "calls": calls})
+        process.send({"case": name, "index": indices[number], "calls": calls})
         pid = process.answer().get("pid", 0)
         answer = process.answer()
         if "calls" in answer:

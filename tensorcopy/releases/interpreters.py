@@ -319,6 +319,21 @@ def package_folder(environments: Path) -> Path:
     return folder
 
 
+def runner_folder(folder_of_all: Path) -> Path:
+    """Return a folder that holds only a link to asv_runner, which is pure Python.
+
+    folder_of_all : of all environments, in which it is made
+    """
+    import asv_runner
+
+    folder = folder_of_all.absolute() / "asv-runner"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "asv_runner"
+    link.unlink(missing_ok=True)  # it may point to an asv that was removed
+    link.symlink_to(Path(asv_runner.__file__).parent)
+    return folder
+
+
 def suites_folder(project: Project, workplace: Path) -> Path:
     """Return the folder that asv shall read, written into `workplace` unless it is the project's own.
 

@@ -24,6 +24,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.metadata import entry_points
@@ -129,6 +130,21 @@ def operations() -> tuple[Operation, ...]:
 def folder() -> Path:
     """Return the folder whose tensorcopy.toml applies: the current one, unless the process that started this one named another."""
     return Path(os.environ.get(FOLDER) or Path.cwd())
+
+
+@contextmanager
+def in_folder(folder: Path) -> Iterator[None]:
+    """Let the tensorcopy.toml of another folder apply."""
+    earlier = os.environ.get(FOLDER)
+    os.environ[FOLDER] = str(folder)
+    operations.cache_clear()
+    try:
+        yield
+    finally:
+        del os.environ[FOLDER]
+        if earlier is not None:
+            os.environ[FOLDER] = earlier
+        operations.cache_clear()
 
 
 def variables() -> dict[str, str]:
