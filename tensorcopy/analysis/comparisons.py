@@ -86,6 +86,7 @@ class Comparison:
         return f"{' / '.join(processors)}, Python {' / '.join(pythons)}"
 
 
+@lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
 def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: float = ALPHA) -> Comparison:
     """Compare two results: every case of either that torch can change, all judged together.
 
