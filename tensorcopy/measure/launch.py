@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import product
-from math import exp
+from math import exp, isfinite
 from pathlib import Path
+from random import SystemRandom
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,11 @@ TURNS, FEWEST_TURNS = 20, 5  # of a case and side in a launch
 SIDE_SECONDS = 0.1  # that a side's turns of a case take, unless they are the fewest
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
-LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts
+LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
+TIMED = ("time", "timeraw")  # types of asv's benchmarks; all others are counted once
 NORMAL_IQR = 1.349  # interquartile range of a normal distribution with standard deviation 1
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
+chance = SystemRandom()
 
 ReportCase = Callable[[int, int, str], None]  # cases done, of how many, and the suite that is timed
 
@@ -106,8 +109,8 @@ class _Process:
     """The process of one side, see `worker.turns`."""
 
     def __init__(self, side: Side, core: int | None, folder: str) -> None:
-        own = {"TENSORCOPY_PADDING": "x" * random.randrange(PADDING), "PYTHONHASHSEED": str(random.randrange(2**32)), "TMPDIR": folder}
-        self._errors = tempfile.TemporaryFile()
+        own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32)), "TMPDIR": folder}
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [str(side.python), "-m", "tensorcopy.worker.turns", str(side.suites)],
             stdin=subprocess.PIPE,
@@ -116,6 +119,7 @@ class _Process:
             env={**side.variables, **own},
             cwd=folder,
             bufsize=0,
+            start_new_session=True,  # it is ended with its forks
         )
         self._buffer = b""
         if core is not None:
@@ -146,7 +150,8 @@ class _Process:
         return self._errors.read().decode(errors="replace")
 
     def close(self) -> None:
-        self._process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             assert stream is not None
@@ -165,7 +170,7 @@ def started(sides: Sequence[Side], core: int | None = None) -> Iterator[list[_Pr
     with tempfile.TemporaryDirectory(prefix="tensorcopy-") as folder:
         try:
             order = list(range(len(sides)))
-            random.shuffle(order)
+            chance.shuffle(order)
             by_number = {number: _Process(sides[number], core, folder) for number in order}
             processes = [by_number[number] for number in range(len(sides))]
             for side, process in zip(sides, processes):
@@ -213,26 +218,21 @@ def take(
     The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed.
     """
     if core is None and hasattr(os, "sched_getaffinity"):
-        core = random.choice(sorted(os.sched_getaffinity(0)))
+        core = chance.choice(sorted(os.sched_getaffinity(0)))
     now = datetime.now(timezone.utc)
     with started(sides, core) as processes:
         suites, of_side = _suites(sides, processes)
-        jobs = [
-            (name, index, text)
-            for name, suite in suites.items()
-            for index, text in enumerate(names_of(name, suite))
-            if suite["type"] in ("time", "timeraw")
-            and re.search(selection, text)
-            and any(text in places for places in of_side)
-            and _has_device(text, sides)
-        ]
-        random.shuffle(jobs)
+        suites = selected(suites, selection, devices_of(sides))
+        jobs = [(name, text) for name, suite in suites.items() for text in suite["selected"] if any(text in places for places in of_side)]
+        chance.shuffle(jobs)
         by_case: dict[tuple[str, int], Turns] = {}
-        for done, (name, index, text) in enumerate(jobs):
+        for done, (name, text) in enumerate(jobs):
             if monotonic() > until:
                 break
             report_case(done, len(jobs), name)
-            by_case[name, index] = take_turns(processes, name, [places.get(text) for places in of_side], turns)
+            longest = LONGEST_VALUE if suites[name].get("setup_cache_key") else LONGEST_CASE
+            turns_of_case = take_turns(processes, name, [places.get(text) for places in of_side], turns, longest)
+            by_case[name, suites[name]["selected"][text]] = turns_of_case
     if not any(each.seconds for each in by_case.values()):
         reasons = dict.fromkeys(reason for each in by_case.values() for reason in (*each.failed.values(), *each.skipped.values()))
         raise TensorcopyError(
@@ -241,10 +241,89 @@ def take(
             allowed="a timed case that can run here",
             next="tensorcopy list times shows the names",
         )
-    ended = datetime.now(timezone.utc)
-    times = {"id": launches.new_id(now), "started": now.isoformat(timespec="seconds"), "ended": ended.isoformat(timespec="seconds")}
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return document(sides, suites, by_case, machine=machine, core=core, load=load, reference=reference, **times)
+    return document(sides, suites, by_case, machine=machine, core=core, reference=reference, **_times(now))
+
+
+def count(
+    side: Side,
+    machine: str,
+    *,
+    selection: str = "",
+    report: Mapping[str, Any] = MappingProxyType({}),
+    report_case: ReportCase = lambda done, of, suite: None,
+) -> Launch:
+    """Run every benchmark of a selection that counts something, once, and return the launch.
+
+    report : of the probe of the environment, with what its methods were observed to do
+    """
+    now = datetime.now(timezone.utc)
+    stored: dict[str, Suite] = {}
+    with started([side]) as (process,):
+        suites = selected(_suites([side], [process])[0], selection, devices_of([side]), timed=False)
+        jobs = [(name, index) for name, suite in suites.items() for index in suite["selected"].values()]
+        for done, (name, index) in enumerate(jobs):
+            report_case(done, len(jobs), name)
+            suite = stored.setdefault(name, _described(suites[name]))
+            process.send({"value": name, "index": index if suite.params else -1})
+            pid = process.answer().get("pid", 0)
+            answer = process.answer(LONGEST_VALUE)
+            value = answer.get("value")
+            if isinstance(value, (int, float)) and isfinite(value):
+                suite.values[str(index)] = float(value)
+            elif "value" in answer:
+                suite.failed[str(index)] = {ALL: f"returned {str(value)[:40]}, no number"}
+            if "value" in answer:
+                process.answer()
+            else:
+                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: _reason(process, pid, answer)}
+    shared, own = launches.shared_provenance([side.provenance])
+    return Launch(
+        version=launches.VERSION,
+        kind="counts",
+        machine=machine,
+        sides=[StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=own[0])],
+        provenance=shared,
+        suites=stored,
+        methods=report.get("methods", {}),
+        article=report.get("article", {}),
+        **_times(now),
+    )
+
+
+def suites_of(side: Side) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks of a side by name, as asv describes them."""
+    with started([side]) as processes:
+        return _suites([side], processes)[0]
+
+
+def selected(
+    suites: Mapping[str, dict[str, Any]], selection: str, devices: Collection[str], *, timed: bool = True
+) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks with selected cases, each with the numbers of these by name under "selected".
+
+    selection : a regular expression on the names of cases, as asv writes them
+    devices : the accelerators that are there; cases that name another one are left out
+    timed : whether to return those that are timed, or those that count something
+    """
+    absent = "|".join(device for device in ACCELERATORS if device not in devices)
+    pattern, chosen = re.compile(rf"(?!.*'({absent})').*?(?:{selection})" if absent else f".*?(?:{selection})"), {}
+    for name, suite in suites.items():
+        cases = {text: index for index, text in enumerate(names_of(name, suite["params"])) if pattern.match(text)}
+        if cases and (suite["type"] in TIMED) == timed:
+            chosen[name] = {**suite, "selected": cases}
+    return chosen
+
+
+def devices_of(sides: Iterable[Side]) -> set[str]:
+    """Return the accelerators that any of the sides can use."""
+    return {device for side in sides for device in side.provenance.get("accelerators", ())}
+
+
+def _times(start: datetime) -> dict[str, Any]:
+    """Return what a launch that began then and has ended says about its time."""
+    ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
+    return {"id": launches.new_id(start), "started": start.isoformat(timespec="seconds"), "ended": ended, "load": load}
 
 
 def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[str, dict[str, Any]], list[dict[str, int]]]:
@@ -267,28 +346,25 @@ def _suites(sides: Sequence[Side], processes: Sequence[_Process]) -> tuple[dict[
         indices = of_place[places[number]] = {}
         for suite in answer["suites"]:
             name, params, known = suite["name"], suite["params"], suites.get(suite["name"])
-            indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, suite))})
+            indices.update({text: index if params else -1 for index, text in enumerate(names_of(name, params))})
             if known and known["param_names"] == suite["param_names"]:
                 params = [[*dict.fromkeys([*new, *old])] for new, old in zip(params, known["params"])]
             suites[name] = {**suite, "params": params}
     return suites, [of_place[place] for place in places]
 
 
-def names_of(name: str, suite: Mapping[str, Any]) -> list[str]:
+def names_of(name: str, params: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of a benchmark's cases, as asv writes them."""
-    return [f"{name}({', '.join(values)})" if values else name for values in product(*suite["params"])]
+    return [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
 
 
-def _has_device(text: str, sides: Sequence[Side]) -> bool:
-    """Return whether any side has the accelerator that a case names."""
-    named = re.search(f"'({'|'.join(ACCELERATORS)})'", text)
-    return named is None or any(named[1] in side.provenance.get("accelerators", ()) for side in sides)
-
-
-def take_turns(processes: Sequence[_Process], name: str, index: int | Sequence[int | None], turns: int = TURNS) -> Turns:
+def take_turns(
+    processes: Sequence[_Process], name: str, index: int | Sequence[int | None], turns: int = TURNS, longest: float = LONGEST_CASE
+) -> Turns:
     """Let all sides time one case in turns, in random order.
 
     index : of the case in its benchmark; -1 of one without parameters. By side, where they differ: None of one that lacks the case
+    longest : seconds that a side may take to set it up
     """
     indices = [index] * len(processes) if isinstance(index, int) else index
     skipped: dict[int, str] = {}
@@ -299,7 +375,7 @@ def take_turns(processes: Sequence[_Process], name: str, index: int | Sequence[i
         process = processes[number]
         process.send({"case": name, "index": indices[number], "calls": calls})
         pid = process.answer().get("pid", 0)
-        answer = process.answer()
+        answer = process.answer(longest)
         if "calls" in answer:
             calls, alive[number] = answer["calls"], pid
         else:
@@ -307,8 +383,8 @@ def take_turns(processes: Sequence[_Process], name: str, index: int | Sequence[i
     seconds: dict[int, list[float]] = {number: [] for number in alive}
     faults, switches = dict.fromkeys(alive, 0), dict.fromkeys(alive, 0)
     for turn in range(turns):
-        longest = calls * max([sum(times) for times in seconds.values()] or [0.0])
-        if turn >= FEWEST_TURNS and longest > SIDE_SECONDS:
+        taken = calls * max([sum(times) for times in seconds.values()] or [0.0])
+        if turn >= FEWEST_TURNS and taken > SIDE_SECONDS:
             break
         for number in _shuffled(alive):
             processes[number].send("turn")
@@ -330,7 +406,7 @@ def take_turns(processes: Sequence[_Process], name: str, index: int | Sequence[i
 
 def _shuffled(numbers: Iterable[int]) -> list[int]:
     order = list(numbers)
-    random.shuffle(order)
+    chance.shuffle(order)
     return order
 
 
@@ -381,7 +457,7 @@ def document(
         ended=ended,
         machine=machine,
         core=UNSET if core is None else core,
-        load=round(load, 2),
+        load=load,
         sides=[
             StoredSide(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each)
             for side, each in zip(sides, own)

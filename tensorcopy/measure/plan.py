@@ -1,35 +1,39 @@
-"""Plan passes: select releases and Pythons, count missing passes, and order them.
+"""Plan launches: select releases and Pythons, group them, and count what is missing.
 
-Starts no process except uv's search for Pythons, the probe of a named interpreter, and what opens an environment.
+A launch has all selected releases of one Python as sides. The reference is a side of every launch: it joins those of several Pythons, and
+those of the groups into which a small disk divides the releases. Starts no process except uv's search for Pythons, the probe of a named
+interpreter, and what opens an environment.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure.launch import Side, names_of
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release, minor
-from tensorcopy.results import files, suite_specs
 from tensorcopy.results.cases import Case
-from tensorcopy.results.suite_specs import OWN
-from tensorcopy.worker import declarations, nvidia
+from tensorcopy.results.launches import ALL, Launch
+from tensorcopy.worker import declarations
 from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
-ALL = "^"
-NEW = "NEW"  # the newest release that this machine has measured, and all later ones
+REFERENCE = "2.8.0"  # it has wheels for every Python from 3.9 on, and runs on GPUs from compute capability 7.5 to 12.0
+LAUNCHES = 12  # of every release: half of the intervals are narrower than 1.5 %
+NEIGHBOURS = 2  # older releases that are measured again beside a new one
+NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
 
-T = TypeVar("T")
+Place = tuple[str, str]  # SHA and environment
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,9 @@ class Measurement:
     interpreter: str = ""
     build: str = ""
 
+    def __str__(self) -> str:
+        return f"torch {self.release.version} on Python {self.python}"
+
     @property
     def environment(self) -> str:
         """The environment's name in results."""
@@ -52,13 +59,9 @@ class Measurement:
         return f"{name}-interpreter" if self.interpreter else name
 
     @property
-    def tool(self) -> str:
-        """The environment's specification for `asv run -E`."""
-        return f"interpreter:{self.interpreter}" if self.interpreter else f"release:{self.python}"
-
-    def file(self, paths: Paths, machine: str) -> Path:
-        """Return the path of its result file."""
-        return paths.results / machine / f"{self.release.sha[:8]}-{self.environment}.json"
+    def place(self) -> Place:
+        """What tells its side of a launch from others."""
+        return self.release.sha, self.environment
 
     def path(self, paths: Paths) -> Path:
         """Return the folder into which uv installs it."""
@@ -74,12 +77,35 @@ class Measurement:
             return environments.inspected(interpreters.executable(self.interpreter))
         return environments.build(paths.environments, self.release, self.python, environments.expected_build())
 
+    def side(self, environment: Environment, paths: Paths) -> Side:
+        """Return the side of a launch in its opened environment."""
+        declared, folders = declarations.project(), [interpreters.package_folder(paths.environments)]
+        suites = interpreters.suites_folder(declared, paths.environments.parent) if declared else interpreters.own_suites()
+        provenance = dict(environment.report["ledger"])
+        if self.interpreter:
+            folders.append(interpreters.runner_folder(paths.environments))
+            provenance["asv_runner"] = environments.runner()
+        search_path = interpreters.search_path(folders, environment.python)
+        return Side(
+            sha=self.release.sha,
+            environment=self.environment,
+            provenance=provenance,
+            python=environment.python,
+            suites=suites,
+            variables={
+                **environments.steady(),
+                **declarations.variables(),
+                **os.environ,
+                **environment.own,
+                **dict.fromkeys(interpreters.SEARCH_PATHS, search_path),
+            },
+            prefix=None if self.interpreter else self.path(paths),
+        )
+
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several equal parts of a run, each on a machine of the same kind.
-
-    A shard takes its share of the passes of every release, so that differences between the machines affect all releases alike.
+    """One of several equal parts of a run, each on a machine of the same kind: its share of the missing launches of every release.
 
     number : from 1 to `of`
     """
@@ -90,9 +116,9 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def share(self, passes: int) -> int:
-        """Return how many of `passes` belong to this shard."""
-        return len(range(self.number - 1, passes, self.of))
+    def share(self, launches: int) -> int:
+        """Return how many of the launches belong to this shard."""
+        return len(range(self.number - 1, launches, self.of))
 
 
 def in_interpreter(python: str, named: Sequence[str] = ()) -> Measurement:
@@ -139,9 +165,9 @@ def select(
         if at and not re.fullmatch(r"3\.\d+", python):
             raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[-1]}")
         if range_text == NEW:
-            rows = list(release_table.load())  # the newest measured release and all later ones; without one, the two newest
-            last = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
-            releases = rows[max(0, last) :]
+            rows = list(release_table.load())
+            newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 2)
+            releases = rows[max(0, newest + 1 - NEIGHBOURS) :]
         else:
             releases = release_table.select(range_text)
         for release in sorted(releases, reverse=newest_first):
@@ -195,19 +221,32 @@ def runnable(measurements: Sequence[Measurement], gpus: Sequence[Gpu]) -> tuple[
     return [each for each in measurements if not reasons[each]], lines
 
 
-def timed_suites() -> str:
-    """Return a regular expression on asv's names for all timed suites; in a project, for all suites."""
-    counted = dict.fromkeys(spec.module for spec in suite_specs.table().values() if not spec.timed)
-    return ALL if declarations.project() else f"^(?!{'|'.join(counted)})"  # counts are equal in every pass
+def reference(pythons: Sequence[str]) -> Measurement | None:
+    """Return the measurement of the reference release, on the newest of these Pythons that has it; None where none has."""
+    return installable(release_table.find(REFERENCE), sorted(pythons, key=minor, reverse=True))[0]
+
+
+def groups(measurements: Sequence[Measurement], reference: Measurement | None, max_environments: int) -> list[list[Measurement]]:
+    """Divide measurements into those that are sides of the same launches, in order of release: of one Python, and at most so many.
+
+    Groups of one Python share a release, so that neighbours are always in one launch. The reference, which is in all launches, counts.
+    """
+    divided: list[list[Measurement]] = []
+    for python in dict.fromkeys(measurement.python for measurement in measurements):
+        own = sorted((each for each in measurements if each.python == python and each != reference), key=lambda each: each.release)
+        size = max(1, max_environments - (reference is not None))
+        step = max(1, size - 1)
+        starts = [start for start in range(0, len(own), step) if start == 0 or start + size - step < len(own)]
+        divided += [own[start : start + size] for start in starts]
+    if not divided and reference in measurements:
+        divided = [[*measurements]]  # of the reference alone
+    return divided
 
 
 def on_device(suites: str, device: str) -> str:
-    """Return a regular expression on asv's names for the cases of `suites` on `device`.
-
-    suites : a regular expression; "" for all timed suites
-    """
+    """Return a regular expression on asv's names for the cases of `suites`, a regular expression, on `device`."""
     others = f"(?=.*'{device}')" if device != "cpu" else f"(?!.*'({'|'.join(ACCELERATORS)})')"
-    return f"^{others}.*(?:{suites})" if suites else f"{timed_suites()}{others}"  # it is anchored and takes no characters
+    return f"^{others}.*(?:{suites})"
 
 
 def named_device(suites: str) -> str:
@@ -216,32 +255,30 @@ def named_device(suites: str) -> str:
     return asked[1] if asked else ""
 
 
-def groups(measurements: Sequence[Measurement], max_environments: int) -> list[list[Measurement]]:
-    """Divide measurements into groups of at most `max_environments`.
+def taken(launches: Iterable[Launch], suites: Mapping[str, Mapping[str, Any]], kind: str = "times") -> Counter[Place]:
+    """Return in how many launches of a kind each side has every case of these suites, whether or not it could run there.
 
-    Every group has the newest release, which makes the groups comparable.
+    suites : as `launch.suites_of` returns them, with the selected cases; launches with another version of one have none of its cases
     """
-    if len(measurements) <= max_environments:
-        return [list(measurements)]
-    *earlier, anchor = sorted(measurements, key=lambda measurement: measurement.release)
-    size = max_environments - 1
-    return [[*earlier[start : start + size], anchor] for start in range(0, len(earlier), size)]
-
-
-def pass_order(missing: Mapping[T, int], random: Random) -> list[T]:
-    """Order missing passes in rounds, each round in random order.
-
-    Items that miss most passes come first.
-
-    missing : the number of missing passes of each item
-    """
-    order: list[T] = []
-    rounds = max(missing.values(), default=0)
-    for number in range(rounds):
-        items = [item for item, count in missing.items() if count >= rounds - number]
-        random.shuffle(items)
-        order += items
-    return order
+    counts: dict[Place, Counter[tuple[str, str]]] = {}
+    for launch in launches:
+        numbers = [number for number, side in enumerate(launch.sides) if launch.kind == kind and not side.revision]
+        of_sides = {
+            number: counts.setdefault((launch.sides[number].sha, launch.sides[number].environment), Counter()) for number in numbers
+        }
+        for name, suite in suites.items():
+            stored = launch.suites.get(name)
+            if stored is None or stored.version != str(suite["version"]):
+                continue
+            there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
+            for text in suite["selected"]:
+                index = there.get(text, "")
+                row, reasons = stored.rows.get(index), {**stored.skipped.get(index, {}), **stored.failed.get(index, {})}
+                for number, of_side in of_sides.items():
+                    has = index in stored.values or (row is not None and row.effects[number] is not None)
+                    of_side[name, text] += has or str(number) in reasons or ALL in reasons
+    keys = [(name, text) for name, suite in suites.items() for text in suite["selected"]]
+    return Counter({place: min((of_side[key] for key in keys), default=0) for place, of_side in counts.items()})
 
 
 def room(measurements: Sequence[Measurement], paths: Paths, max_environments: int) -> tuple[str, bool]:
@@ -258,106 +295,6 @@ def room(measurements: Sequence[Measurement], paths: Paths, max_environments: in
     size = f", {each[0]} to {each[1]} GB each where uv's cache lacks the files" if each[1] else ""
     noun = "environment is" if missing == 1 else "environments are"
     return f"{missing} {noun} to be installed{size}; {free:.0f} GB are free", missing * each[0] > free
-
-
-def count_passes(path: Path, suites: str, device: str = "") -> int:
-    """Return the number of passes that every selected suite has in a result file, as `passes_by_suite` returns them."""
-    return min((len(records) for records in passes_by_suite(path, suites, device).values()), default=0)
-
-
-def missing_passes(path: Path, suites: str, passes: int, shard: Shard | None = None, device: str = "") -> int:
-    """Return how many passes a result file, or this shard of it, misses.
-
-    passes : the number that every selected suite shall have in the end
-    device : that will be there, also if it was not in the last pass
-
-    The passes of other shards never count as this shard's, whether or not they are merged into the file. A suite of the table that
-    benchmarks.json does not have is new, and has no pass. Raises TensorcopyError for a damaged file.
-    """
-    by_suite = passes_by_suite(path, suites, device)
-    if path.exists() and not declarations.project():
-        known, cases = files.suites(path.parents[1]), suites + without_absent(files.records(path), device)
-        for spec in suite_specs.table().values():
-            devices = ACCELERATORS if "device" in spec.parameters else ("",)
-            if spec.name not in known and spec.methods != OWN and any(re.search(cases, f"{spec.name}({each!r})") for each in devices):
-                by_suite[spec.name] = []
-
-    def missing(records: Sequence[Mapping[str, Any]]) -> int:
-        if shard is None:
-            return max(0, passes - len(records))
-        shards = [record.get("shard", "") for record in records]
-        before_this_run = sum(not text.endswith(f"/{shard.of}") for text in shards)
-        return max(0, shard.share(passes - before_this_run) - shards.count(str(shard)))
-
-    return max(map(missing, by_suite.values() or [[]]))
-
-
-def passes_by_suite(path: Path, suites: str, device: str = "") -> dict[str, list[dict[str, Any]]]:
-    """Return the records of a result file's passes by suite, for the suites that a regular expression on asv's names selects.
-
-    A pass counts for a suite if it is not left out and has samples of a selected case, or counts, of the suite's version in
-    benchmarks.json. A suite is omitted if its version was run and every selected case was skipped, or if its cases need a device that is
-    not there. Raises TensorcopyError for a damaged file.
-    """
-    if not path.exists():
-        return {}
-    document = files.result(path)
-    records = [record for record in document["passes"] if not record.get("left_out")]
-    rows, cases = files.rows_of(document), suites + without_absent(document["passes"], device)
-    by_suite: dict[str, list[dict[str, Any]]] = {}
-    for name, suite in files.suites(path.parents[1]).items():
-        row = rows.get(name, {})
-        is_current = row.get("version") == suite["version"]
-        params = row["params"] if is_current else suite["params"]
-        names = [f"{name}({', '.join(values)})" if values else name for values in product(*params)]
-        selected = [index for index, text in enumerate(names) if re.search(cases, text)]
-        if not selected:
-            continue
-        if not is_current:
-            by_suite[name] = []
-        elif any(files.number(files.cell(row, "result", index)) is not None for index in selected):
-            by_suite[name] = []
-            for record in records:
-                timed, counted = record["suites"].get(name), record.get("counts", {}).get(name)
-                if timed:
-                    counts = timed["version"] == row["version"] and any(index in selected for index, n in enumerate(timed["samples"]) if n)
-                elif counted:
-                    counts = counted["version"] == row["version"]
-                else:  # early passes did not record counts
-                    counts = not record["suites"] and record["selection"] == suites
-                by_suite[name] += [record] if counts else []
-    return by_suite
-
-
-def without_absent(records: Sequence[Mapping[str, Any]], required: str) -> str:
-    """Return the end of a regular expression on asv's names that excludes the accelerators which the next pass will not find.
-
-    A skipped case would still cost a process.
-
-    records : of earlier passes, of which the last may have lacked a GPU that was hidden or not there; nothing is excluded without any
-    required : a device that was asked for; "" for none
-    """
-    if not records:
-        return ""
-    provenance = records[-1]["ledger"]
-    present = {*provenance["accelerators"], required}
-    if provenance.get("cuda") and "cuda" not in {*present, *provenance.get("unsupported", {})} and nvidia.visible_gpus()[0]:
-        present.add("cuda")
-    absent = [device for device in ACCELERATORS if device not in present]
-    return f"(?!.*'({'|'.join(absent)})')" if absent else ""
-
-
-def alternating(counts: Sequence[int], passes: int) -> Iterator[int]:
-    """Yield the index (0 or 1) of the next item to measure, A B B A.
-
-    Ends when both have `passes` passes.
-
-    counts : the number of passes that each already has
-    """
-    for number in range(passes):
-        for index in ((0, 1), (1, 0))[number % 2]:
-            if counts[index] <= number:
-                yield index
 
 
 def expression_of(cases: Sequence[Case]) -> str:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -32,14 +32,17 @@ from tensorcopy.worker.methods import (
     DTYPES,
     LAYOUTS,
     PRIMITIVES,
-    Method,
     exists,
     make_tensor,
 )
 from tensorcopy.worker.own import find_method, own_operations
 
-WARM_UP = 60  # calls on a small tensor: Python 3.11 specializes bytecode within some dozens of calls
+# Calls on a small tensor before anything is counted. From Python 3.11 on, bytecode that cannot be specialized is tried again after 16, 48,
+# 112, … 2,032 and 4,080 executions, at 3 to 4 % of a call each time: no count lies near one of these. They run before instrumentation is
+# switched on, which makes them 20 times as fast.
+WARM_UP = 2500
 TIMES = 3  # one count may be an outlier: malloc consolidates the heap now and then
+SMALL = 16  # elements of the tensor of the warm-up
 CALLS, ELEMENTS = 50, 2**18  # calls of a count, at most so many elements together, and at least `FEWEST_CALLS`
 FEWEST_CALLS = 2
 NUMELS = tuple(2**k for k in (0, 4, 7, 10, 14, 17, 20))  # as they are timed, except 2^24: there the kernel's page faults take the time
@@ -57,6 +60,8 @@ PADDING, PAGE = "TENSORCOPY_PADDING", 4096
 
 REPEAT = "TENSORCOPY_TIMES"  # the environment variable with how often each section is counted
 ONLY = "TENSORCOPY_SECTIONS"  # the environment variable with a regular expression of the sections to count; default: all
+
+Loop = Callable[[Any, int], None]
 
 EMPTY, EMPTY_SHORT = -1, -2  # the numbers of the empty loop of `CALLS` turns, and of one with `FEWEST_CALLS`
 
@@ -84,6 +89,10 @@ class Section:
     def calls(self) -> int:
         """The calls of one count."""
         return max(FEWEST_CALLS, min(CALLS, ELEMENTS // self.numel))
+
+    def tensor(self, numel: int) -> Any:
+        """Return a tensor of the section's kind."""
+        return make_tensor(numel, dtype=self.dtype, layout=self.layout, requires_grad=self.requires_grad)
 
 
 def sections() -> Iterator[Section]:
@@ -160,43 +169,54 @@ def _work() -> None:
     warnings.simplefilter("ignore")  # formatting a warning would be counted
     torch.set_num_threads(1)
     gc.disable()
+    only, all_sections = re.compile(os.environ.get(ONLY, "")), all_of_them()
+    loops: dict[int, Loop] = {}
+    for number, section in enumerate(all_sections):
+        if only.search(str(section)) and (loop := _warmed_up(section)):
+            loops[number] = loop
     switch_on = ["callgrind_control", "--instr=on", str(os.getpid())]
     subprocess.run(switch_on, check=True, stdout=subprocess.DEVNULL)
-    _count(EMPTY, CALLS)
-    _count(EMPTY_SHORT, FEWEST_CALLS)
-    only = re.compile(os.environ.get(ONLY, ""))
-    for number, section in enumerate(all_of_them()):
-        if not only.search(str(section)):
-            continue
-        method = find_method(section.method)
-        tensor: dict[str, Any] = {"dtype": section.dtype, "layout": section.layout, "requires_grad": section.requires_grad}
-        if not exists(method):
-            continue
-        try:
-            small, x = make_tensor(16, **tensor), make_tensor(section.numel, **tensor)
-            method(x)
-        except Exception:  # noqa: S112 - an own operation may raise anything
-            continue  # raises for a tensor that requires grad or has this dtype, or is not in this torch
-        _count(number, section.calls, method, small, x)
+    empty = _loop("pass", {})
+    empty(None, WARM_UP)
+    _count(EMPTY, empty, None, CALLS)
+    _count(EMPTY_SHORT, empty, None, FEWEST_CALLS)
+    for number, loop in loops.items():
+        section = all_sections[number]
+        _count(number, loop, section.tensor(section.numel), section.calls)
     os._exit(0)  # skips the interpreter's clean-up, which is not to be counted
 
 
-def _count(number: int, calls: int, method: Method | None = None, small: Any = None, x: Any = None) -> None:
-    """Count a loop repeatedly, and print the section's number for each count.
+def _warmed_up(section: Section) -> Loop | None:
+    """Return the loop of a section; None where its code raises for such a tensor, or is not in this torch."""
+    method = find_method(section.method)
+    if not exists(method):
+        return None
+    try:
+        method(section.tensor(section.numel))
+        loop, small = _loop(method.code, method.names), section.tensor(SMALL)
+        loop(small, WARM_UP)
+    except Exception:  # an own operation may raise anything
+        return None
+    return loop
 
-    method : None for the empty loop
-    """
+
+def _loop(code: str, names: Mapping[str, Any]) -> Loop:
+    namespace = {**names}
+    exec(LOOP.format(code=code), namespace)  # noqa: S102 - a method's code
+    loop: Loop = namespace["loop"]
+    return loop
+
+
+def _count(number: int, loop: Loop, x: Any, calls: int) -> None:
+    """Count a loop repeatedly, and print the section's number for each count."""
     import torch
 
-    namespace = dict(method.names if method else {})
-    exec(LOOP.format(code=method.code if method else "pass"), namespace)  # noqa: S102 - a method's code
-    namespace["loop"](small, WARM_UP)
-    namespace["loop"](x, calls)
+    loop(x, calls)
     times = int(os.environ.get(REPEAT, TIMES))
     print(*[number] * times, sep="\n", file=sys.__stdout__, flush=True)  # not in between: callgrind counts its calls, too
     for _ in range(times):
         torch._C._valgrind_toggle()
-        namespace["loop"](x, calls)
+        loop(x, calls)
         torch._C._valgrind_toggle_and_dump_stats()
 
 

@@ -1,7 +1,7 @@
 """One side of a launch: a process that imports torch and the suites once, and times one case after another in forks, turn by turn.
 
-`python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON. `measure.launch`
-sends the requests, to the processes of several releases in turn:
+`python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON.
+`measure.launch` sends the requests, to the processes of several releases in turn:
 
 {"case": NAME, "index": N, "calls": C} : a fork sets up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
     calibrate. It answers {"pid": …}, then {"calls": …, "threads": …}, {"skipped": reason} or {"failed": error}
@@ -111,13 +111,23 @@ class Side:
         return benchmark
 
     def _cached(self, benchmark: Any) -> Any:
-        """Return what `setup_cache` of a benchmark returned in this launch."""
-        path = Path(self._folder) / f"{abs(hash(benchmark.setup_cache_key)):x}.pickle"
+        """Return what `setup_cache` returned when it ran, once in a launch, and go to the folder where it did. Raises what it raised."""
+        folder = Path(self._folder) / f"{abs(hash(benchmark.setup_cache_key)):x}"
+        path = folder.with_suffix(".pickle")
         if not path.exists():
-            value = benchmark.do_setup_cache()
-            path.write_bytes(pickle.dumps(value))
-            return value
-        return pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
+            folder.mkdir()
+            os.chdir(folder)
+            path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read where it is killed
+            try:
+                outcome = benchmark.do_setup_cache(), None
+            except Exception as error:
+                outcome = None, RuntimeError(f"setup_cache: {type(error).__name__}: {error}")
+            path.write_bytes(pickle.dumps(outcome))
+        os.chdir(folder)
+        value, error = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
+        if error:
+            raise error
+        return value
 
     def _loop(self, name: str, index: int) -> Any:
         """Return the loop of a time benchmark, warmed up."""

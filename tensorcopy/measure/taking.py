@@ -1,0 +1,325 @@
+"""Take launches of environments, and those that are missing in a folder of results. Prints nothing.
+
+Every launch is a file of its own, which is created when it has ended. So an interrupted launch leaves nothing, and resuming is counting the
+files; they are counted anew before each launch, so that two programs may measure into one folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from statistics import median
+from time import monotonic
+from typing import Any
+
+from tensorcopy.configuration import Paths
+from tensorcopy.errors import DiskError, TensorcopyError, after
+from tensorcopy.measure import launch, plan
+from tensorcopy.measure.launch import SideFailed, chance
+from tensorcopy.measure.plan import Measurement, Place, Shard
+from tensorcopy.measure.progress import Progress, Reporter
+from tensorcopy.releases import environments
+from tensorcopy.releases.environments import Environment
+from tensorcopy.results import launches
+from tensorcopy.results.cases import Case
+from tensorcopy.results.launches import Launch
+from tensorcopy.worker import hardware
+
+INSTALL, LAUNCH, COUNT, DOUBT = 45.0, 120.0, 150.0, 15.0  # expected seconds, until the pace is known
+LOOKS = 2  # at the steps in doubt: more would find false ones
+
+Suites = Mapping[str, Mapping[str, Any]]
+ReportProgress = Callable[[Progress], None]
+
+
+def ignore_progress(progress: Progress) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What launches have in common, and the environments that they have opened.
+
+    machine : its name in results
+    selection : a regular expression on asv's names; "" for every case
+    reference : the side of every launch; None for launches without one
+    device : that must be usable; "" for none
+    core : to pin to; None for one that this process may use, at random
+    results : the folder of launch files
+    """
+
+    paths: Paths
+    machine: str
+    selection: str = ""
+    reference: Measurement | None = None
+    device: str = ""
+    core: int | None = None
+    folder: Path | None = None
+    opened: dict[Measurement, Environment] = field(default_factory=dict)
+    described: dict[Measurement, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    failed: dict[Measurement, TensorcopyError] = field(default_factory=dict)  # with the reason why no launch has it
+
+    @property
+    def results(self) -> Path:
+        """The folder of launch files."""
+        return self.folder or self.paths.results
+
+    def side(self, measurement: Measurement) -> launch.Side:
+        """Return the side of a measurement, whose environment is opened once. Raises TensorcopyError."""
+        if measurement not in self.opened:
+            environment = measurement.opened(self.paths)
+            environments.require(environment, self.device or "cpu")
+            self.opened[measurement] = environment
+        return measurement.side(self.opened[measurement], self.paths)
+
+    def usable(self, measurements: Iterable[Measurement]) -> dict[Measurement, launch.Side]:
+        """Return the sides that can be opened; the others are `failed`. Raises DiskError."""
+        sides = {}
+        for measurement in dict.fromkeys(measurements):
+            if measurement in self.failed:
+                continue
+            try:
+                sides[measurement] = self.side(measurement)
+            except DiskError:
+                raise
+            except TensorcopyError as error:
+                self.failed[measurement] = error
+        return sides
+
+    def stored(self) -> list[Launch]:
+        """Return this machine's launches; those that cannot be read have no part in a plan."""
+        read, here = [], hardware.identity()
+        for path in sorted(self.results.glob("*/*.json")):
+            if self.machine == path.parent.name or self.machine.startswith(
+                f"{path.parent.name}-"
+            ):  # it has a suffix where two share a name
+                with suppress(TensorcopyError):
+                    each = launches.read(path)
+                    if each.identity == here:
+                        read.append(each)
+        return read
+
+    def suites(self, measurements: Sequence[Measurement], *, timed: bool = True) -> dict[str, dict[str, Any]]:
+        """Return the benchmarks with selected cases of the newest of these measurements, as `launch.selected`.
+
+        An installed one is preferred. Raises TensorcopyError where none can be opened.
+        """
+        for measurement in sorted(measurements, key=lambda each: (each.is_installed(self.paths), each.release), reverse=True):
+            sides = self.usable([measurement])
+            if sides:
+                if measurement not in self.described:
+                    self.described[measurement] = launch.suites_of(sides[measurement])
+                devices = launch.devices_of(sides.values())
+                return launch.selected(self.described[measurement], self.selection, devices, timed=timed)
+        raise self.failed[measurements[0]]
+
+
+def take_launches(
+    measurements: Sequence[Measurement],
+    job: Job,
+    *,
+    count: int = 1,
+    until: float = inf,
+    report_case: launch.ReportCase = lambda done, of, suite: None,
+) -> list[Launch]:
+    """Take launches of these environments together, beside the job's reference, and write each into the results.
+
+    Everything that measures does so here: `tensorcopy measure`, `dashboard`, `compare --now` and `bisect`, and asv's own `asv run` and `asv
+    continuous`. So `asv run v2.15.0^! --bench copies` is
+
+        measurement, reason = plan.installable(release, paths.pythons)
+        job = Job(paths, machine, "copies", reference=plan.reference(paths.pythons))
+        take_launches([measurement], job)
+
+    `asv continuous A B` names two measurements. An environment that cannot be opened, and a side that cannot start, is left out of the
+    launches: `job.failed` has its error. A launch that has one side only is unpaired: `unpaired` tells that.
+
+    count : of launches
+    until : when no further launch begins, on the clock of `time.monotonic`
+
+    Returns the launches. Raises the error of the first side where none is left, and DiskError.
+    """
+    taken: list[Launch] = []
+    while len(taken) < count and monotonic() < until:
+        sides = job.usable(measurements)
+        if not sides:
+            raise job.failed[measurements[0]]
+        if job.reference:
+            sides |= job.usable([job.reference])
+        number = [*sides].index(job.reference) if job.reference in sides else None
+        try:
+            document = launch.take(
+                [*sides.values()],
+                job.machine,
+                selection=job.selection,
+                reference=number,
+                core=job.core,
+                report_case=report_case,
+            )
+        except SideFailed as error:
+            job.failed.update({each: error for each, side in sides.items() if side is error.side})
+            continue
+        launches.write(job.results, document)
+        taken.append(document)
+    return taken
+
+
+def unpaired(taken: Iterable[Launch]) -> bool:
+    """Return whether a launch has times of one side only, which can be compared with other unpaired ones only."""
+    return any(each.kind == "times" and len(each.sides) == 1 for each in taken)
+
+
+@dataclass
+class Missing:
+    """The launches that a folder of results lacks.
+
+    Every selected case of every measurement shall be in so many launches. With a shard, it takes its part of those that lack at the start.
+    """
+
+    measurements: Sequence[Measurement]
+    job: Job
+    launches: int
+    suites: Suites
+    shard: Shard | None = None
+
+    def __post_init__(self) -> None:
+        counts = self.counts()
+        self._wanted = {
+            each: counts[each.place] + self.shard.share(max(0, self.launches - counts[each.place])) if self.shard else self.launches
+            for each in self.measurements
+        }
+
+    def counts(self) -> Mapping[Place, int]:
+        """Return in how many launches each side is now."""
+        return plan.taken(self.job.stored(), self.suites)
+
+    def of(self, group: Sequence[Measurement]) -> int:
+        """Return how many launches a group lacks now."""
+        counts = self.counts()
+        return max((self._wanted[each] - counts[each.place] for each in group if each not in self.job.failed), default=0)
+
+
+def take_missing(
+    missing: Missing, groups: Sequence[Sequence[Measurement]], *, together: bool, until: float = inf, report_progress: ReportProgress
+) -> list[Launch]:
+    """Take the launches that are missing, and return them; `missing.job.failed` has what could not be measured.
+
+    groups : of measurements that are sides of the same launches
+    together : whether the environments of all groups have room on the disk: then their launches alternate at random. Otherwise each group
+        is finished, and its environments are removed unless the next group has them
+    until : when no further launch begins, on the clock of `time.monotonic`
+    """
+    job, taken = missing.job, list[Launch]()
+    durations: list[float] = []
+    with after([*job.failed.values()]):
+        for number, joint in enumerate([groups] if together else [[group] for group in groups]):
+            left = {place: missing.of(group) for place, group in enumerate(joint)}
+            while any(left.values()) and monotonic() < until:
+                most = max(left.values())
+                place = chance.choice([place for place, count in left.items() if count == most])
+                group, began = joint[place], monotonic()
+                to_come = [other for other, count in left.items() for _ in range(count)]
+                names = [_name(joint[other], job) for other in (place, *to_come[1:])]
+                seconds = median(durations) if durations else LAUNCH
+                stages = [(f"{name}, launch {len(taken) + 1} of {len(taken) + len(names)}", seconds) for name in names]
+                reporter = Reporter(stages, report_progress)
+                reporter.at(0)
+
+                def report(done: int, of: int, suite: str, reporter: Reporter = reporter, began: float = began) -> None:
+                    reporter.at(0, done / of, monotonic() - began, suite)
+
+                try:
+                    taken += take_launches(group, job, report_case=report)
+                except DiskError:
+                    raise
+                except TensorcopyError as error:
+                    job.failed.update(dict.fromkeys(group, error))
+                durations.append(monotonic() - began)
+                now = {other: missing.of(each) for other, each in enumerate(joint)}
+                if now[place] >= left[place] and now[place]:  # it would never end
+                    joint = [each for other, each in enumerate(joint) if other != place]
+                    now = {other: missing.of(each) for other, each in enumerate(joint)}
+                left = now
+            if monotonic() >= until:
+                break  # the environments are needed for the rest
+            if not together:
+                kept = {job.reference, *(groups[number + 1] if number + 1 < len(groups) else ())}
+                for each in joint[0] if joint else ():
+                    if each not in kept:
+                        environments.remove(each.path(job.paths))
+    return taken
+
+
+def _name(group: Sequence[Measurement], job: Job) -> str:
+    """Return what a launch of a group is called."""
+    beside = f" beside torch {job.reference.release.version}" if job.reference and job.reference not in group else ""
+    if len(group) == 1:
+        return f"{group[0]}{beside}"
+    return f"torch {group[0].release.version} to {group[-1].release.version} on Python {group[0].python}{beside}"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A step of the history that its launches do not decide: between two neighbours, in some cases."""
+
+    before: Measurement
+    after: Measurement
+    cases: Sequence[Case]
+
+
+def take_of_doubts(
+    doubts: Callable[[], Sequence[Doubt]], job: Job, count: int, *, until: float = inf, report_progress: ReportProgress
+) -> list[Launch]:
+    """Take more launches of the steps in doubt, of only their cases, at most `LOOKS` times.
+
+    doubts : judges the results as they are now
+    count : of launches for each step and look
+
+    Two fixed looks: measuring until a difference is significant would make any difference significant.
+    """
+    taken: list[Launch] = []
+    for look in range(LOOKS):
+        steps = doubts()
+        stages = [
+            (f"torch {each.before.release.version} and {each.after.release.version}, in doubt ({look + 1} of {LOOKS})", count * 15.0)
+            for each in steps
+        ]
+        for number, step in enumerate(steps):
+            if monotonic() >= until:
+                return taken
+            Reporter(stages, report_progress).at(number)
+            own = replace(job, selection=plan.expression_of(step.cases))
+            taken += take_launches([step.before, step.after], own, count=count, until=until)
+    return taken
+
+
+def take_counts(
+    measurements: Sequence[Measurement], job: Job, suites: Suites, *, until: float = inf, report_progress: ReportProgress
+) -> tuple[list[Launch], list[TensorcopyError]]:
+    """Take a launch of counts of each measurement that has none of these suites, and return them, and the errors."""
+    counts = plan.taken(job.stored(), suites, "counts")
+    missing = [each for each in measurements if each not in job.failed and not counts[each.place]]
+    stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]
+    reporter, taken, problems = Reporter(stages, report_progress), list[Launch](), list[TensorcopyError]()
+    for number, measurement in enumerate(missing):
+        if monotonic() >= until:
+            break
+        began = monotonic()
+        reporter.at(number)
+
+        def report(done: int, of: int, suite: str, number: int = number, began: float = began) -> None:
+            reporter.at(number, done / of, monotonic() - began, suite)
+
+        try:
+            side = job.side(measurement)
+            document = launch.count(side, job.machine, selection=job.selection, report=job.opened[measurement].report, report_case=report)
+            launches.write(job.results, document)
+            taken.append(document)
+        except DiskError:
+            raise
+        except TensorcopyError as error:
+            problems.append(error)
+    return taken, problems
