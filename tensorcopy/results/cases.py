@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
+from math import exp
 from typing import Any
 
 from tensorcopy.results import suite_specs
 from tensorcopy.results.suite_specs import SuiteSpec
 
 GREATEST_NUMEL = 2**62  # elements that a tensor may have
+NORMAL = 1.96  # standard errors that an interval of 95 % has on either side
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,12 @@ class Timing:
     seconds: float
     error: float = 0.0
     launches: int = 1
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the time; both ends are the time itself where its error is unknown."""
+        factor = exp(NORMAL * self.error) if self.error > 0 else 1.0
+        return self.seconds / factor, self.seconds * factor
 
 
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file

@@ -38,7 +38,7 @@ DATA = "data.html"
 FEED = "changes.xml"
 SLOWDOWNS = "regressions.xml"  # in place of asv's own feed, which is not judged
 BADGE = "badge.svg"
-SCHEMA = "result.schema.json"
+SCHEMA = "launch.schema.json"
 DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
 

@@ -11,38 +11,30 @@ changed in another way. Other sizes, layouts and dtypes of the method lead to th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import log, sqrt
-from pathlib import Path
+from typing import Any
 
-from tensorcopy.analysis import confirmation
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.confirmation import SHARE, Status
 from tensorcopy.analysis.functions import Difference
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import signed_percent
+from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.report.sentences import step_text
 from tensorcopy.results import functions
-from tensorcopy.results.confirmations import Confirmation, Key
-from tensorcopy.results.functions import Profiles
 from tensorcopy.results.cases import Case
+from tensorcopy.results.functions import Profiles
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
 from tensorcopy.site import addresses
 
-Confirmations = Mapping[Key, Confirmation]
 ERRORS = 2.0  # standard errors within which a ratio is uncertain
-STATUS_TEXT = {
-    Status.CONFIRMED_BY_COUNT: "confirmed by an exact count",
-    Status.CONFIRMED: "confirmed by a repeat measurement",
-    Status.REJECTED: "not confirmed",
-    Status.UNCONFIRMED: "not yet confirmed",
-}
+SHARE = 1 / 2  # of a change, on a logarithmic scale: with less of it another Python is flat
 
 
 @dataclass(frozen=True)
@@ -52,6 +44,7 @@ class CaseChange:
     release : the first with the new level
     environment : of the Python whose values show it
     only : that Python, if another one measured the release and is flat there; else ""
+    interval : of the ratio to the release before alone; None of a count, and where these were not compared
     words : its direction and size, as `step_text` returns them
     """
 
@@ -60,7 +53,7 @@ class CaseChange:
     environment: str
     only: str
     unit: str
-    status: Status
+    interval: tuple[float, float] | None
     words: str
 
     @property
@@ -74,50 +67,47 @@ class CaseChange:
         return signed_percent(self.step.ratio)
 
     @property
-    def status_text(self) -> str:
-        """How the change is known; of a count "", which is exact."""
-        return STATUS_TEXT[self.status] if self.unit == SECONDS else ""
-
-    @property
     def where(self) -> str:
         """The Python that alone shows it: "on Python 3.9 only"; else ""."""
         return f"on Python {self.only} only" if self.only else ""
 
     @property
     def notes(self) -> str:
-        """Where it is seen and how it is known, separated by a comma."""
-        return ", ".join(filter(None, (self.where, self.status_text)))
+        """Where it is seen, and the interval of the two neighbours alone, separated by a comma."""
+        neighbours = f"{signed_interval(self.interval)} against the release before" if self.interval else ""
+        return ", ".join(filter(None, (self.where, neighbours)))
 
     @property
     def text(self) -> str:
-        """The change in words: "faster by 17.3 % (confirmed by an exact count)"."""
+        """The change in words: "faster by 17.3 % (−18.9 to −15.6 % against the release before)"."""
         return f"{self.words} ({self.notes})" if self.notes else self.words
 
 
-def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries], confirmations: Confirmations) -> tuple[CaseChange, ...]:
+def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tuple[CaseChange, ...]:
     """Return the changes of a case in order of release.
 
-    joined : its history over all Pythons, without rejected steps
+    joined : its history over all Pythons
     by_python : its history on each Python
     """
-    changes = [_change(joined, step, by_python, confirmations) for step in joined.steps]
+    changes = [_change(joined, step, by_python) for step in joined.steps]
     for own in by_python:
-        changes += [_change(own, step, by_python, confirmations) for step in own.steps if _is_additional(joined, own, step, by_python)]
+        changes += [_change(own, step, by_python) for step in own.steps if _is_additional(joined, own, step, by_python)]
     order = {release: index for index, release in enumerate(joined.releases)}
-    return tuple(sorted((change for change in changes if change.status is not Status.REJECTED), key=lambda change: order[change.release]))
+    return tuple(sorted(changes, key=lambda change: order[change.release]))
 
 
-def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries], confirmations: Confirmations) -> CaseChange:
-    after = case_series.sides(step)[1]
+def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> CaseChange:
+    before, after = case_series.sides(step.index)
     own = next(series for series in by_python if series.results[0].series_key == after.series_key)
-    release = case_series.releases[step.index]
+    release, is_timed = case_series.releases[step.index], case_series.unit == SECONDS
+    pair = comparisons.between(before, after).changes.get(case_series.case) if is_timed else None
     return CaseChange(
         step=step,
         release=release,
         environment=after.environment,
         only=after.python if _is_only(own, release, step.ratio, by_python) else "",
         unit=case_series.unit,
-        status=confirmation.status_in(case_series, step, confirmations),
+        interval=pair.interval if pair else None,
         words=step_text(step, case_series.releases, case_series.unit),
     )
 
@@ -166,7 +156,7 @@ def _log_ratio(series: CaseSeries, before: int, after: int) -> tuple[float, floa
 LARGE = 2**17  # elements from which on the kernel dominates
 PLAIN = "float32 contiguous"
 
-ProfileKey = tuple[Path, str]  # the later result, and the name of a profiled case
+ProfileKey = tuple[tuple[Any, ...], str]  # the place of the later result, and the name of a profiled case
 
 
 @dataclass(frozen=True)
@@ -204,7 +194,7 @@ def counted_changes(all_series: Iterable[tuple[Result, ...]]) -> dict[ProfileKey
         for before, after in pairwise(results):
             first, second = _profiles(before), _profiles(after)
             for name in _changed_cases(first, second) if first and second else ():
-                changes[after.path, name] = CountedChange(before, after, name)
+                changes[after.place, name] = CountedChange(before, after, name)
     return changes
 
 
@@ -231,7 +221,7 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
         return None
     method, numel, *kind = name.split()
     grad = name.endswith(" grad")
-    of_method = [listed for path, listed in changes if listed.startswith(f"{method} ") and path == result.path]
+    of_method = [listed for place, listed in changes if listed.startswith(f"{method} ") and place == result.place]
     if not of_method:
         return None
 
@@ -246,7 +236,7 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
         differences.append(", ".join(nearest_kind[:2]))
     if kind[2:] != nearest_kind[2:]:
         differences.append("requires grad" if nearest_kind[2:] else "without grad")
-    return CauseLink(changes[result.path, nearest].address, ", ".join(differences))
+    return CauseLink(changes[result.place, nearest].address, ", ".join(differences))
 
 
 def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:

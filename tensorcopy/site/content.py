@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
+from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.confirmation import Status, explained_by_count
-from tensorcopy.analysis.series import ReleaseChange, grouped
+from tensorcopy.analysis.series import DISPATCHER, ReleaseChange
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import change_text
-from tensorcopy.results.confirmations import RepeatOutcome, key_of
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.results.suite_specs import SECONDS
@@ -23,7 +23,7 @@ from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.machine import Machine, Series, longest_history
 from tensorcopy.worker.declarations import Project
 
-Pair = tuple[Series, Result, Result]  # the series whose noise applies, before, after
+Pair = tuple[Result, Result]  # before and after
 
 
 def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
@@ -33,15 +33,13 @@ def compared_pairs(all_series: Sequence[Series]) -> list[Pair]:
     minor version before; the same release in two environments of a machine, and on two machines. Each result is in a fixed number of
     pairs as the later side or beside the newest, so the pages grow in proportion to the results. The explorer compares any others.
     """
-    selected = {}
+    selected: dict[Pair, None] = {}
     for series in all_series:
         last_of_minor = {release_table.minor(release.version): result for release, result in zip(series.releases, series.results)}
         to_newest = [(before, series.newest) for before in series.results[:-2]]
-        for before, after in (*pairwise(series.results), *to_newest, *pairwise(last_of_minor.values())):
-            selected[before.path, after.path] = (series, before, after)
-    for series, before, after in _across(all_series):
-        selected[before.path, after.path] = (series, before, after)
-    return list(selected.values())
+        selected.update(dict.fromkeys((*pairwise(series.results), *to_newest, *pairwise(last_of_minor.values()))))
+    selected.update(dict.fromkeys(_across(all_series)))
+    return list(selected)
 
 
 def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
@@ -54,21 +52,21 @@ def _across(all_series: Sequence[Series]) -> Iterator[Pair]:
     for series in all_series:
         by_machine.setdefault(series.machine, []).append(series)
     for machine_series in by_machine.values():
-        by_release: dict[str, list[tuple[Series, Result]]] = {}
+        by_release: dict[str, list[Result]] = {}
         for series in machine_series:
             for result in series.results:
-                by_release.setdefault(result.sha, []).append((series, result))
+                by_release.setdefault(result.sha, []).append(result)
         for measured in by_release.values():
-            for index, (_, after) in enumerate(measured):  # the newest Python first
+            for index, after in enumerate(measured):  # the newest Python first
                 older = measured[index + 1 :]
-                same_build = [pair for pair in older if pair[1].series_key.build == after.series_key.build]
-                same_python = [pair for pair in older if pair[1].python == after.python]
-                yield from ((series, before, after) for series, before in (*older[:1], *same_build[:1], *same_python[:1]))
+                same_build = [before for before in older if before.series_key.build == after.series_key.build]
+                same_python = [before for before in older if before.python == after.python]
+                yield from ((before, after) for before in (*older[:1], *same_build[:1], *same_python[:1]))
     for first, second in pairwise(machine_series[0] for machine_series in by_machine.values()):
         by_sha = {result.sha: result for result in second.results}
         newest = next((result for result in reversed(first.results) if result.sha in by_sha), None)
         if newest:
-            yield first, newest, by_sha[newest.sha]
+            yield newest, by_sha[newest.sha]
 
 
 class ComparisonTable(Mapping[str, Comparison]):
@@ -78,13 +76,12 @@ class ComparisonTable(Mapping[str, Comparison]):
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
-        self._pairs = {addresses.of_comparison(before, after): (series, before, after) for series, before, after in pairs}
+        self._pairs = {addresses.of_comparison(*pair): pair for pair in pairs}
         self._judged: dict[str, Comparison] = {}
 
     def __getitem__(self, address: str) -> Comparison:
         if address not in self._judged:
-            series, before, after = self._pairs[address]
-            self._judged[address] = series.compared(before, after)
+            self._judged[address] = comparisons.between(*self._pairs[address])
         return self._judged[address]
 
     def __iter__(self) -> Iterator[str]:
@@ -98,16 +95,16 @@ class ComparisonTable(Mapping[str, Comparison]):
 
     def of_machine(self, machine: str) -> list[str]:
         """Return the addresses of the comparisons whose later side is of a machine."""
-        return [address for address, (_, _, after) in self._pairs.items() if after.machine == machine]
+        return [address for address, (_, after) in self._pairs.items() if after.machine == machine]
 
     def between_machines(self) -> list[str]:
         """Return the addresses of the comparisons of two machines."""
-        return [address for address, (_, before, after) in self._pairs.items() if before.machine != after.machine]
+        return [address for address, (before, after) in self._pairs.items() if before.machine != after.machine]
 
     def keep(self, judged: Mapping[str, Mapping[str, Any]]) -> None:
         """Take over comparisons that were judged elsewhere: their fields, without the results."""
         for address, fields in judged.items():
-            _, before, after = self._pairs[address]
+            before, after = self._pairs[address]
             known = {case: case for result in (before, after) for case in result.timings}  # hundreds, in each of many comparisons
             changes = {known.get(case, case): change for case, change in fields["changes"].items()}
             self._judged[address] = Comparison(**{**fields, "before": before, "after": after, "changes": changes})
@@ -190,10 +187,9 @@ class MachineChange:
 
     series : the series that has the release and the one before it
     date : the release's, "2026-01-21"
-    found : the day of the newest measurement that shows the change
+    found : the day of the newest launch of either release
     comparison_address : the comparison with the release before
     machine_changes : differences of the machine between the two releases
-    confirmed : an exact count or a repeat measurement shows the change too
     """
 
     machine: Machine
@@ -203,7 +199,6 @@ class MachineChange:
     found: str
     comparison_address: str
     machine_changes: tuple[str, ...]
-    confirmed: bool
 
     @property
     def release(self) -> str:
@@ -249,35 +244,18 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
                 series=series,
                 change=change,
                 date=series.releases[index].date.isoformat(),
-                found=_found(machine, change, before, after),
+                found=max(*before.launches, *after.launches)[:10],
                 comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
                 machine_changes=tuple(series.machine_changes.get(change.release, ())),
-                confirmed=_is_confirmed(machine, change, before, after),
             )
     return None
 
 
-def _found(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> str:
-    """Return the day of the newest evidence for a change: a pass of either release, or a repeat measurement that shows it."""
-    times = [str(record["started"]) for result in (before, after) for record in (result.provenance, *result.passes)]
-    for case, step in change.steps.items():
-        repeated = machine.confirmations.get(key_of(*machine.history[case].sides(step), case))
-        if repeated and repeated.outcome is RepeatOutcome.HELD:
-            times.append(repeated.started)
-    return max(times)[:10]
-
-
-def _is_confirmed(machine: Machine, change: ReleaseChange, before: Result, after: Result) -> bool:
-    """Return whether the step of any of the cases is confirmed; a change of counts always is.
-
-    A group that changed as a whole is also confirmed by the exact counts of at least half of its cases.
-    """
-    if change.group.unit != SECONDS:
-        return True
-    if any(machine.status(case, change.steps[case]) in (Status.CONFIRMED, Status.CONFIRMED_BY_COUNT) for case in change.cases):
-        return True
-    if not change.as_group:
-        return False
-    cases = grouped(machine.history)[change.group]
-    explained = sum(explained_by_count(before, after, case, change.ratio, machine.results) for case in cases)
-    return 2 * explained >= len(cases)
+def detectable(comparison: Comparison) -> float | None:
+    """Return the smallest slowdown that nine of ten comparisons with such intervals show: the median of cases of up to 2¹⁴ elements."""
+    sizes = [
+        change.detectable
+        for case, change in comparison.changes.items()
+        if change.detectable is not None and int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
+    ]
+    return median(sizes) if sizes else None

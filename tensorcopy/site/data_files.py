@@ -1,24 +1,29 @@
-"""Data files: times as CSV, a machine's results as JSON, and the badge. Pure."""
+"""Data files: times as CSV, a machine's results as JSON, both schemas, and the badge. Pure.
+
+The schemas are those that msgspec compiles from the classes: of a machine's JSON (`MachineData`), and of a launch.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from math import isfinite
 from typing import Any
 from xml.etree import ElementTree
+
+import msgspec
+from msgspec import Struct
 
 from tensorcopy.analysis.comparisons import case_name, version
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine
 
-DATA_SCHEMA = Path(__file__).with_name("data.schema.json")  # of a machine's JSON
 UNIT = "seconds per call"
 MEASURED = (
-    *("median", "low", "high", "passes", "baseline", "change", "only", "status"),
+    *("value", "error", "launches", "baseline", "change", "change_low", "change_high", "only"),
     *("instructions", "instructions_change", "instructions_only"),
 )
 BADGE_LABEL = "tensorcopy"
@@ -29,7 +34,8 @@ NOT_MEASURED = "nothing measured yet"
 def times_csv(machine: Machine, cases: Sequence[Case] | None = None, results: Sequence[Result] = ()) -> str:
     """Return a row for each time in seconds, or count; an empty field is unknown.
 
-    A change is the new level over the old one, in the row of its release.
+    An error is relative and standard; of a count, the difference of its repeats. A change is the new level over the old one, in the row of
+    its release, with the interval of the release over the one before it.
 
     cases : all timed cases of each result by default
     results : all of the machine's by default
@@ -57,27 +63,32 @@ def _measured(machine: Machine, result: Result, case: Case) -> list[object]:
         return []
     memcpy, counted = related.baseline_timing(result, case), machine.count_of(case)
     count = related.measured(result, counted) if counted else None
+    change, ends, only = _change(machine, result, case)
+    count_change, _, count_only = _change(machine, result, counted)
     return [
-        six_digits(timing.median),
-        six_digits(timing.low),
-        six_digits(timing.high),
-        related.passes(result, case),
-        six_digits(memcpy.median) if memcpy else "",
-        *_change(machine, result, case),
-        six_digits(count.median) if count else "",
-        *_change(machine, result, counted)[:2],
+        six_digits(timing.seconds),
+        _error(timing),
+        timing.launches,
+        six_digits(memcpy.seconds) if memcpy else "",
+        *(change, *(ends or ("", "")), only),
+        *(six_digits(count.seconds) if count else "", count_change, count_only),
     ]
 
 
-def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, str, str]:
-    """Return ratio, Python if it is that one's only, and status of the change of a case with a result; all empty without one.
+def _error(timing: Timing) -> float | None:
+    """Return the relative standard error; None where it is unknown."""
+    return float(f"{timing.error:.2g}") if isfinite(timing.error) else None
+
+
+def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object, Sequence[float], str]:
+    """Return ratio, interval, and Python if it is that one's only, of the change of a case with a result; all empty without one.
 
     The ratio has the digits that the pages show, so that both round alike.
     """
     for change in machine.case_changes.get(case, ()) if case else ():
         if (change.release, change.environment) == (version(result), result.environment):
-            return round(change.step.ratio, 3), change.only, change.status.value
-    return "", "", ""
+            return round(change.step.ratio, 3), [round(end, 3) for end in change.interval or ()], change.only
+    return "", (), ""
 
 
 def six_digits(number: float) -> float:
@@ -85,20 +96,84 @@ def six_digits(number: float) -> float:
     return int(number) if number >= 1 and number == int(number) else float(f"{number:.6g}")
 
 
-def machine_json(results: Sequence[Result]) -> str:
-    """Return times, counts, provenance and observations of every result.
+class CaseName(Struct, frozen=True):
+    """A case."""
 
-    Times and counts are columns. Cases and methods are listed once and referred to by number: most of the file would be copies of them.
+    suite: str
+    parameters: dict[str, str]
+
+
+class Times(Struct, frozen=True):
+    """Columns of equal length, a row for each case that was timed.
+
+    case : its number among the cases of the file, from 0
+    seconds : a call's; error : its relative standard error, null where it is unknown; launches : in how many it was measured
+    """
+
+    case: list[int]
+    seconds: list[float]
+    error: list[float | None]
+    launches: list[int]
+
+
+class Counts(Struct, frozen=True):
+    """Columns of equal length, a row for each case that was counted.
+
+    count : bytes, allocations or instructions, as the suite's name says
+    """
+
+    case: list[int]
+    count: list[float]
+
+
+class ResultData(Struct, frozen=True):
+    """A release in one environment.
+
+    environment : Python and build, such as py3.11-cuda; torch : the release
+    provenance, article : as in a launch
+    launches : the starts of its launches
+    methods : by name, the number of its description
+    """
+
+    machine: str
+    environment: str
+    torch: str
+    launches: list[str]
+    provenance: dict[str, Any]
+    methods: dict[str, int]
+    article: dict[str, Any]
+    times: Times
+    counts: Counts
+
+
+class MachineData(Struct, frozen=True):
+    """The results of one machine, as tensorcopy publishes them.
+
+    unit : of the times
+    cases, methods : to which results refer by number, from 0; methods as in a launch
+    """
+
+    unit: str
+    cases: list[CaseName]
+    methods: list[dict[str, Any]]
+    results: list[ResultData]
+
+
+def schema(described: type[Struct]) -> str:
+    """Return the JSON schema of a class, as a text."""
+    return json.dumps(msgspec.json.schema(described), indent=1, ensure_ascii=False) + "\n"
+
+
+def machine_json(results: Sequence[Result]) -> str:
+    """Return times, counts, provenance and observations of every result, as `MachineData`.
+
+    Cases and methods are listed once and referred to by number: most of the file would be copies of them.
     """
     numbers = {case: number for number, case in enumerate(dict.fromkeys(case for result in results for case in _cases(result)))}
     methods = _Distinct()
-    document = {
-        "unit": UNIT,
-        "cases": [{"suite": case.suite, "parameters": dict(case.parameters)} for case in numbers],
-        "methods": methods.values,
-        "results": [_result(result, numbers, methods) for result in results],
-    }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    cases = [CaseName(case.suite, dict(case.parameters)) for case in numbers]
+    document = MachineData(UNIT, cases, methods.values, [_result(result, numbers, methods) for result in results])
+    return msgspec.json.encode(document).decode() + "\n"
 
 
 class _Distinct:
@@ -120,24 +195,24 @@ def _cases(result: Result) -> list[Case]:
     return [*result.timings, *result.counts]
 
 
-def _result(result: Result, numbers: Mapping[Case, int], methods: _Distinct) -> dict[str, Any]:
+def _result(result: Result, numbers: Mapping[Case, int], methods: _Distinct) -> ResultData:
     timings = result.timings.values()
-    return {
-        "machine": result.machine,
-        "environment": result.environment,
-        "torch": version(result),
-        "ledger": result.provenance,
-        "methods": {name: methods.number(method) for name, method in result.methods.items()},
-        "article": result.article,
-        "times": {
-            "case": [numbers[case] for case in result.timings],
-            "median": [six_digits(timing.median) for timing in timings],
-            "low": [six_digits(timing.low) for timing in timings],
-            "high": [six_digits(timing.high) for timing in timings],
-            "passes": [len(timing.usable) for timing in timings],
-        },
-        "counts": {"case": [numbers[case] for case in result.counts], "count": [_whole(count) for count in result.counts.values()]},
-    }
+    return ResultData(
+        machine=result.machine,
+        environment=result.environment,
+        torch=version(result),
+        launches=list(result.launches),
+        provenance=result.provenance,
+        methods={name: methods.number(method) for name, method in result.methods.items()},
+        article=result.article,
+        times=Times(
+            case=[numbers[case] for case in result.timings],
+            seconds=[six_digits(timing.seconds) for timing in timings],
+            error=[_error(timing) for timing in timings],
+            launches=[timing.launches for timing in timings],
+        ),
+        counts=Counts([numbers[case] for case in result.counts], [_whole(count) for count in result.counts.values()]),
+    )
 
 
 def _whole(count: float) -> float:

@@ -15,13 +15,8 @@ ATOM = "http://www.w3.org/2005/Atom"
 
 
 def feeds(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each feed: all confirmed changes, and the slowdowns among them.
-
-    Changes that a change of the machine explains are omitted.
-    """
-    changes = [
-        change for machine in content.machines for change in changes_of(content, machine) if change.confirmed and not change.machine_changes
-    ]
+    """Yield the address and the text of each feed: all changes, and the slowdowns among them."""
+    changes = [change for machine in content.machines for change in changes_of(content, machine)]
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
     yield addresses.FEED, _feed(content, addresses.FEED, "changes", changes)
     yield addresses.SLOWDOWNS, _feed(content, addresses.SLOWDOWNS, "slowdowns", [change for change in changes if change.slower])

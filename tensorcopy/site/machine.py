@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import comparisons, confirmation, recommend
+from tensorcopy.analysis import comparisons, recommend
 from tensorcopy.analysis import series as case_series
-from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.comparisons import SAME_TIMER, Comparison
-from tensorcopy.analysis.confirmation import Status
+from tensorcopy.analysis.comparisons import SAME_TIMER
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
-from tensorcopy.analysis.paired import Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import SeriesKey, by_series
@@ -29,7 +26,6 @@ from tensorcopy.worker.devices import ACCELERATORS
 
 TORCH_CHOICES = ("cpu_capability", "threads")  # fields of SAME_MACHINE that torch itself decides
 GROUPS = ("copy", "conversion")
-NO_CONFIRMATIONS: Mapping[Key, Confirmation] = {}
 HISTORY_NUMELS = (2**10, 2**20)  # one where the dispatcher dominates, one where the memory does
 
 
@@ -67,13 +63,6 @@ class Series:
     def series_by_case(self) -> dict[Case, CaseSeries]:
         """Each case's times over the releases."""
         return case_series.over(self.results)
-
-    def compared(self, before: Result, after: Result) -> Comparison:
-        """Return the comparison of two results, with the noise of this series.
-
-        `before` belongs to the series.
-        """
-        return comparisons.between(before, after, self.results)
 
     @cached_property
     def machine_changes(self) -> dict[str, list[str]]:
@@ -194,11 +183,9 @@ class Machine:
     """A machine with its results.
 
     series : the first has the newest release on the newest Python
-    confirmations : of the steps that were measured again
     """
 
     series: tuple[Series, ...]
-    confirmations: Mapping[Key, Confirmation] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -234,7 +221,7 @@ class Machine:
     def costs(self) -> tuple[CostTable, ...]:
         """The cost of each method at each size with the newest release, by group and device."""
         devices = ["cpu", *(device for device in ACCELERATORS if numels_of(self.result, "copy", device))]
-        tables = [costs(self.result, group, device, self.series[0].results) for device in devices for group in GROUPS]
+        tables = [costs(self.result, group, device) for device in devices for group in GROUPS]
         return tuple(table for table in tables if table.methods)
 
     @cached_property
@@ -242,13 +229,6 @@ class Machine:
         """The history of each group on the CPU, at a small and a large size."""
         histories = [_history(self.series, group, numel) for group in _shown_groups(self.result) for numel in HISTORY_NUMELS]
         return tuple(history for history in histories if history.timings)
-
-    @property
-    def quiet(self) -> float | None:
-        """The share of samples that were taken while the machine was quiet; None when no control was recorded."""
-        by_pass = [pass_samples for result in self.results for timing in result.timings.values() for pass_samples in timing.by_pass]
-        quiet = [reading <= pass_samples.limit for pass_samples in by_pass for reading in pass_samples.control]
-        return sum(quiet) / len(quiet) if quiet else None
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -268,9 +248,9 @@ class Machine:
 
     @cached_property
     def history(self) -> dict[Case, CaseSeries]:
-        """Each case over the releases, the Pythons joined, without rejected steps."""
+        """Each case over the releases, the Pythons joined."""
         joined = case_series.joined([series.results for series in self.joined_series])
-        return confirmation.without_rejected({case: joined[case] for case in self.cases}, self.confirmations)
+        return {case: joined[case] for case in self.cases}
 
     @cached_property
     def changes_by_release(self) -> list[ReleaseChange]:
@@ -287,7 +267,7 @@ class Machine:
         """The changes of each case, as every page shows them."""
         by_python = [series.series_by_case for series in self.joined_series]
         return {
-            case: changes_of_case(joined, [by_case[case] for by_case in by_python if case in by_case], self.confirmations)
+            case: changes_of_case(joined, [by_case[case] for by_case in by_python if case in by_case])
             for case, joined in self.history.items()
         }
 
@@ -318,10 +298,6 @@ class Machine:
         timed = self.timed_by_count.get(case)
         return f"{addresses.of_case(self.name, timed)}#{suite_specs.INSTRUCTIONS}" if timed else addresses.of_case(self.name, case)
 
-    def status(self, case: Case, step: Step) -> Status:
-        """Return how a step of a case's history is known."""
-        return confirmation.status_in(self.history[case], step, self.confirmations)
-
     @property
     def results(self) -> tuple[Result, ...]:
         """The results of all series."""
@@ -348,7 +324,7 @@ class Machine:
 
     def recommended(self, to: str, device: str = "cpu") -> Option | None:
         """Return what to use for an independent tensor or ndarray; None where no method for it was observed, or none was measured."""
-        return recommend.recommended(self.result, recommend.common_request(to, device), self.series[0].results)
+        return recommend.recommended(self.result, recommend.common_request(to, device))
 
     def code(self, method: str, device: str = "cpu") -> str:
         """Return a method's code as the registry had it when this machine measured."""
@@ -364,23 +340,26 @@ class Machine:
         method = dict(case.parameters).get("method", "")
         return self.code(method, case.device) if method and case.spec.shipped else case.spec.label
 
-    def passes_of(self, result: Result) -> tuple[int, int]:
-        """Return the fewest and the most judged passes of any case of a result."""
-        counts = [len(timing.usable) for case, timing in result.timings.items() if case.spec.torch] or [0]
-        return min(counts), max(counts)
+    def launches_of(self, result: Result) -> str:
+        """Return in how many launches a case of a result was measured: "12", or "8 to 12"."""
+        return extent(timing.launches for case, timing in result.timings.items() if case.spec.torch)
 
 
-def machines(results: Sequence[Result], confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS) -> list[Machine]:
+def extent(numbers: Iterable[int]) -> str:
+    """Return the smallest and the largest of some numbers: "12", or "8 to 12"; "0" for none."""
+    ends = sorted(set(numbers)) or [0]
+    return " to ".join(map(str, dict.fromkeys((ends[0], ends[-1]))))
+
+
+def machines(results: Sequence[Result]) -> list[Machine]:
     """Return every machine, the one that measured last first.
 
     Results of an unknown SHA are omitted.
-
-    confirmations : of all machines
     """
     by_machine: dict[str, list[Series]] = {}
     for series in series_of_results(results):
         by_machine.setdefault(series.machine, []).append(series)
-    return [Machine(tuple(group), confirmations) for group in by_machine.values()]
+    return [Machine(tuple(group)) for group in by_machine.values()]
 
 
 def longest_history(measured: Sequence[Machine]) -> Machine | None:
@@ -415,15 +394,10 @@ def methods_of(result: Result, group: str, device: str) -> list[str]:
     return list(dict.fromkeys(case["method"] for case in _cases_by_size(result, group, device)))
 
 
-def costs(result: Result, group: str, device: str, series: Sequence[Result] = ()) -> CostTable:
-    """Return the table of one result.
-
-    series : the results of the same machine, Python and build, from which the noise of passes is estimated
-    """
+def costs(result: Result, group: str, device: str) -> CostTable:
+    """Return the table of one result."""
     methods, numels = methods_of(result, group, device), numels_of(result, group, device)
-    changes = {
-        numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods], series) for numel in numels
-    }
+    changes = {numel: recommend.against_fastest(result, [case_of(group, method, numel, device) for method in methods]) for numel in numels}
     rows = []
     for method in methods:
         row = []

@@ -50,7 +50,6 @@ HEIGHT_BELOW = 190  # of a plot below another one
 WIDE = 960  # about the width of the plot of every case of a comparison
 MAX_TIMES_BASELINE = 4.0  # a baseline farther below would flatten the rest of the plot
 ARTICLE_NUMEL = 2**14  # of the article's largest tensor
-VISIBLE = 1.002  # the greatest value of a band over its least; that of a count is thinner than its line
 SPARK_STRIDE, SPARK_HEIGHT, SPARK_MARGIN = 6, 30, 3  # of the view box: from release to release, and the room above and below the line
 SPARK_SPAN = log(1.6)  # of the vertical axis, so that noise does not look like a change
 PICTURE_SIZE = (12.0, 6.3)  # inches of 100 pixels, the proportions that other sites expect
@@ -63,7 +62,7 @@ ChangeLink = Callable[[CaseChange], str]  # from a change to the link to its evi
 def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: bool = False, above: bool = False) -> str:
     """Plot a case over the releases.
 
-    The plot shows each series with the range of its passes, its levels and changes, and the memcpy baseline.
+    The plot shows each series with the interval of each time, its levels and changes, and the memcpy baseline.
 
     below : another plot stands above this one, which is smaller
     above : this plot stands above another one, and leaves the names of the releases to it
@@ -74,17 +73,17 @@ def of_case(machine: Machine, case: Case, change_link: ChangeLink, *, below: boo
     for number, series in enumerate(all_series):
         colour = 1 + number % COLOURS
         timings = _timings(series, lambda result: related.measured(result, case), versions)
-        points = [PlotPoint(position, timing.median) if timing else None for position, timing in enumerate(timings)]
-        band = [(position, timing.low, timing.high) if timing else None for position, timing in enumerate(timings)]
-        if case.spec.timed:  # a count is its level
+        points = [PlotPoint(position, timing.seconds) if timing else None for position, timing in enumerate(timings)]
+        if case.spec.timed:  # a count is its level, and exact
             lines.append(Line(_levels(machine, series, case, versions), colour, -1, "level"))
-        lines.append(Line(points, colour, number, "" if number == 0 else "old"))
-        values += [edge for point in band if point for edge in point[1:]]
-        if any(point and point[2] > VISIBLE * point[1] for point in band):
+            band = [(position, *timing.interval) if timing else None for position, timing in enumerate(timings)]
             bands.append(Band(band, colour))
+            values += [edge for point in band if point for edge in point[1:]]
+        lines.append(Line(points, colour, number, "" if number == 0 else "old"))
+        values += [point.y for point in points if point]
     if shows_baseline(machine, case):
         timings = _timings(machine.series[0], lambda result: related.baseline_timing(result, case), versions)
-        points = [PlotPoint(position, timing.median) if timing else None for position, timing in enumerate(timings)]
+        points = [PlotPoint(position, timing.seconds) if timing else None for position, timing in enumerate(timings)]
         lines.append(Line(points, 1, -1, "baseline"))
         values += [point.y for point in points if point]
     code, unit = machine.case_code(case), case.spec.unit
@@ -118,15 +117,15 @@ def of_group(history: History, codes: Mapping[str, str]) -> Plot:
             points: list[PlotPoint | None] = []
             for position, release in enumerate(history.releases):
                 timing = history.at(release, environment, method)
-                tip = f"{codes[method]}, torch {release}, {environment}: {duration(timing.median)}" if timing else ""
-                points.append(PlotPoint(position, timing.median, tip) if timing else None)
+                tip = f"{codes[method]}, torch {release}, {environment}: {duration(timing.seconds)}" if timing else ""
+                points.append(PlotPoint(position, timing.seconds, tip) if timing else None)
             lines.append(Line(points, 1 + index % COLOURS, index, "" if number == 0 else "old"))
     label = f"{history.group}: {count(history.numel)} float32, time per call over torch releases"
-    return Plot(label, NameAxis(history.releases), ValueAxis.around([timing.median for timing in history.timings.values()]), lines)
+    return Plot(label, NameAxis(history.releases), ValueAxis.around([timing.seconds for timing in history.timings.values()]), lines)
 
 
 def of_methods(machine: Machine, cases: Sequence[Case], releases: Sequence[str], own: Machine | None = None) -> str:
-    """Plot cases of methods over the releases, the Pythons joined, with the range of passes and a mark at each change.
+    """Plot cases of methods over the releases, the Pythons joined, with the interval of each time and a mark at each change.
 
     own : another machine, whose values are marked beside these; its releases that are not on the axis are omitted
     """
@@ -153,9 +152,9 @@ def of_sizes(table: CostTable, *, linear: bool) -> str:
     numels = [numel for numel in table.numels if not linear or numel <= ARTICLE_NUMEL] or list(table.numels)
     lines = []
     for index, row in enumerate(table.costs):
-        points = [PlotPoint(numel, cost.timing.median) if cost.timing else None for numel, cost in zip(numels, row)]
+        points = [PlotPoint(numel, cost.timing.seconds) if cost.timing else None for numel, cost in zip(numels, row)]
         lines.append(Line(points, 1 + index % COLOURS, index))
-    baselines = [PlotPoint(numel, timing.median) if timing else None for numel, timing in zip(numels, table.baselines)]
+    baselines = [PlotPoint(numel, timing.seconds) if timing else None for numel, timing in zip(numels, table.baselines)]
     lines.append(Line(baselines, 1, -1, "baseline"))
     values = [point.y for line in lines for point in line.points if point]
     scale = "linear" if linear else "logarithmic"
@@ -247,7 +246,7 @@ def _flags(changes: Sequence[CaseChange], versions: Sequence[str], change_link: 
             versions.index(change.release) - 0.5,
             f"{change.size}{f' ({change.only})' if change.only else ''}",
             change.verdict,
-            f"torch {change.release}: {change.text}" if change.status_text else "",
+            f"torch {change.release}: {change.text}" if change.unit == suite_specs.SECONDS else "",
             change_link(change),
         )
         for change in changes
@@ -282,7 +281,7 @@ def _change_points(machine: Machine, case: Case, releases: Sequence[str]) -> lis
 
 
 def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[tuple[float, float, float] | None]:
-    """Return the range of passes at each release, on the scale of the values."""
+    """Return the interval at each release, on the scale of the values."""
     series = machine.history[case]
     places = {release: index for index, release in enumerate(series.releases)}
     band: list[tuple[float, float, float] | None] = []
@@ -290,7 +289,7 @@ def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[
         index = places.get(release)
         timing = related.measured(series.results[index], case) if index is not None else None
         scale = series.scale(index) if index is not None else 1.0
-        band.append((place, timing.low * scale, timing.high * scale) if timing else None)
+        band.append((place, *(end * scale for end in timing.interval)) if timing else None)
     return band
 
 
@@ -354,7 +353,7 @@ def _draw_lines(axes: Any, history: History) -> None:
     for number, environment in enumerate(history.environments):
         for method, colour in zip(history.methods, PICTURE_COLOURS):
             timings = [history.at(release, environment, method) for release in history.releases]
-            values = [timing.median * 1e6 if timing else float("nan") for timing in timings]
+            values = [timing.seconds * 1e6 if timing else float("nan") for timing in timings]
             axes.plot(values, color=colour, linewidth=3, linestyle="-" if number == 0 else (0, (3, 2)), alpha=1 if number == 0 else 0.6)
     axes.set_ylim(bottom=0)
     axes.set_xticks(range(len(history.releases)), [release.removesuffix(".0") for release in history.releases], rotation=50, ha="right")
@@ -369,7 +368,7 @@ def _label_lines(axes: Any, history: History, codes: dict[str, str]) -> None:
     for method, colour in zip(history.methods, PICTURE_COLOURS):
         timings = [timing for key, timing in history.timings.items() if key[1:] == (history.environments[0], method)]
         if timings:
-            ends.append((timings[-1].median * 1e6, codes[method], colour))
+            ends.append((timings[-1].seconds * 1e6, codes[method], colour))
     gap, below = 0.075 * axes.get_ylim()[1], float("-inf")
     for value, code, colour in sorted(ends):
         below = max(value, below + gap)

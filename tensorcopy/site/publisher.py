@@ -9,7 +9,7 @@ from pathlib import Path
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import publisher
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import confirmations
+from tensorcopy.results import reader
 from tensorcopy.site import addresses
 from tensorcopy.worker import declarations
 
@@ -22,23 +22,12 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
     from tensorcopy.site.pages import data
 
-    loaded = publisher.read(results_dir)
+    loaded = reader.load_results(results_dir)
     card = json.loads(data.ACCURACY_FILE.read_text(encoding="utf-8")) if data.ACCURACY_FILE.exists() else None
-    stored = confirmations.load(results_dir)
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
-    problems = (*loaded.problems, *stored.problems)
-    writer.write(
-        loaded.results,
-        card,
-        documentation(),
-        html_dir,
-        confirmations.latest(stored.confirmations),
-        web,
-        problems=problems,
-        project=declarations.project(),
-    )
+    writer.write(loaded.results, card, documentation(), html_dir, web, problems=loaded.problems, project=declarations.project())
     publisher.warn(loaded.warnings)
-    return problems
+    return loaded.problems
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:

@@ -12,17 +12,17 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tensorcopy import __version__, numbers
+from tensorcopy import __version__
 from tensorcopy.analysis.paired import Change
 from tensorcopy.numbers import count, duration, percent, quantity, signed_interval, signed_percent, size, three_digits, unbroken
 from tensorcopy.report.sentences import SIGNS, not_included
 from tensorcopy.report.words import LANGUAGES
-from tensorcopy.results.confirmations import Confirmation, Key
+from tensorcopy.results.cases import Timing
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, navigation, pages, plots
 from tensorcopy.site.addresses import UNKNOWN_SOURCE
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import NO_CONFIRMATIONS, machines
+from tensorcopy.site.machine import machines
 from tensorcopy.site.page import File, Page, breakable, circumstances, parameters, translator
 from tensorcopy.site.svg import ENDS, SHAPES
 
@@ -49,15 +49,10 @@ def page_module(name: str) -> Any:
     return import_module(f"{pages.__name__}.{name}")
 
 
-def content(
-    results: Sequence[Result],
-    card: Mapping[str, Any] | None = None,
-    docs: Mapping[str, str] | None = None,
-    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
-) -> Content:
+def content(results: Sequence[Result], card: Mapping[str, Any] | None = None, docs: Mapping[str, str] | None = None) -> Content:
     """Return the content of the pages, dated today."""
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return Content(tuple(machines(results, confirmations)), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
+    return Content(tuple(machines(results)), card, {**PLACEHOLDER_DOCS, **(docs or {})}, day)
 
 
 def files(content: Content) -> Iterator[tuple[str, str]]:
@@ -117,7 +112,7 @@ def templates_of(content: Content) -> Environment:
         parameters=parameters,
         values_of=values_of,
         interval=lambda ends: unbroken(signed_interval(ends, " … ")),
-        span=lambda timing, unit: numbers.span(timing.low, timing.high, unit),
+        error=error,
         three_digits=three_digits,
         plus_minus=plus_minus,
         slug=addresses.slug,
@@ -136,6 +131,11 @@ def plus_minus(change: Change) -> str:
     """Format a change with half the width of its interval: "+1.2 ± 4.3 %"."""
     middle, ends = signed_percent(change.ratio or 1.0), change.interval
     return unbroken(f"{middle.removesuffix(' %')} ± {percent((ends[1] - ends[0]) / 2, 1)}" if ends else middle)
+
+
+def error(timing: Timing) -> str:
+    """Format half the width of a time's interval: "±0.8 %"; "" where its error is unknown."""
+    return unbroken(f"±{percent(timing.interval[1] / timing.seconds - 1, 1)}") if timing.error > 0 else ""
 
 
 def _globals(content: Content) -> dict[str, Any]:

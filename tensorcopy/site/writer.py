@@ -28,12 +28,11 @@ from typing import Any
 from jinja2 import Environment
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results.confirmations import Confirmation, Key
 from tensorcopy.results.reader import Result
 from tensorcopy.site import plots, render
 from tensorcopy.site.addresses import NOWHERE, WebAddresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.machine import NO_CONFIRMATIONS, Machine
+from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 from tensorcopy.worker.declarations import Project
 
@@ -82,7 +81,6 @@ def write(
     card: Mapping[str, Any] | None,
     docs: Mapping[str, str],
     directory: Path,
-    confirmations: Mapping[Key, Confirmation] = NO_CONFIRMATIONS,
     web: WebAddresses = NOWHERE,
     processes: int = 0,
     problems: Sequence[TensorcopyError] = (),
@@ -102,7 +100,7 @@ def write(
     gc.set_threshold(GARBAGE, *usual[1:])  # also in forked processes: searching takes a tenth of the time
     try:
         write_assets(directory)
-        content = render.content(results, card, docs, confirmations)
+        content = render.content(results, card, docs)
         site = Site(replace(content, web=web, problems=tuple(problems), project=project), directory)
         if web.site and site.content.machine and not project:
             (directory / plots.social_image_name()).write_bytes(plots.social_image(site.content.machine))

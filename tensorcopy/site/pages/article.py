@@ -180,10 +180,10 @@ def _marked(text: str) -> Markup:
 
 def tables(machine: Machine, group: str) -> list[tuple[Result, CostTable]]:
     """Return the times of a group by size, of the newest release and of the oldest, which is near the article's 1.9."""
-    measured = [(result, series) for series in machine.series for result in series.results if methods_of(result, group, "cpu")]
-    measured.sort(key=lambda pair: release_table.load().position(pair[0].sha))
-    ends = {version(result): (result, series) for result, series in (*measured[-1:], *measured[:1])}
-    return [(result, costs(result, group, "cpu", series.results)) for result, series in ends.values()]
+    measured = [result for result in machine.results if methods_of(result, group, "cpu")]
+    measured.sort(key=lambda result: release_table.load().position(result.sha))
+    ends = {version(result): result for result in (*measured[-1:], *measured[:1])}
+    return [(result, costs(result, group, "cpu")) for result in ends.values()]
 
 
 def fastest(result: Result, table: CostTable, machine: Machine, translate: Translate) -> Markup:
@@ -197,7 +197,7 @@ def fastest(result: Result, table: CostTable, machine: Machine, translate: Trans
 def conclusion(result: Result, table: CostTable, translate: Translate) -> Markup:
     """Return whether three copies are still as fast as each other, and faster than the other two; "" where that was not measured."""
     times = [
-        {method: timing.median for method, row in zip(table.methods, table.costs) if (timing := row[column].timing)}
+        {method: timing.seconds for method, row in zip(table.methods, table.costs) if (timing := row[column].timing)}
         for column in range(len(table.numels))
     ]
     complete = [by_method for by_method in times if {*THREE, *TWO} <= by_method.keys()]

@@ -45,7 +45,7 @@ def pages(content: Content) -> Iterator[Page]:
 def _answers(machine: Machine) -> Answers:
     """Return the answers to every request that was measured at any size."""
     answers = {
-        request: recommend.options_by_size(machine.result, request, machine.series[0].results)
+        request: recommend.options_by_size(machine.result, request)
         for device in recommend.devices(machine.result)
         for request in recommend.requests(device)
     }

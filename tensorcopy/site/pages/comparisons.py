@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import Comparison, case_name, version
 from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.series import DISPATCHER
+from tensorcopy.numbers import count, percent
 from tensorcopy.report import formats as comparison_formats
 from tensorcopy.report.formats import csv_text
-from tensorcopy.report.sentences import BY_COUNT, CHANGED, headline, ordered, reasons
+from tensorcopy.report.sentences import CHANGED, headline, ordered, reasons
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.site import addresses, plots
 from tensorcopy.site.changes import CauseLink, cause_link
-from tensorcopy.site.content import Content
-from tensorcopy.site.machine import Machine, Series, machine_differences
+from tensorcopy.site.content import Content, detectable
+from tensorcopy.site.machine import Machine, Series, extent, machine_differences
 from tensorcopy.site.page import File, Page
 from tensorcopy.site.pages.explorer import group_by_section
 
-Across = dict[Path, list[Comparison]]  # by the path of a result, its comparisons with other environments and machines
+Across = dict[Result, list[Comparison]]  # by result, its comparisons with other environments and machines
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     for comparison in content.comparisons.values():
         before, after = comparison.before, comparison.after
         for result in () if before.series_key == after.series_key else (before, after):
-            across.setdefault(result.path, []).append(comparison)
+            across.setdefault(result, []).append(comparison)
     indices = [(machine, addresses.of_comparisons(machine.name)) for machine in content.machines]
     for machine, address in [*indices, (content.machine, addresses.COMPARISONS)]:
         environments = [(series, _pair_rows(content, series, across)) for series in machine.series] if machine else []
@@ -77,7 +78,7 @@ def _pair_rows(content: Content, series: Series, across: Across) -> list[dict[st
                 "release": series.releases[index].version,
                 "earlier": [link for before in reversed(before_it) for link in links(before, result, version(before))],
                 "newest": links(result, series.newest, series.releases[-1].version) if before_newest else [],
-                "across": [_pair_link(comparison, _other_side(comparison, result)) for comparison in across.get(result.path, ())],
+                "across": [_pair_link(comparison, _other_side(comparison, result)) for comparison in across.get(result, ())],
             }
         )
     return rows[::-1]
@@ -112,25 +113,18 @@ class ComparedCase:
     """A case with its change.
 
     anchor : of its row, or of its cell in the table of every case
-    by_count : whether its instructions decide the verdict, and not its time
     is_listed : whether it has a row
     """
 
     case: Case
     change: Change
     anchor: str
-    by_count: bool
     is_listed: bool = False
 
     @property
     def is_changed(self) -> bool:
         """Whether the case is slower or faster."""
         return self.change.verdict in CHANGED
-
-    @property
-    def decisive(self) -> float | None:
-        """The ratio that decides the verdict."""
-        return self.change.count.ratio if self.by_count and self.change.count else self.change.ratio
 
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
@@ -151,7 +145,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
     plotted = {name: _plotted(comparison, cases) for name, cases in by_section.items()}
     rows = _compared(comparison, plotted)
     shown = [_section(machine, name, [rows[case] for case in cases]) for name, cases in by_section.items()]
-    causes = {key: cause for key, cause in machine.causes.items() if (cause.before.path, cause.after.path) == (before.path, after.path)}
+    causes = {key: cause for key, cause in machine.causes.items() if (cause.before, cause.after) == (before, after)}
 
     def cause(case: Case) -> CauseLink | None:
         """Return the link to the functions behind a case's change; None where nothing changed, or none were counted."""
@@ -169,6 +163,7 @@ def _comparison_page(content: Content, address: str) -> Iterator[Page | File]:
         "omitted": sum(row.is_changed for row in rows.values()) - sum(len(section["listed"]) for section in shown),
         "most_listed": MOST_LISTED,
         "reasons": reasons(comparison),
+        "evidence": _evidence(comparison),
         "limit": limit,
         "svg": Markup(plots.of_changes(comparison, plotted, limit)),  # noqa: S704 - our own SVG
         "neighbours": _neighbours(content, comparison, series),
@@ -202,7 +197,7 @@ def _compared(comparison: Comparison, plotted: Mapping[str, Sequence[Case]]) -> 
     """Return the row of each case; the plotted ones are numbered in the order of the plot."""
     cases = dict.fromkeys([*(case for cases in plotted.values() for case in cases), *comparison.changes])
     changes = [(case, comparison.changes[case]) for case in cases]
-    return {case: ComparedCase(case, change, f"c{number}", change.reason in BY_COUNT) for number, (case, change) in enumerate(changes, 1)}
+    return {case: ComparedCase(case, change, f"c{number}") for number, (case, change) in enumerate(changes, 1)}
 
 
 def _section(machine: Machine, name: str, rows: Sequence[ComparedCase]) -> dict[str, Any]:
@@ -249,6 +244,18 @@ def _csv(comparison: Comparison) -> str:
         ratios, times = (change.ratio, *(change.interval or (None, None))), (change.before, change.after)
         rows.append([case_name(case), change.verdict.value, *map(four, ratios), p, *map(four, times)])
     return csv_text(COLUMNS, rows)
+
+
+def _evidence(comparison: Comparison) -> str:
+    """Return how many launches were compared, in which way, and what they can show; "" where nothing was compared."""
+    tested = [change for change in comparison.changes.values() if change.interval]
+    size = detectable(comparison)
+    if not tested:
+        return ""
+    sides = dict.fromkeys(extent(change.launches[side] for change in tested) for side in (0, 1))
+    ways = " and ".join(dict.fromkeys(change.way for change in tested))
+    able = f"; smallest detectable change {percent(size, 1)} (median of cases of up to {count(DISPATCHER)} elements)" if size else ""
+    return f"{' and '.join(sides)} launches of {'each side' if len(sides) == 1 else 'the sides'}, compared {ways}{able}"
 
 
 def _neighbours(content: Content, comparison: Comparison, series: Series) -> list[tuple[str, str]]:

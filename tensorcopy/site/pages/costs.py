@@ -135,13 +135,13 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     for series in machine.series:
         for index, result in enumerate(series.results):
             neighbours = (*series.results[max(0, index - 1) : index], *series.results[index + 1 : index + 2])
-            yield from _sizes_page(machine, series, result, neighbours)
+            yield from _sizes_page(machine, result, neighbours)
 
 
-def _sizes_page(machine: Machine, series: Series, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
+def _sizes_page(machine: Machine, result: Result, neighbours: Sequence[Result]) -> Iterator[Page | File]:
     release, address = version(result), addresses.of_sizes(result)
     csv_address = addresses.data(address, "csv")
-    possible = [costs(result, group, device, series.results) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
+    possible = [costs(result, group, device) for device in ("cpu", *ACCELERATORS) for group in groups_of(result)]
     tables = [table for table in possible if table.methods]
     values = {
         "result": result,

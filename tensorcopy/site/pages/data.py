@@ -1,4 +1,4 @@
-"""The machines, the data files of the site, and the accuracy report: how often verdicts are right, as `docs.tools.accuracy` counts it."""
+"""The machines, the data files of the site, and the accuracy report: what `docs.tools.accuracy` measured, beside its goals."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.numbers import percent
-from tensorcopy.results.files import RESULT
+from tensorcopy.results.launches import Launch
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.data_files import BADGE_LABEL, DATA_SCHEMA, badge, badge_message, machine_json, times_csv
+from tensorcopy.site.data_files import BADGE_LABEL, MachineData, badge, badge_message, machine_json, schema, times_csv
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 
 ACCURACY_FILE = Path("docs/accuracy.json")
-COMPARISONS = ("added work", "slower", "faster", "unchanged", "inconclusive", "asv: slower", "asv: faster")
-HISTORIES = ("change", "noise", "passes", "found", "false steps", "asv: found", "asv: false steps")
-QUIET = ("noise", "passes", "series", "false steps", "per series", "asv: false steps", "asv: per series")
-ANNOTATED = ("detector", "changes found", "false alarms", "precision", "false alarms per 1,000 points", "delay (points)")
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -41,8 +36,7 @@ def pages(content: Content) -> Iterator[Page | File]:
     for row, machine in zip(rows, content.machines):
         values = {"row": row, "machine": machine, "provenance": _provenance(machine.provenance)}
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
-    tables = accuracy_tables(content.card) if content.card else []
-    yield Page(addresses.ACCURACY, "accuracy-report.html", "Accuracy report", {"tables": tables})
+    yield Page(addresses.ACCURACY, "accuracy-report.html", "Accuracy report", {"card": content.card})
     if content.card:
         yield File(addresses.ACCURACY_DATA, accuracy_json(content.card))
     badge_text = badge_message(content.machine)
@@ -50,8 +44,8 @@ def pages(content: Content) -> Iterator[Page | File]:
         yield File(address, text)
     if not content.project:
         yield File(addresses.BADGE, badge(badge_text))
-    yield File(addresses.DATA_SCHEMA, DATA_SCHEMA.read_text(encoding="utf-8"))
-    yield File(addresses.SCHEMA, RESULT.read_text(encoding="utf-8"))
+    yield File(addresses.DATA_SCHEMA, schema(MachineData))
+    yield File(addresses.SCHEMA, schema(Launch))
     yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{BADGE_LABEL}: {badge_text}"})
 
 
@@ -96,8 +90,8 @@ def machine_pages(content: Content, machine: Machine) -> Iterator[File]:
 def _listed(content: Content) -> list[tuple[str, str]]:
     """Return the address and the description of each file."""
     files = [
-        (addresses.FEED, "Atom feed: every confirmed change, slower or faster"),
-        (addresses.SLOWDOWNS, "Atom feed: confirmed slowdowns only"),
+        (addresses.FEED, "Atom feed: every change, slower or faster"),
+        (addresses.SLOWDOWNS, "Atom feed: slowdowns only"),
         *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
     ]
     for machine in content.machines:
@@ -110,54 +104,10 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     return [
         *files,
         (addresses.DATA_SCHEMA, "JSON schema of a machine’s JSON"),
-        (addresses.SCHEMA, "JSON schema of a file in results/"),
+        (addresses.SCHEMA, "JSON schema of a launch, a file in results/"),
     ]
 
 
 def accuracy_json(report: Mapping[str, Any]) -> str:
     """Return the text of docs/accuracy.json."""
     return json.dumps(report, indent=1, ensure_ascii=False) + "\n"
-
-
-def accuracy_tables(report: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
-    """Return the report as titled tables of text.
-
-    The first row of each is its header."""
-    noise = f"with noise of {percent(report['sigma'])}"
-    on = f"torch {report['torch']}, {report['cpu']}, {report['day']}"
-    compared, quiet, stepped = [list(COMPARISONS)], [list(QUIET)], [list(HISTORIES)]
-    for row in report["two_sides"]:
-        counts = [row[name] for name in ("slower", "faster", "unchanged", "inconclusive", "asv slower", "asv faster")]
-        title = percent(row["change"]) if row["change"] else "none"
-        compared.append([title, *(_fraction(count, row["comparisons"]) for count in counts)])
-    for row in report["histories"]:
-        passes = str(row["passes"]) if row["passes"] else "unknown"
-        if row["changes"]:
-            ours = (_fraction(row["complete"], row["series"]), str(row["false"]))
-            theirs = (_fraction(row["asv_complete"], row["series"]), str(row["asv_false"]))
-            stepped.append([row["name"], row["noise"], passes, *ours, *theirs])
-        else:
-            ours, theirs = ((str(row[name]), f"{row[name] / row['series']:.3f}") for name in ("false", "asv_false"))
-            quiet.append([row["noise"], passes, str(row["series"]), *ours, *theirs])
-    result = [
-        (
-            f"Measured comparisons of {report['passes']} passes per side, of which the median case has {report['quiet']} quiet ones ({on})",
-            compared,
-        ),
-        (f"Simulated histories of {report['releases']} releases {noise}, without a step", quiet),
-        (f"Simulated histories {noise}: series in which every step was found within a release, and other steps in all", stepped),
-    ]
-    if report["annotated"]:
-        row = report["annotated"]
-        title = f"{row['series']} annotated series of {row['points']:,} points ({row['source']}; {row['licence']})"
-        result.append((title, [list(ANNOTATED), _detector("tensorcopy", row), _detector("asv", row["asv"])]))
-    return result
-
-
-def _detector(name: str, score: Mapping[str, Any]) -> list[str]:
-    numbers = ["" if (value := score[key]) is None else f"{value:.3g}" for key in ("precision", "false per 1,000 points", "delay")]
-    return [name, _fraction(score["found"], score["there"]), str(score["false"]), *numbers]
-
-
-def _fraction(count: int, total: int) -> str:
-    return f"{count:,} of {total:,}"

@@ -15,7 +15,6 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.analysis.confirmation import Status
 from tensorcopy.numbers import duration, quantity, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
@@ -25,11 +24,9 @@ from tensorcopy.site.content import Content
 from tensorcopy.site.machine import History, Machine, Series, release_versions
 from tensorcopy.site.page import File, Page, circumstances
 
-STATUSES = {Status.CONFIRMED_BY_COUNT: "count", Status.CONFIRMED: "repeat", Status.UNCONFIRMED: "", Status.REJECTED: "rejected"}
 FEWEST_DIGITS, MOST_DIGITS = 5, 8  # of a value; more only where rounding twice would show another duration
 NANO = 1e9
-PER_MILLE = 1000
-EXACT = 1  # per mille: a count that repeats within it is drawn without a range
+UNIT = 1e4  # half widths of intervals are in these parts of the value
 ComparisonAddress = Callable[[Result, Result], str]  # "" for two results without a page
 
 
@@ -142,7 +139,7 @@ def chart_data(machine: Machine, cases: Sequence[Case], comparison_address: Comp
         "suites": [
             [suite_specs.find(suite).label, addresses.of_case(machine.name, Case(suite, ())).rpartition("/")[0]] for suite in suites
         ],
-        "memcpy": [_by_python(all_series, memcpy, position, bounds=False) for memcpy in baselines],
+        "memcpy": [_by_python(all_series, memcpy, position) for memcpy in baselines],
         "cases": [_case(machine, case, place, all_series, position, suites, baselines) for case, place in placed.items()],
         "machine_changes": {index: list(texts) for index, texts in machine_changes.items()},
         "quantity": "times" if any(place.quantity == "time" for place in placed.values()) else "counts",
@@ -183,13 +180,12 @@ def _case(
         [position[history.releases[joint.index]], joint.older.python, float(f"{joint.factor:.6g}")]
         for joint in sorted(history.joints, key=lambda joint: joint.index, reverse=True)
     ]
-    steps = [  # release, ratio, text, sentence, status and Python
+    steps = [  # release, ratio, text, sentence and Python
         [
             position[change.release],
             float(f"{change.step.ratio:.4g}"),
             unbroken(change.size),
-            ", ".join(filter(None, (change.words, change.where))) if change.unit == suite_specs.SECONDS else change.where,
-            STATUSES[change.status],
+            change.text if change.unit == suite_specs.SECONDS else change.where,
             pythons[change.environment],
         ]
         for change in machine.case_changes[case]
@@ -200,15 +196,15 @@ def _case(
         "page": addresses.of_case(machine.name, case).rpartition("/")[2].removesuffix(".html"),
         **({"at": machine.case_address(case)} if case in machine.timed_by_count else {}),  # a count on the page of its time
         **({"memcpy": baselines.index(memcpy)} if memcpy else {}),
-        "values": _by_python(all_series, case, position, bounds=True),
+        "values": _by_python(all_series, case, position),
         **({"joints": joints} if joints else {}),
         **({"steps": steps} if steps else {}),
     }
 
 
-def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int], *, bounds: bool) -> dict[str, list[Any]]:
-    """Return by Python the first release's index, the values, and the range of passes in per mille of each value."""
-    columns = {}
+def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, int]) -> dict[str, list[Any]]:
+    """Return by Python the first release's index, the values, and of times half the width of each interval in 1 / `UNIT` of the value."""
+    columns: dict[str, list[Any]] = {}
     for series in all_series:
         timings: list[Timing | None] = [None] * len(position)
         for release, result in zip(series.releases, series.results):
@@ -216,13 +212,9 @@ def _by_python(all_series: Sequence[Series], case: Case, position: Mapping[str, 
         measured = [index for index, timing in enumerate(timings) if timing]
         if measured:
             within = timings[measured[0] : measured[-1] + 1]
-            values = [None if timing is None else _compact(timing.median, case.spec.unit) for timing in within]
-            ranges = [  # how far the ends of the passes' range are from the value; 0 for a count of 0
-                [timing and (round(PER_MILLE * (getattr(timing, name) / timing.median - 1)) if timing.median else 0) for timing in within]
-                for name in ("low", "high")
-            ]
-            exact = not any(abs(value or 0) > EXACT for column in ranges for value in column)
-            columns[series.results[0].python] = [measured[0], values] if exact or not bounds else [measured[0], values, *ranges]
+            values = [None if timing is None else _compact(timing.seconds, case.spec.unit) for timing in within]
+            halves = [timing and round(UNIT * (timing.interval[1] / timing.seconds - 1)) for timing in within] if case.spec.timed else []
+            columns[series.results[0].python] = [measured[0], values, *([halves] if halves else [])]
     return columns
 
 

@@ -191,7 +191,6 @@ def _release_rows(content: Content, machine: Machine, case: Case, counted: Case 
                     "anchor": anchor(machine, *place),
                     "notes": release.notes if place in changes else "",
                     "timing": timing,
-                    "passes": related.passes(result, case),
                     "times_memcpy": related.times_memcpy(result, case),
                     "pair": content.comparisons[address].changes.get(case) if address else None,
                     "pair_address": address,

@@ -13,14 +13,15 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
+from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import MARGIN, Verdict
+from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
 from tensorcopy.numbers import count, duration, percent
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.content import Content, MachineChange, changes_of
+from tensorcopy.site.content import Content, MachineChange, changes_of, detectable
 from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
 from tensorcopy.site.pages import explorer
@@ -28,7 +29,6 @@ from tensorcopy.site.plots import sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
-SLOWDOWN = 0.1  # the size of slowdown whose detection rate is shown
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
@@ -88,9 +88,6 @@ def pages(content: Content) -> Iterator[Page]:
                 "news": _news(content, content.machine, translate),
                 "changes": _changes(content, content.machine, translate),
                 "tiles": _tiles(content, content.machine, translate),
-                "card_note": translate("card_note", **{name: content.card[name] for name in ("passes", "torch", "cpu")})
-                if content.card
-                else "",
                 "upgrade_data": explorer.json_text(_upgrade_data(shared["upgrades"], address, language)),
             }
         yield Page(address, "landing.html", str(translate("question")), values, language, languages)
@@ -226,14 +223,19 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
 
 def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
     """Return the number of cases by verdict since the release before, as a sentence."""
-    series = machine.series[0]
-    if len(series.results) == 1:
+    series, latest = machine.series[0], _latest(content, machine)
+    if latest is None:
         return translate("news_first")
-    latest = content.comparisons[content.comparison_address(*series.results[-2:])]
     verdicts = [change.verdict for change in latest.changes.values()]
     counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
     before = series.releases[-2].version
     return translate("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
+
+
+def _latest(content: Content, machine: Machine) -> Comparison | None:
+    """Return the comparison of the newest release with the one before; None of a single release."""
+    newest = machine.series[0].results[-2:]
+    return content.comparisons[content.comparison_address(*newest)] if len(newest) > 1 else None
 
 
 def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[str, Any]:
@@ -258,11 +260,10 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
 
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
-    """Return recent confirmed changes that the machine does not explain, copies and conversions of a release first."""
-    changes = [change for change in changes_of(content, machine) if change.confirmed and not change.machine_changes]
+    """Return recent changes, copies and conversions of a release first."""
     shown: list[MachineChange] = []
     modules = [spec.module for spec in suite_specs.table().values() if spec.landing]
-    for _, group in groupby(changes, key=lambda change: change.release):
+    for _, group in groupby(changes_of(content, machine), key=lambda change: change.release):
         of_methods = [change for change in group if change.change.group.module in modules]
         shown += sorted(of_methods, key=lambda change: modules.index(change.change.group.module))
     return [
@@ -302,18 +303,15 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
 
 def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tuple[Markup, object]]:
     """Return the figures about freshness and reliability, each with its name; shares are exact fractions."""
-    fewest, most = machine.passes_of(machine.result)
     tiles: list[tuple[Markup, object]] = [
         (translate("measured"), str(machine.provenance["started"])[:10]),
         (translate("releases"), len({release.version for series in machine.series for release in series.releases})),
-        (translate("passes"), fewest if fewest == most else f"{fewest}–{most}"),
+        (translate("launches"), machine.launches_of(machine.result).replace(" to ", "–")),
     ]
-    for row in (content.card or {}).get("two_sides", ()):
-        total = f"{row['comparisons']:,}"
-        if not row["change"]:
-            tiles.append((translate("false_alarms"), translate("part_of", part=row["slower"] + row["faster"], total=total)))
-        elif row["change"] == SLOWDOWN:
-            tiles.append((translate("detected", size=percent(SLOWDOWN)), translate("part_of", part=row["slower"], total=total)))
+    latest = _latest(content, machine)
+    size = detectable(latest) if latest else None
+    if size is not None:
+        tiles.append((translate("detectable", numel=count(DISPATCHER)), percent(size, 1)))
     article = machine.result.article.get("cpu")
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))
@@ -327,13 +325,13 @@ def own_machine(content: Content) -> OwnMachine | None:
     if machine is None or shown is None or machine is shown:
         return None
     request = recommend.common_request("tensor", machine.device)
-    option = recommend.recommended(machine.result, request, machine.series[0].results, NUMEL)
+    option = recommend.recommended(machine.result, request, NUMEL)
     if option is None or option.timing is None:
         return None
     series, release = shown.history.get(option.case), machine.newest.version
     place = series.releases.index(release) if series and release in series.releases else None
     reference = series.measured[place] if series and place is not None else None
-    time = option.timing.median
+    time = option.timing.seconds
     return OwnMachine(machine, int(option.case["numel"]), option.code, time, time / reference if reference else None)
 
 

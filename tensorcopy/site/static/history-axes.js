@@ -59,11 +59,11 @@ const historyAxes = (() => {
     return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   }
 
-  /** Return the range of an axis without far outliers. Confirmed changes and the newest value are never outliers. */
+  /** Return the range of an axis without far outliers. Changes and the newest value are never outliers. */
   function robustRange(lines, first, last, logarithmic) {
     const logs = [], always = [];
     for (const line of lines) {
-      const steps = new Set(line.steps.filter((step) => step.status).map((step) => step.release));
+      const steps = new Set(line.steps.map((step) => step.release));
       let newest = null;
       for (let at = first; at <= last; at++) {
         if (!(line.y[at] > 0)) continue;
@@ -81,7 +81,7 @@ const historyAxes = (() => {
     for (const line of lines) {
       for (let at = first; at <= last; at++) {
         if (!(line.y[at] > 0)) continue;
-        const ends = [line.y[at] * line.low[at], line.y[at] * line.high[at]].filter((end) => Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3);
+        const ends = [line.y[at] / line.within[at], line.y[at] * line.within[at]].filter((end) => Math.log(end) > from - margin / 3 && Math.log(end) < to + margin / 3);
         values.push(...ends);
       }
     }
@@ -98,11 +98,6 @@ const historyAxes = (() => {
   }
 
   /** Join two values, with their unit once where it is the same: "2.13…2.63 µs". */
-  function rangeText(low, high) {
-    const [amount, unit] = low.split(" ");
-    return unit && high.endsWith(` ${unit}`) ? `${amount}…${high}` : `${low}…${high}`;
-  }
-
   /** Allow line breaks before each call of a code, but not after `x` or `np`, and after "=". */
   function breakable(code) {
     const [head, ...calls] = code.split(/(?=\.)|(?<==)/), made = element("code", {}, head);
@@ -125,5 +120,5 @@ const historyAxes = (() => {
     return drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   }
 
-  return { breakable, miniatureOf, overlap, palette, rangeText, robustRange, shortNames, tickText, ticks, withAlpha };
+  return { breakable, miniatureOf, overlap, palette, robustRange, shortNames, tickText, ticks, withAlpha };
 })();

@@ -23,7 +23,7 @@ const tensorHistory = (() => {
   };
   const TIME_UNITS = ["time", "memcpy", "percent"];
   const DISTANCE = { group: 100, quantity: 100, device: 50, timed: 20, threads: 20, dtype: 20, layout: 20, grad: 10, numel: 1 };
-  const PER_MILLE = 1000;
+  const UNIT = 1e4; // half widths of intervals are in these parts of the value
 
   /* ---- text ---- */
 
@@ -102,7 +102,7 @@ const tensorHistory = (() => {
       }
     }
 
-    /** Return by Python the values and the ranges of the passes at every release. */
+    /** Return by Python the values and half the widths of their intervals at every release. */
     columns(byPython) {
       const size = this.releases.length, result = {};
       for (const [python, [first, ...columns]] of Object.entries(byPython)) {
@@ -154,19 +154,18 @@ const tensorHistory = (() => {
 
   /** Return a case's values at every release: of one Python, or of all Pythons joined.
 
-  `drawn` are on one axis, `measured` as measured; `low` and `high` are the ends of the passes over the value. */
+  `drawn` are on one axis, `measured` as measured; `within` is the upper end of the interval over the value, and the value over the lower end. */
   function lineOf(machine, entry, python) {
     const line = { entry, machine };
-    for (const name of ["drawn", "measured", "low", "high", "python", "memcpy"]) line[name] = new Array(machine.releases.length).fill(null);
+    for (const name of ["drawn", "measured", "within", "python", "memcpy"]) line[name] = new Array(machine.releases.length).fill(null);
     const take = (name, factor, end) => {
-      const [values, low, high] = entry.columns[name] || [[]];
+      const [values, halves] = entry.columns[name] || [[]];
       const memcpy = (entry.memcpy[name] || [[]])[0];
       for (let index = 0; index < end; index++) {
         const value = values[index] ?? null;
         line.measured[index] = value;
         line.drawn[index] = value === null ? null : value * factor;
-        line.low[index] = value === null ? null : 1 + (low ? low[index] : 0) / PER_MILLE;
-        line.high[index] = value === null ? null : 1 + (high ? high[index] : 0) / PER_MILLE;
+        line.within[index] = value === null ? null : 1 + (halves ? halves[index] : 0) / UNIT;
         line.python[index] = value === null ? null : name;
         line.memcpy[index] = memcpy[index] ?? null;
       }
@@ -179,15 +178,15 @@ const tensorHistory = (() => {
     return line;
   }
 
-  function stepOf([release, ratio, text, sentence, status, python]) {
-    return { release, ratio, text, sentence, status, python };
+  function stepOf([release, ratio, text, sentence, python]) {
+    return { release, ratio, text, sentence, python };
   }
 
   /** Return a line with its values at other releases: `index` maps a release to its place, of `size` places. */
   function realigned(line, index, size) {
     const moved = { ...line };
     const place = line.machine.releases.map((release) => index.get(release));
-    for (const name of ["drawn", "measured", "low", "high", "python", "memcpy"]) {
+    for (const name of ["drawn", "measured", "within", "python", "memcpy"]) {
       moved[name] = new Array(size).fill(null);
       line[name].forEach((value, at) => (moved[name][place[at]] = value));
     }

@@ -113,7 +113,7 @@ const historyDrawing = (() => {
       return Math.round(16 + Math.max(24, ...texts.map((text) => text.length * 6.6)));
     },
 
-    /** Draw marked releases, changes of the machine and the ranges of the passes, under the lines. */
+    /** Draw marked releases, changes of the machine and the intervals of the times, under the lines. */
     drawBehind(plot) {
       const { ctx } = plot, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
       ctx.save();
@@ -152,8 +152,8 @@ const historyDrawing = (() => {
       const x = (at) => plot.valToPos(at, "x", true), y = (value) => plot.valToPos(this.toScale(value), "y", true);
       for (const points of runs.filter((points) => points.length > 1)) {
         ctx.beginPath();
-        points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.high[at])));
-        [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.low[at])));
+        points.forEach((at) => ctx.lineTo(x(at), y(line.y[at] * line.within[at])));
+        [...points].reverse().forEach((at) => ctx.lineTo(x(at), y(line.y[at] / line.within[at])));
         ctx.fill();
       }
     },

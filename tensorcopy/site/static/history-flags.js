@@ -46,12 +46,12 @@ const historyFlags = (() => {
     flag(group, taken, place, offset) {
       const { release, steps } = group;
       steps.sort((a, b) => Math.abs(Math.log(b.step.ratio)) - Math.abs(Math.log(a.step.ratio)));
-      const [{ step }] = steps, sure = steps.some((each) => each.step.status);
+      const [{ step }] = steps;
       const rounded = step.text.replace(/\d+\.\d(?=\u202f?\s?%)/, (number) => Math.round(number));
       const several = steps.length > 1 ? ` · ${steps.length} ${words.lines}` : "";
-      const name = `${this.names[release]}: ${rounded}${several}${sure ? "" : " ?"}`;
+      const name = `${this.names[release]}: ${rounded}${several}`;
       const title = steps.map((each) => `${each.line.code}: ${this.sentence(each.step)}`).join("\n");
-      const anchor = element("a", { class: `hc-flag ${group.slower ? "slower" : "faster"}${sure ? "" : " unsure"}`, href: this.evidence(group), title }, name);
+      const anchor = element("a", { class: `hc-flag ${group.slower ? "slower" : "faster"}`, href: this.evidence(group), title }, name);
       anchor.append(element("span", { class: "hc-hidden" }, `. ${title}`));
       anchor.addEventListener("focus", () => this.readAt(release));
       const width = name.length * 6.5 + 14, height = 24;
@@ -95,9 +95,7 @@ const historyFlags = (() => {
     },
 
     sentence(step) {
-      const status = { count: words.confirmedCount, repeat: words.confirmedRepeat }[step.status] || words.unconfirmed;
-      const count = `${step.text} ${words[this.state.unit]}`;
-      return `${step.sentence || count} (${status})`;
+      return step.sentence || `${step.text} ${words[this.state.unit]}`;
     },
 
     /** Return the address of the evidence: the history of the case, or the comparison where several changed. */

@@ -4,7 +4,7 @@
 const historyReading = (() => {
   const { TIME_UNITS, text: format } = tensorHistory;
   const { element, swatch, wordOf, words } = historyControls;
-  const { breakable, rangeText } = historyAxes;
+  const { breakable } = historyAxes;
 
   return {
     /* -- reading -- */
@@ -84,10 +84,7 @@ const historyReading = (() => {
       const known = line.measured[at] !== null && line.measured[at] !== undefined;
       const step = line.steps.find((step) => step.release === at);
       const details = [];
-      if (known && (line.low[at] !== 1 || line.high[at] !== 1)) {
-        const ends = [line.low[at], line.high[at]].map((end) => (timed ? format.duration(line.measured[at] * end) : format.quantity(line.measured[at] * end, unit)));
-        details.push(rangeText(...ends));
-      }
+      if (known && line.within[at] > 1) details.push(`±${format.percent(line.within[at]).slice(1)}`);
       if (known && unit === "percent") details.push(format.duration(line.measured[at]));
       if (known && timed && unit !== "memcpy" && line.memcpy[at]) details.push(`${format.times(line.measured[at] / line.memcpy[at])} memcpy`);
       if (known && unit === "memcpy") details.push(format.duration(line.measured[at]));
@@ -95,7 +92,7 @@ const historyReading = (() => {
       if (Math.abs(factor - 1) > 0.0005) details.push(words.scaledBy(line.python[at], factor.toFixed(3)));
       const name = element("a", { href: line.address }, breakable(line.code));
       const change = before >= 0 && known && line.y[at] && line.y[before] ? format.percent(line.y[at] / line.y[before]) : "";
-      const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}${step.status ? "" : " ?"}`) : null;
+      const mark = step ? element("span", { class: `hc-step ${step.ratio > 1 ? "slower" : "faster"}`, title: this.sentence(step) }, `${step.ratio > 1 ? "▲" : "▼"} ${step.text}`) : null;
       const small = element("small", {}, details.join(" · "));
       const others = this.drawn.filter((other) => other.over && other.entry.method === line.entry.method && other.y[at]).map((other) => this.readOver(other, line, at));
       return element("tr", {}, element("th", { scope: "row" }, swatch(line), name, small, ...others), element("td", {}, this.valueText(line, at)), element("td", {}, change, mark));
@@ -167,7 +164,7 @@ const historyReading = (() => {
       let overlaps = false;
       const rows = this.drawn.filter((line) => line.y[before] !== null || line.y[after] !== null).map((line) => {
         const ratio = line.y[before] && line.y[after] ? line.y[after] / line.y[before] : null;
-        const joint = ratio !== null && line.y[after] * line.low[after] <= line.y[before] * line.high[before] && line.y[before] * line.low[before] <= line.y[after] * line.high[after];
+        const joint = ratio !== null && Math.max(line.y[after] / line.y[before], line.y[before] / line.y[after]) <= line.within[before] * line.within[after];
         const verdict = ratio === null || joint ? "" : ratio > 1 ? "slower" : "faster";
         const result = element("td", { class: verdict ? `hc-step ${verdict}` : "" }, ratio === null ? "" : `${joint ? "≈ " : ""}${format.percent(ratio)}`);
         overlaps ||= joint;
