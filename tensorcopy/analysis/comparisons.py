@@ -137,6 +137,41 @@ def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference 
     }
 
 
+@dataclass(frozen=True)
+class Point:
+    """What one launch says of a case.
+
+    started : when it began
+    side : 0 for before, 1 for after; None for the difference of both within it
+    size : log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
+    """
+
+    started: str
+    side: int | None
+    size: float
+
+
+def points(comparison: Comparison, case: Case) -> list[Point]:
+    """Return what each launch says of a timed case, as `paired.between` uses it, in order of their starts."""
+    before, after = comparison.before, comparison.after
+    first, second = before.effects, after.effects
+    if first is None or second is None or before.column is None or after.column is None:
+        return []
+    if comparison.changes[case].reason is Reason.NEVER_MET or not (case in before.timings and case in after.timings):
+        return []
+    own = [effects.logs[:, column, effects.cases[case]] for effects, column in ((first, before.column), (second, after.column))]
+    if first is second:
+        if (np.isnan(own[0]) == np.isnan(own[1])).all():
+            return [Point(start, None, float(size)) for start, size in zip(first.started, own[1] - own[0]) if not np.isnan(size)]
+        parts = paired.launch_parts(first.logs[:, :, first.cases[case]], before.column)
+        own = [each - parts for each in own]
+    level = float(np.nanmean(own[0]))
+    started = [
+        (start, side, float(size)) for side, effects in enumerate((first, second)) for start, size in zip(effects.started, own[side])
+    ]
+    return [Point(start, side, size - level) for start, side, size in sorted(started) if not np.isnan(size)]
+
+
 def kind(case: Case) -> tuple[str, int]:
     """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time."""
     numel = dict(case.parameters).get("numel", "")

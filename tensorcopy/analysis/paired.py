@@ -198,6 +198,17 @@ def between(logs: Numbers, before: int, after: int) -> Difference | None:
     return Difference(size, 2 * float(fitted.variances()[0]), count, fitted.freedom, launches, JOINED)
 
 
+def launch_parts(logs: Numbers, column: int) -> Numbers:
+    """Return the part of each launch in one case, by the fit to all sides that met a column; 0 where that tells nothing."""
+    measured = ~np.isnan(logs)
+    group = next(group for group in met(measured) if column in group)
+    used = measured[:, group].any(axis=1)
+    parts, place = np.zeros(len(logs)), np.ix_(used, group)
+    if len(group) > 1:
+        parts[used] = fit(logs[place][:, :, None], measured[place].astype(float)).launches[:, 0]
+    return parts
+
+
 def of_launches(differences: Numbers) -> Difference:
     """Return the difference from those within launches."""
     n = len(differences)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NOTHING_COMPARED = 3
 LARGEST_FILE = 64 << 20  # bytes of a file of values
+MEDIANS = 1.25  # a median of normal samples has this many times the standard error of their mean
 RESULT = "RELEASE such as 2.14.1, RELEASE@3.9, RELEASE@MACHINE, FOLDER of results, FOLDER:RELEASE"
 
 
@@ -50,7 +51,7 @@ def add(commands: Any) -> None:
     compare.add_argument("--margin", type=_share, metavar="PERCENT", help="the smallest change that counts; default: 3")
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", default="text", metavar="FORMAT", help="text, markdown, json or csv; default: text")
-    evidence = "show the evidence for one verdict instead: passes, interval, test, environments"
+    evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
     shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
@@ -96,7 +97,7 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
     if incomplete(comparison.problems, options.strict):
         return 2
     if not any(change.interval or change.count for change in comparison.changes.values()):
-        none = "no case has enough passes on both sides" if comparison.changes else "no case matches --case and --device"
+        none = "no case has enough launches on both sides" if comparison.changes else "no case matches --case and --device"
         print(f"tensorcopy: nothing was compared: {none}", file=sys.stderr)
         return NOTHING_COMPARED
     slower = any(change.verdict is Verdict.SLOWER for change in comparison.changes.values())
@@ -110,21 +111,22 @@ def _compared(options: argparse.Namespace) -> Comparison:
     """
     from tensorcopy.analysis import comparisons
     from tensorcopy.analysis.paired import MARGIN
-    from tensorcopy.results import select
+    from tensorcopy.results import reader, select
 
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
     margin = options.margin or MARGIN
     if options.metric == "time":
-        comparison = comparisons.between(pair.before, pair.after, pair.beside, margin=margin)
+        comparison = comparisons.between(pair.before, pair.after, margin=margin)
     else:
-        comparison = comparisons.of_counts(pair.before, pair.after, pair.beside, options.metric, margin=margin)
+        others = reader.load_results(pair.before.folder).results
+        comparison = comparisons.of_counts(pair.before, pair.after, others, options.metric, margin=margin)
         if not comparison.changes:
             raise TensorcopyError(
                 f"no {options.metric} were counted on both sides",
                 got=" and ".join(comparison.labels),
                 allowed="two results of one machine with counts",
-                next="tensorcopy measure RELEASE --passes 1 --bench '^(memory|instructions)'",
+                next="tensorcopy measure RELEASE",
             )
     return replace(comparison.selected(options.case, options.device), problems=pair.problems)
 
@@ -154,23 +156,20 @@ def _matching(cases: Collection[Case], pattern: str) -> dict[str, Case]:
 
 
 def _history(options: argparse.Namespace, console: Console) -> int:
-    """Print the changes in files of values, or the stored history of one case or of several.
-
-    That is the history on the site: without the steps that did not hold when they were measured again.
-    """
-    from tensorcopy.analysis import change_points, confirmation, series
+    """Print the changes in files of values, or the stored history of one case or of several: that on the site."""
+    from tensorcopy.analysis import change_points, series
     from tensorcopy.report import sentences, terminal
-    from tensorcopy.results import confirmations, reader, select
+    from tensorcopy.results import reader, select
     from tensorcopy.results.reader import concerning
 
     if options.values:
         for path in options.values:
             print(json.dumps([step.index for step in change_points.steps(*_read_values(path))]))
         return 0
-    results, repeats = reader.load_results(RESULTS), confirmations.load(RESULTS)
+    results = reader.load_results(RESULTS)
     print_warnings(results.warnings)
-    problems = concerning(results.problems, [*filter(None, [options.machine])], [*filter(None, [options.python])])
-    is_failure = incomplete([*problems, *repeats.problems], options.strict)
+    problems = concerning(results.problems, [*filter(None, [options.machine])])
+    is_failure = incomplete(problems, options.strict)
     by_case = series.joined(select.history(results.results, options.machine, options.python))
     selected = {case: by_case[case] for case in _matching(by_case, options.case).values()}
     if not selected:
@@ -178,7 +177,6 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError(
             "no such case", got=repr(options.case), allowed=f"{names}, …" if names else "none", next="tensorcopy list times"
         )
-    selected = confirmation.without_rejected(selected, confirmations.latest(repeats.confirmations))
     is_one = len(selected) == 1
     table = terminal.case_table(*selected.values()) if is_one else terminal.summary_text(selected, all_cases=options.all)
     console.print(table, soft_wrap=not console.is_terminal)
@@ -215,7 +213,6 @@ def _point(value: Any) -> tuple[float | None, float]:
     Of several samples their median and its error.
     """
     from tensorcopy.analysis.change_points import NORMAL_MAD
-    from tensorcopy.analysis.series import MEDIANS
 
     if value is None or value == []:
         return None, 0.0

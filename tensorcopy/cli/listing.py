@@ -181,11 +181,11 @@ def _times(options: argparse.Namespace, console: Console) -> int:
     machine = f"{result.machine} ({provenance['cpu']})"
     console.print(
         f"torch {provenance['torch']}, Python {provenance['python']}, {machine}, {provenance['started'][:10]}. "
-        "memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
+        "± is the standard error over launches; memcpy copies the same bytes into fresh memory without torch; GB/s counts each byte once, "
         "and is the bandwidth of the cache or memory that holds the tensor and its copy.",
         soft_wrap=True,
     )
-    problems = concerning(results.problems, [result.machine], [result.python])
+    problems = concerning(results.problems, [result.machine])
     for line in not_included(problems):
         console.print(line, soft_wrap=True)
     print_warnings(results.warnings)
@@ -195,22 +195,21 @@ def _times(options: argparse.Namespace, console: Console) -> int:
 
 def _times_of(suite: str, cases: Sequence[Case], result: Result) -> Table:
     """Return a table of the times of one suite's cases."""
-    from tensorcopy.numbers import duration, span
+    from tensorcopy.numbers import duration, percent
     from tensorcopy.results import related
-    from tensorcopy.results.suite_specs import SECONDS
 
     table = _table(*(name for name, _ in cases[0].parameters), title=suite, title_justify="left")
-    for title in ("time", "range of passes", "× memcpy", "GB/s", "in", "passes"):
+    for title in ("time", "±", "× memcpy", "GB/s", "in", "launches"):
         table.add_column(title, justify="right")
     for case in cases:
         timing, multiple, speed = result.timings[case], related.times_memcpy(result, case), related.bandwidth(result, case)
         table.add_row(
             *(value for _, value in case.parameters),
-            duration(timing.median),
-            span(timing.low, timing.high, SECONDS),
+            duration(timing.seconds),
+            percent(timing.error, 1) if timing.error > 0 else "",
             f"{multiple:.2f}" if multiple else "",
             f"{speed / 1e9:.3g}" if speed else "",
             related.bytes_in(result, case) if speed else "",
-            f"{len(timing.usable)} of {len(timing.by_pass)}",
+            str(timing.launches),
         )
     return table

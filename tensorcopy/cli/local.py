@@ -11,8 +11,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.output import print_warnings, share_bar
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.cli.output import share_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,23 +104,7 @@ def _advise(options: argparse.Namespace, console: Console) -> int:
         for note, letter in letters.items():
             console.print(f"{letter}  {note}", soft_wrap=True)
     console.print(f"\n{origin(advice)}", soft_wrap=True)
-    _warn_if_busy(advice.quiet)
     return 0
-
-
-def _warn_if_busy(quiet: float | None) -> None:
-    """Print a warning where the machine was too busy for its times to be compared."""
-    from tensorcopy.numbers import percent
-    from tensorcopy.worker.control import TOO_BUSY
-
-    if quiet is not None and quiet < TOO_BUSY:
-        busy = TensorcopyError(
-            "this machine was too busy to compare times",
-            got=f"{percent(quiet, 0)} of the samples were quiet",
-            allowed=f"{percent(TOO_BUSY)} or more",
-            next="repeat it when nothing else runs",
-        )
-        print_warnings([busy])
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
@@ -180,7 +163,6 @@ def _check_table(rows: Iterable[Mapping[str, Any]], title: str | None) -> Table:
 
 def _plot(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import sweep
-    from tensorcopy.report.advise import quiet_text
 
     if options.out is not None:
         sweep.check_path(options.out)
@@ -204,8 +186,7 @@ def _plot(options: argparse.Namespace, console: Console) -> int:
         console.print(sweep.table(document, options.relative_to), soft_wrap=not console.is_terminal)
         grad = ", a leaf that requires grad" if options.requires_grad else ""
         how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
-        console.print(f"\n{how}: medians of interleaved rounds{quiet_text(document['quiet'])}", soft_wrap=True)
-        _warn_if_busy(document["quiet"])
+        console.print(f"\n{how}: medians of turns of a millisecond", soft_wrap=True)
     return 0
 
 

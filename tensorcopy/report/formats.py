@@ -29,9 +29,11 @@ HEADER = (
     "low",
     "high",
     "p",
-    "p_is_bound",
     "before",
     "after",
+    "launches",
+    "way",
+    "detectable",
     "reason",
     "text",
 )
@@ -69,11 +71,11 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """Return a row for each case; an empty field is unknown."""
+    """Return a row for each case; an empty field is unknown. Of the launches on both sides, the smaller number."""
     lines = []
     for case, change in ordered(comparison.changes.items()):
         row = _row(case, change)
-        row |= {"p_is_bound": str(change.p_is_bound).lower(), "text": sentence(change)}
+        row |= {"launches": min(change.launches), "text": sentence(change)}
         row["low"], row["high"] = row["interval"] or (None, None)
         lines.append([row[name] for name in HEADER])
     return csv_text(HEADER, lines)
@@ -98,13 +100,14 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "ratio": _six(change.ratio),
         "interval": [_six(end) for end in change.interval] if change.interval else None,
         "p": _six(change.p),
-        "p_is_bound": change.p_is_bound,
         "before": _six(change.before),
         "after": _six(change.after),
-        "passes": change.passes,
-        "more_passes": change.more_passes,
+        "launches": change.launches,
+        "more_launches": change.more_launches,
+        "way": change.way,
+        "detectable": _six(change.detectable),
         "differences": [difference._asdict() for difference in change.differences],
-        "failure": change.failure.value if change.failure else None,
+        "failure": change.failure,
         "unit": change.unit,
         "count": count
         and {

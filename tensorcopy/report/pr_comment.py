@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.paired import Change, Failure, Reason, Verdict
+from tensorcopy.analysis.paired import Change, Reason, Verdict
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
 from tensorcopy.worker.devices import DEVICES
@@ -25,7 +25,7 @@ SCHEMA = Path(__file__).with_name("comparison.schema.json")
 FILE = "comparison.json"
 LARGEST = 4 * 2**20  # bytes of such a file
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:+()\[\] -]")  # of cases, as the schema has them
-LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS = 160, 80, 12  # as the schema has them
+LONGEST_NAME, LONGEST_WORD, MOST_PARAMETERS, LONGEST_FAILURE = 160, 80, 12, 1000  # as the schema has them
 LINE = 300  # characters of a line that is quoted
 SECTION = 28_000  # characters; two devices fit into a comment
 MARKER = "<!-- tensorcopy -->"  # by which our comment is found again
@@ -36,7 +36,6 @@ TESTED = {
     Reason.CHANGED: (Verdict.SLOWER, Verdict.FASTER),
     Reason.WITHIN_MARGIN: (Verdict.UNCHANGED,),
     Reason.INTERVAL_TOO_WIDE: (Verdict.INCONCLUSIVE,),
-    Reason.NOT_CONFIRMED: (Verdict.INCONCLUSIVE,),
 }
 
 
@@ -67,7 +66,8 @@ def admissible(comparison: Mapping[str, Any]) -> dict[str, Any]:
     def row(change: Mapping[str, Any]) -> dict[str, Any]:
         name = " ".join(NOT_IN_NAMES.sub("_", change["case"])[:LONGEST_NAME].split())
         parameters = {name: value[:LONGEST_WORD] for name, value in list(change["parameters"].items())[:MOST_PARAMETERS]}
-        return {**change, "case": name, "suite": change["suite"][:LONGEST_WORD], "parameters": parameters}
+        suite, failure = change["suite"][:LONGEST_WORD], change["failure"][:LONGEST_FAILURE]
+        return {**change, "case": name, "suite": suite, "parameters": parameters, "failure": failure}
 
     return {**comparison, "changes": [row(change) for change in comparison["changes"]]}
 
@@ -128,7 +128,7 @@ def _section(document: Mapping[str, Any], run: str) -> str:
     parts = [_pair(document, pair) for pair in document["pairs"]] or ["### ⚠️ Nothing was compared\n"]
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     note = (
-        f"{document['passes']} passes per side, interleaved, on {document['device']}; changed cases were measured again. "
+        f"{document['launches']} launches, in each of which both sides took turns, on {document['device']}. "
         f"To reproduce: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
     )
     return "\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"])
@@ -155,7 +155,7 @@ def _pair(document: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
 
 
 def _change(row: Mapping[str, Any]) -> Change:
-    """Return a change of the file. Its differences are left out: they are text.
+    """Return a change of the file. Its differences and its failure are left out: they are text.
 
     Raises _Refused for a contradiction.
     """
@@ -171,9 +171,9 @@ def _change(row: Mapping[str, Any]) -> Change:
         p=row["p"],
         before=row["before"],
         after=row["after"],
-        passes=(row["passes"][0], row["passes"][1]),
-        more_passes=row["more_passes"],
-        failure=Failure(row["failure"]) if row["failure"] else None,
+        launches=(row["launches"][0], row["launches"][1]),
+        more_launches=row["more_launches"],
+        way=row["way"],
     )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from statistics import median, median_low
 from typing import TypeVar
 
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.paired import JOINED, MOST_LAUNCHES, PAIRED, UNPAIRED, Change, CountPair, Reason, Verdict
 from tensorcopy.analysis.series import DISPATCHER, CaseGroup, ReleaseChange
-from tensorcopy.analysis.paired import MOST_PASSES, Change, CountPair, Failure, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, count, counted, percent, quantity, short_change, signed_percent
 from tensorcopy.results.suite_specs import SECONDS
@@ -20,10 +21,12 @@ SYMBOLS = {Verdict.SLOWER: "🔴", Verdict.FASTER: "🟢", Verdict.UNCHANGED: "�
 SIGNS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼", Verdict.UNCHANGED: "=", Verdict.INCONCLUSIVE: "?"}
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
-BY_COUNT = (Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED)
-
 WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
-FAILURES = {Failure.NOT_MEASURED: " (not measured, skipped or failed)", Failure.NEVER_QUIET: " (no quiet pass)", None: ""}
+WAYS = {
+    PAIRED: "which took turns in the same launches",
+    JOINED: "compared by way of other releases in their launches",
+    UNPAIRED: "unpaired: the intervals have all the variation of the machine",
+}
 
 MOST_METHODS = 6  # of one direction and kind on a line
 
@@ -31,11 +34,11 @@ T = TypeVar("T")
 
 
 def sentence(change: Change) -> str:
-    """Return the verdict and its reason: "slower by 18.4 % (15.9 to 20.8 %)"."""
+    """Return the verdict and its reason: "slower by 18.4 % (15.9 to 20.8 %); 5.2 % more instructions"."""
     if change.count and change.unit != SECONDS:
         return f"{count_text(change.count)} ({quantity(change.before, change.unit)} → {quantity(change.after, change.unit)})"
     link = " " if change.reason is Reason.CHANGED else ": "
-    beside = f"; {count_text(change.count)}" if change.count and change.reason not in BY_COUNT else ""
+    beside = f"; {count_text(change.count)}" if change.count else ""
     return f"{change.verdict.value}{link}{_reason(change)}{beside}"
 
 
@@ -55,49 +58,38 @@ def count_text(count: CountPair) -> str:
 def summary(change: Change) -> str:
     """Return why a case is inconclusive, without numbers, to count cases by it."""
     texts = {
-        Reason.INTERVAL_TOO_WIDE: "interval too wide; more passes needed",
+        Reason.INTERVAL_TOO_WIDE: "interval too wide; more launches needed",
         Reason.PROVENANCE_DIFFERS: "measured under different conditions",
-        Reason.TOO_FEW_PASSES: "too few quiet passes",
-        Reason.NOT_CONFIRMED: "not seen when measured again",
+        Reason.TOO_FEW_LAUNCHES: "too few launches",
     }
-    return texts.get(change.reason) or _reason(change)
+    return texts.get(change.reason) or _reason(replace(change, failure=""))
 
 
 def _reason(change: Change) -> str:
     """Return the part of the sentence after the verdict."""
-    if change.reason in BY_COUNT and change.count:
-        time = "not compared"
-        if change.interval:
-            low, high = change.interval
-            direction = "slower" if low > 1 else "faster" if high < 1 else ""
-            time = f"{_range(low, high)} {direction}" if direction else f"within ±{change_size(max(high, 1 / low))}"
-        return f"{count_text(change.count)}; time {time}"
     if change.interval and change.ratio is not None:
         return _of_interval(change, change.ratio, *change.interval)
     if change.reason is Reason.PROVENANCE_DIFFERS:
         fields = ", ".join(f"{field}: {before} → {after}" for field, before, after in change.differences)
         return "measured under different conditions" + (f" ({fields})" if fields else "")
-    if change.reason is Reason.TOO_FEW_PASSES:
-        more = f"; about {change.more_passes} more needed" if change.more_passes else ""
-        return f"too few quiet passes ({change.passes[0]} before, {change.passes[1]} after){more}"
-    side = "before" if change.reason in (Reason.NO_SAMPLES_BEFORE, Reason.NOT_A_TIME_BEFORE) else "after"
-    if change.reason in (Reason.NOT_A_TIME_BEFORE, Reason.NOT_A_TIME_AFTER):
-        return f"a sample {side} is not a positive number"
-    return f"no result {side}{FAILURES[change.failure]}"
+    if change.reason is Reason.TOO_FEW_LAUNCHES:
+        more = f"; {change.more_launches} more needed" if change.more_launches else ""
+        return f"too few launches ({change.launches[0]} before, {change.launches[1]} after){more}"
+    if change.reason is Reason.NEVER_MET:
+        return "never measured beside each other, not even by way of another release"
+    side = "before" if change.reason is Reason.NOT_MEASURED_BEFORE else "after"
+    return f"no result {side} ({change.failure or 'not measured, or skipped'})"
 
 
 def _of_interval(change: Change, ratio: float, low: float, high: float) -> str:
     """Return the reason of a case that was tested."""
-    by = f"by {change_size(ratio)} ({_range(low, high)})"
     if change.reason is Reason.CHANGED:
-        return by
-    if change.reason is Reason.NOT_CONFIRMED:
-        return f"{'slower' if ratio > 1 else 'faster'} {by} at first, not when measured again"
+        return f"by {change_size(ratio)} ({_range(low, high)})"
     if change.reason is Reason.WITHIN_MARGIN:
         return f"within ±{change_size(max(high, 1 / low))}"
-    needed = f"about {change.more_passes}" if change.more_passes else f"over {MOST_PASSES}"
+    needed = f"about {change.more_launches}" if change.more_launches else f"over {MOST_LAUNCHES}"
     direction = " slower" if low > 1 else " faster" if high < 1 else ""
-    return f"{_range(low, high)}{direction}; {needed} more pass{'' if change.more_passes == 1 else 'es'} needed"
+    return f"{_range(low, high)}{direction}; {needed} more launch{'' if change.more_launches == 1 else 'es'} needed"
 
 
 def _range(low: float, high: float) -> str:
@@ -232,29 +224,34 @@ def causes(comparison: Comparison) -> Iterator[str]:
 def reasons(comparison: Comparison) -> list[str]:
     """Return a line for each reason of the unchanged and the inconclusive cases."""
     changes = comparison.changes.values()
-    unchanged = Counter(change.reason for change in changes if change.verdict is Verdict.UNCHANGED)
+    unchanged = sum(change.verdict is Verdict.UNCHANGED for change in changes)
     inconclusive = Counter(summary(change) for change in changes if change.verdict is Verdict.INCONCLUSIVE)
-    texts = {
-        Reason.WITHIN_MARGIN: f"within ±{percent(comparison.margin)}",
-        Reason.COUNT_UNCHANGED: "instructions unchanged, and the interval of the time includes 0 %",
-    }
-    lines = [f"{number} unchanged: {texts[reason]}" for reason, number in unchanged.most_common()]
+    lines = [f"{unchanged} unchanged: within ±{percent(comparison.margin)}"] if unchanged else []
     return lines + [f"{number} inconclusive: {reason}" for reason, number in inconclusive.most_common()]
 
 
-def left_out(comparison: Comparison) -> list[str]:
-    """Return lines with the number of passes that were compared, and with what was left out and why."""
-    timed = [change for change in comparison.changes.values() if change.interval]
-    if not timed:
+def caption(comparison: Comparison) -> list[str]:
+    """Return lines on how the times were compared: in how many launches, and what these would have shown; then the exact counts beside."""
+    timed = {case: change for case, change in comparison.changes.items() if change.interval}
+    lines = []
+    for way, text in WAYS.items():
+        changes = [change for change in timed.values() if change.way == way]
+        if changes:
+            numbers = dict.fromkeys(median_low([change.launches[side] for change in changes]) for side in (0, 1))
+            of = "" if len(changes) == len(timed) else f" of {counted(len(changes), 'case')}"
+            lines.append(f"{' and '.join(map(str, numbers))} launches{of} (median of the cases), {text}")
+    small = [change.detectable for case, change in timed.items() if int(dict(case.parameters).get("numel", DISPATCHER + 1)) <= DISPATCHER]
+    shown = [each for each in small or [change.detectable for change in timed.values()] if each is not None]
+    if shown:
+        where = f" up to {count(DISPATCHER)}" if small else ""
+        lines.append(f"the smallest slowdown these launches would have shown: {percent(median(shown), 1)} (median of cases{where})")
+    return lines + counts_beside([change for change in comparison.changes.values() if change.unit == SECONDS])
+
+
+def counts_beside(changes: Iterable[Change]) -> list[str]:
+    """Return a line on the exact counts beside the times, which decide no verdict; none where nothing was counted."""
+    pairs = [change.count for change in changes if change.count]
+    if not pairs:
         return []
-    before, after = (median_low([change.passes[side] for change in timed]) for side in (0, 1))
-    lines = [f"passes compared (median of the cases): {before} before, {after} after"]
-    for name, result in zip(("before", "after"), (comparison.before, comparison.after)):
-        by_pass = [pass_samples for case in comparison.changes if case in result.timings for pass_samples in result.timings[case].by_pass]
-        passes = {pass_samples.name for pass_samples in by_pass}
-        used = {pass_samples.name for pass_samples in by_pass if not pass_samples.excluded}
-        alone = sum(1 for pass_samples in by_pass if pass_samples.excluded and pass_samples.name in used)
-        texts = [f"{len(passes - used)} of {len(passes)} passes (the control shows another speed)"] if passes - used else []
-        texts += [f"{alone} of {len(by_pass)} times of a case in a pass (page faults)"] if alone else []
-        lines += [f"left out {name}: {', '.join(texts)}"] if texts else []
-    return lines
+    more, fewer = (sum(pair.changed and pair.direction is verdict for pair in pairs) for verdict in CHANGED)
+    return [f"beside the times: more {pairs[0].unit} in {more} of {counted(len(pairs), 'case')}, fewer in {fewer}"]

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import exp, isnan, log
-from statistics import median
 from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorcopy.analysis.comparisons import Comparison, case_name
+from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
+from tensorcopy.analysis.paired import ALPHA, PAIRED, Change, Reason, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
-from tensorcopy.analysis.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.formats import rows
 from tensorcopy.report.sentences import (
-    BY_COUNT,
     CHANGED,
     SIGNS,
+    WAYS,
+    caption,
     causes,
     change_text,
     count_text,
     headline,
-    left_out,
     not_included,
     ordered,
     reasons,
@@ -43,8 +42,8 @@ NO_CHANGE = "No change detected."
 JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 WIDE = 120  # columns from which a row has its whole sentence
-WIDTH = 56  # columns of the axis of samples: a line is about 80 columns with its labels
-SAMPLE, MEDIAN = "·", "●"
+WIDTH = 56  # columns of the axis of differences: a line is about 80 columns with its labels
+ZERO, POINT, LOW, HIGH = "│", "●", "├", "┤"
 NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # fields of the provenance that cannot change a time
 
 Row = tuple[Case, Change]
@@ -71,8 +70,8 @@ def overview(comparison: Comparison, *, all_cases: bool = False, width: int = 80
         line = f"{same} unchanged: by less than {percent(comparison.margin)}, or by no more than repeated counts differ"
         return Group(*parts, Text("\n".join([line, *not_included(comparison.problems)])))
     inconclusive = any(change.verdict is Verdict.INCONCLUSIVE for change in comparison.changes.values())
-    hint = [f"{how_to_list} lists every case, and how many more passes it needs"] if inconclusive and not all_cases else []
-    return Group(*parts, Text("\n".join([*reasons(comparison), *left_out(comparison), *hint, *not_included(comparison.problems)])))
+    hint = [f"{how_to_list} lists every case, and how many more launches it needs"] if inconclusive and not all_cases else []
+    return Group(*parts, Text("\n".join([*reasons(comparison), *caption(comparison), *hint, *not_included(comparison.problems)])))
 
 
 def _narrow(shown: Sequence[Row]) -> RenderableType:
@@ -101,8 +100,6 @@ def _evidence(change: Change) -> str:
     """Return what speaks for the verdict, in few words."""
     if change.unit != SECONDS:
         return signed_percent(change.size)
-    if change.reason in BY_COUNT and change.count:
-        return count_text(change.count)
     return signed_interval(change.interval) if change.reason is Reason.CHANGED and change.interval else multiple(change.ratio)
 
 
@@ -118,73 +115,63 @@ def evidence(comparison: Comparison, case: Case) -> str:
     ]
     sections = [
         [case_name(case), f"{before} → {after}, on {comparison.on}", sentence(change)],
-        _picture(comparison, case),
-        _statistics(comparison, case, change),
+        _picture(comparison, case, change),
+        _statistics(comparison, change),
         ["environments", *(differences or ["  identical"])],
         not_included(comparison.problems),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _picture(comparison: Comparison, case: Case) -> list[str]:
-    """Return a line for each pass with its samples on a common axis.
-
-    No lines if nothing was measured.
-    """
-    sides = [
-        (label, result.timings[case].by_pass)
-        for label, result in zip(comparison.labels, (comparison.before, comparison.after))
-        if case in result.timings
-    ]
-    samples = [sample for _, by_pass in sides for pass_samples in by_pass for sample in pass_samples.speed_corrected]
-    if not samples:
+def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
+    """Return a line for each launch with its difference on a common axis, and the interval below; no lines where nothing was compared."""
+    shown = points(comparison, case)
+    if not shown:
         return []
-    low, high = min(samples), max(samples)
-    lines = [" " * 12 + duration(low) + duration(high).rjust(WIDTH - len(duration(low)))]
-    for label, by_pass in sides:
-        lines.append(f"{label}, {len(by_pass)} passes ({SAMPLE} sample, {MEDIAN} median)")
-        for number, pass_samples in enumerate(by_pass, 1):
-            axis = [" "] * WIDTH
-            middle = median(pass_samples.speed_corrected)
-            for sample, sign in (*((sample, SAMPLE) for sample in pass_samples.speed_corrected), (middle, MEDIAN)):
-                axis[round((WIDTH - 1) * (sample - low) / (high - low)) if high > low else 0] = sign
-            note = _note(pass_samples, comparison.drift.pass_drift(case, pass_samples))
-            lines.append(f"  pass {number}".ljust(12) + f"{''.join(axis)}  {note}")
+    ends = [log(end) for end in change.interval] if change.interval else []
+    low, high = (extreme([0.0, *ends, *(point.size for point in shown)]) for extreme in (min, max))
+
+    def axis(*marks: tuple[float, str]) -> str:
+        cells = [" "] * WIDTH
+        for size, sign in ((0.0, ZERO), *marks):
+            cells[round((WIDTH - 1) * (size - low) / (high - low)) if high > low else 0] = sign
+        return "".join(cells)
+
+    what = "difference of the launch" if change.way == PAIRED else f"a side of the launch, against {comparison.labels[0]}"
+    left, right = signed_percent(exp(low)), signed_percent(exp(high))
+    lines = [f"launches ({POINT} {what}, {ZERO} no difference)", f"{'':14}{left}{right:>{WIDTH - len(left)}}"]
+    lines += [f"  {_launch(point, change):<12}{axis((point.size, POINT))}  {signed_percent(exp(point.size))}" for point in shown]
+    if change.interval and change.ratio:
+        marks = axis((ends[0], LOW), (ends[1], HIGH), (log(change.ratio), POINT))
+        lines.append(f"  {'interval':<12}{marks}  {signed_interval(change.interval)}")
     return lines
 
 
-def _statistics(comparison: Comparison, case: Case, change: Change) -> list[str]:
-    """Return the ratio, its interval, the test and the repeats, if there are any."""
+def _launch(point: Point, change: Change) -> str:
+    """Return the name of a launch: its start, "11-25 09:06", and the side where only one is shown."""
+    moment = f"{point.started[5:10]} {point.started[11:16]}"
+    return moment if change.way == PAIRED else f"{moment[:11]}{'A' if point.side == 0 else 'B'}"
+
+
+def _statistics(comparison: Comparison, change: Change) -> list[str]:
+    """Return the ratio, its interval, the test, the way and what could have been seen, if there are any."""
     lines = []
     if change.ratio is not None and change.before and change.after:
-        corrected = ", drift-corrected" if case in comparison.drift.exponents else ""
-        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)}{corrected})")
-    if change.interval and change.p is not None:
+        lines.append(f"ratio      {change.ratio:.3f} ({duration(change.before)} → {duration(change.after)})")
+    if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
-        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - ALPHA)}), bootstrapped over passes")
-        p = p_value(change.p, is_bound=change.p_is_bound)
-        lines.append(f"test       {p}, adjusted for {counted(comparison.compared, 'case')} (Holm); significant if p ≤ {ALPHA:g}")
-        lines.append(f"margin     {percent(comparison.margin)}; smaller changes are not reported")
+        launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - ALPHA)}), from {launches} launches")
+        lines.append(f"way        {WAYS[change.way]}")
+        adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
+        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {ALPHA:g}")
+        lines.append(f"margin     {percent(comparison.margin)}; smaller changes are shown, and not called slower or faster")
+        lines.append(f"detectable {percent(change.detectable, 1)}: the smallest slowdown that these launches would have shown")
     if change.count:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = f"repeated counts differ by {percent(round(change.count.repeatability, 4))}"
-        lines.append(f"count      {count_text(change.count)} ({before} → {after}); {repeats}")
+        lines.append(f"count      {count_text(change.count)} ({before} → {after}), beside the time; {repeats}")
     return lines
-
-
-def _note(pass_samples: PassSamples, pass_drift: float | None) -> str:
-    """Return the median of a pass, its quiet samples and its machine drift.
-
-    For an excluded pass, return the reason.
-    """
-    if pass_samples.excluded:
-        return f"excluded: {pass_samples.excluded}"
-    parts = [duration(median(pass_samples.quiet or pass_samples.speed_corrected))]
-    if pass_samples.pairs:
-        parts.append(f"{len(pass_samples.quiet)} of {len(pass_samples.samples)} quiet")
-    if pass_drift is not None and pass_samples.quiet:
-        parts.append(f"machine drift {signed_percent(exp(pass_drift))}")
-    return ", ".join(parts)
 
 
 def case_table(case_series: CaseSeries) -> RenderableType:

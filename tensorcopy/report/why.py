@@ -24,10 +24,9 @@ from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import change_size, duration, number, percent, signed, signed_percent
 from tensorcopy.report.formats import markdown_table
-from tensorcopy.report.sentences import BY_COUNT
 from tensorcopy.results import functions, select
-from tensorcopy.results.functions import Function
 from tensorcopy.results.cases import Case
+from tensorcopy.results.functions import Function
 from tensorcopy.results.reader import Result
 from tensorcopy.results.select import Pair
 
@@ -90,7 +89,7 @@ def of_pair(pair: Pair, pattern: str) -> Cause:
     cases = _cases((pair.before, pair.after), [name for name in before.cases if name in after.cases])
     name = _selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
-    change = comparisons.between(pair.before, pair.after, pair.beside).changes[timed] if timed else None
+    change = comparisons.between(pair.before, pair.after).changes[timed] if timed else None
     return of_results(pair.before, pair.after, name, analysis.between(before, after, name), change, timed)
 
 
@@ -424,7 +423,7 @@ def script_problem(cause: Cause) -> TensorcopyError | None:
             "no script shows this case",
             got=repr(unusable[0]),
             allowed="versions such as 2.15.0, and a case such as detach 1 float32 contiguous",
-            next=f"check {cause.after.path}",
+            next=f"check the launches in {cause.after.folder}",
         )
     return None
 
@@ -467,7 +466,7 @@ def issue(cause: Cause, history: str = "") -> str:
     for named in difference.named[:ISSUE_ROWS]:
         of_function = row(names[named.function].replace("|", "\\|"), named)  # GitHub ends a cell there, even within code
         rows.append([f"`{of_function.name}`", named.group, of_function.before, of_function.after, of_function.change, of_function.calls])
-    is_slower = change and change.ratio and change.verdict is Verdict.SLOWER and change.reason not in BY_COUNT
+    is_slower = change and change.ratio and change.verdict is Verdict.SLOWER
     versions = {
         "PyTorch": provenance["torch"],
         "OS": provenance.get("os", ""),
