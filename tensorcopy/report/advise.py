@@ -15,14 +15,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest, Option
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, percent, signed_percent
 from tensorcopy.releases import interpreters
 from tensorcopy.report.words import translate
-from tensorcopy.results import files, related
-from tensorcopy.results.passes import PassSamples, timing
+from tensorcopy.results import related
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Effects
 from tensorcopy.results.reader import Result
 
 SHIPPED = Path(__file__).with_name("shipped.json")
@@ -60,7 +63,6 @@ class Advice:
     numel : elements that it was measured with
     measured : "here", or "shipped" with the package
     torch, on, day : the release, the processor and the date of the measurement
-    quiet : the share of quiet samples; None for shipped results
     """
 
     request: CopyRequest
@@ -71,7 +73,6 @@ class Advice:
     torch: str
     on: str
     day: str
-    quiet: float | None = None
 
     @property
     def code(self) -> str:
@@ -110,12 +111,7 @@ def origin(advice: Advice) -> str:
         f"{count(advice.numel)} float32 on {request.device}{', a leaf that requires grad' if request.requires_grad else ''}, one thread"
     )
     where = "measured here" if advice.measured == "here" else "from the shipped results, not measured here"
-    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}{quiet_text(advice.quiet)}"
-
-
-def quiet_text(quiet: float | None) -> str:
-    """Return the share of quiet samples, after a comma; "" where it is not known."""
-    return "" if quiet is None else f", {percent(quiet, 0)} of the samples quiet"
+    return f"{where}: torch {advice.torch}, {advice.on}, {tensor}, {advice.day}"
 
 
 def advise(
@@ -180,17 +176,29 @@ def can_measure(interpreter: str = "same") -> bool:
 
 
 def of_benchmark(benchmark: Mapping[str, Any], request: CopyRequest, numel: int) -> Advice:
-    """Return the advice from the output of `timing.time_request`.
-
-    Each round counts as a pass."""
-    timings = {}
-    for method, rounds in benchmark["rounds"].items():
+    """Return the advice from the output of `timing.time_request`; a turn counts as a launch."""
+    seconds: dict[Case, Sequence[float]] = {}
+    for method, turns in benchmark["turns"].items():
         case = recommend.case_of(benchmark["methods"][method], method, request, numel)
-        timings[case] = timing([PassSamples((seconds,)) for seconds in rounds])
+        seconds[case] = turns
         baseline_case = related.baseline_case(case)
         if baseline_case:
-            timings[baseline_case] = timing([PassSamples((seconds,)) for seconds in benchmark["baseline"]])
-    result = Result(Path("here"), "here", "", benchmark["python"], "", "here", timings, methods=benchmark["methods"])
+            seconds[baseline_case] = benchmark["baseline"]
+    logs = np.log(np.array(list(seconds.values())).T)[:, None, :]
+    turn_names = tuple(map(str, range(len(logs))))
+    effects = Effects(turn_names, turn_names, {("", "here", ""): 0}, {case: place for place, case in enumerate(seconds)}, logs)
+    result = Result(
+        folder=Path("here"),
+        machine="here",
+        sha="",
+        python=benchmark["python"],
+        build="",
+        environment="here",
+        timings=effects.timings(0),
+        methods=benchmark["methods"],
+        effects=effects,
+        column=0,
+    )
     options = recommend.options_by_size(result, request).get(numel, ())
     return _advice(request, numel, map(_matching_method, options), _why(request, options), "here", benchmark)
 
@@ -205,7 +213,7 @@ def _matching_method(option: Option) -> MatchingMethod:
     return MatchingMethod(
         method=option.method,
         code=option.code,
-        seconds=option.timing.median if option.timing else None,
+        seconds=option.timing.seconds if option.timing else None,
         multiple=option.multiple,
         verdict="" if option.timing is None else FASTEST if change is None else change.verdict.value,
         ratio=change.ratio if change else None,
@@ -216,14 +224,11 @@ def _matching_method(option: Option) -> MatchingMethod:
 def _advice(
     request: CopyRequest, numel: int, choices: Iterable[MatchingMethod], why: str, measured: str, source: Mapping[str, Any]
 ) -> Advice:
-    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"], source.get("quiet"))
+    return Advice(request, numel, tuple(choices), why, measured, source["torch"], source["on"], source["day"])
 
 
-def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
-    """Return the content of shipped.json: the advice from a result at every size.
-
-    others : as for `recommend.options_by_size`
-    """
+def shipped(result: Result) -> dict[str, Any]:
+    """Return the content of shipped.json: the advice from a result at every size."""
 
     def row(match: MatchingMethod) -> list[Any]:
         """Return the fields that depend on the size, as `_as_shipped` reads them."""
@@ -234,7 +239,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
     answers = []
     for device in recommend.devices(result):
         for request in recommend.requests(device):
-            by_size = recommend.options_by_size(result, request, others)
+            by_size = recommend.options_by_size(result, request)
             matches = {match.method: match for options in by_size.values() for match in map(_matching_method, options)}
             answers.append(
                 {
@@ -253,7 +258,7 @@ def shipped(result: Result, others: Sequence[Result]) -> dict[str, Any]:
 
 def _as_shipped(request: CopyRequest, numel: int) -> Advice:
     try:
-        document = files.parsed(files.content(SHIPPED))
+        document = json.loads(SHIPPED.read_text(encoding="utf-8"))
         for answer in document["answers"]:
             if answer["request"] == asdict(request) and answer["sizes"]:
                 measured = recommend.nearest_size(numel, map(int, answer["sizes"]))
@@ -265,7 +270,7 @@ def _as_shipped(request: CopyRequest, numel: int) -> Advice:
                 source = {**document, "on": document["on"][request.device]}
                 return _advice(request, measured, matches, at_size["why"], "shipped", source)
         devices = dict.fromkeys(answer["request"]["device"] for answer in document["answers"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TensorcopyError(
             "the shipped results cannot be read",
             got=f"{SHIPPED.name}: {type(error).__name__}: {error}",

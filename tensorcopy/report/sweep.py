@@ -170,7 +170,7 @@ def save(document: Document, path: Path, **options: Any) -> None:
 def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True, relative_to: str = "") -> Any:
     """Draw on matplotlib axes and return them.
 
-    Each method has a line, the band of its rounds, and its code at the end.
+    Each method has a line, the band of its turns, and its code at the end.
     relative_to : plot multiples of this method's time; "baseline" is the memcpy baseline, which is dashed
 
     Raises TensorcopyError for a method that was not measured.
@@ -196,7 +196,7 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
     axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
-    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Medians of the rounds; bands: interquartile range."
+    how = f"torch {document['torch']}, {document['on']}, one thread, {document['day']}. Medians of turns; bands: interquartile range."
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes
 

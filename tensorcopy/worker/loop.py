@@ -6,17 +6,19 @@ processes of a launch take turns with it (`worker.turns`); `take_turns` is for m
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from os import environ
 from random import Random
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import NAMES
+from tensorcopy.worker.turns import interruptions
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 DEVICE_SECONDS = 0.005  # on a device: two waits of 40 µs are less than 2 % of it
@@ -28,6 +30,10 @@ HELD = 6  # earlier inputs that are kept, so that a new one lies elsewhere
 FILLER = 4096  # bytes, at most, that a filler has beside twice the bytes of the input
 STEADY, PARTS = 0.98, 10  # a device's clocks are up when the last of ten parts is not faster
 CLOCKS_SECONDS = 1.0  # the longest wait for that
+FEWEST_TURNS = 5  # of each loop, however long they take
+TRIES = 4  # of a turn that other programs interrupt: one of a millisecond has room between two time slices
+
+Key = TypeVar("Key")
 
 LOOP = """
 def seconds(calls, {names}):
@@ -127,3 +133,39 @@ class Loop:
             parts.append(self._seconds(self.calls, **self.names))
             if len(parts) >= PARTS and parts[-1] >= parts[-PARTS] * STEADY:
                 return
+
+
+def take_turns(
+    loops: Mapping[Key, Loop], turns: int, *, longest: float = float("inf"), report_turn: Callable[[int], None] = lambda turn: None
+) -> dict[Key, list[float]]:
+    """Return the seconds per call of each loop by turn: all run in each, in random order, on new inputs, garbage collection off.
+
+    longest : seconds after which no turn begins, unless there are fewer than `FEWEST_TURNS`
+    """
+    seconds: dict[Key, list[float]] = {key: [] for key in loops}
+    order, random, end, was_enabled = list(loops), Random(), monotonic() + longest, gc.isenabled()  # noqa: S311 - an order is no secret
+    gc.disable()
+    try:
+        for turn in range(turns):
+            if turn >= FEWEST_TURNS and monotonic() > end:
+                break
+            report_turn(turn)
+            random.shuffle(order)
+            for key in order:
+                loops[key].move()
+                seconds[key].append(_uninterrupted(loops[key]))
+    finally:
+        if was_enabled:
+            gc.enable()
+    return seconds
+
+
+def _uninterrupted(loop: Loop) -> float:
+    """Return the seconds per call of a turn during which no other program had the core, or of the fastest of `TRIES`."""
+    tries = []
+    for _ in range(TRIES):
+        _, before = interruptions()
+        tries.append(loop.seconds(loop.calls) / loop.calls)
+        if interruptions()[1] == before:
+            return tries[-1]
+    return min(tries)

@@ -2,53 +2,36 @@
 
 `python -m tensorcopy.worker.processes tensorcopy.worker.timing WHAT ARGUMENT` prints the result as JSON: WHAT is "request" for `tensorcopy
 advise` or "sizes" for `tensorcopy plot`, with the arguments of `time_request` or `time_sizes` as a JSON object, or "call" for `tensorcopy
-bisect`, with a name. The clock is `torch.utils.benchmark.Timer` on one thread, which waits for the device. Rounds are interleaved: each
-times all methods in random order, so that other load on the machine affects all methods alike.
+bisect`, with a name. Methods take turns of a millisecond on one thread (`worker.loop`), so that other load on the machine affects all of
+them alike.
 """
 
 from __future__ import annotations
 
 import json
 import platform
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from random import SystemRandom
 from statistics import quantiles
-from timeit import default_timer
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import conformance, control, declarations, devices, instruction_count
+from tensorcopy.worker import conformance, declarations, devices, instruction_count
+from tensorcopy.worker.loop import MOVED, Loop, take_turns
 from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists, make_tensor
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-try:
-    from torch.utils.benchmark import Timer
-except ModuleNotFoundError as missing:
-    if missing.name not in ("distutils", "pkg_resources", "setuptools"):
-        raise
-    # up to 2.2 the Timer imports torch's C++ compiler module, which imports setuptools: it may be missing, and timing Python needs neither
-    sys.modules["torch.utils.cpp_extension"] = ModuleType("torch.utils.cpp_extension")
-    from torch.utils.benchmark import Timer
-
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
-REQUEST_ROUNDS, SIZES_ROUNDS = 9, 7
-# seconds that a sample takes at least; of a call, shorter than the time that another program gets the processor for, so that some samples
-# are undisturbed
-REQUEST_SAMPLE, SIZES_SAMPLE, CALL_SAMPLE = 0.006, 0.008, 0.002
-CALL_SAMPLES = 150
-MOVED = 2**20  # elements; allocators already return larger tensors at varying addresses
+REQUEST_TURNS, SIZES_TURNS, CALL_TURNS = 60, 24, 150
+LONGEST = 5.0  # seconds of all turns of large tensors
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
-
-Key = tuple[str, int]  # a method's name and the number of elements
+ON_DEVICE = "out.copy_(x)"  # the memcpy baseline there
 
 
 def time_request(
@@ -59,45 +42,30 @@ def time_request(
     to : "tensor" or "ndarray"
     report_progress : called with the share that is done (0 to 1) and the current step
 
-    Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "rounds" with each method's
-    seconds per call by round, "baseline" with those of the memcpy baseline, and "quiet", the share of quiet samples. Raises TensorcopyError
-    for a device or size that cannot be used.
+    Returns plain values: "torch", "python", "on", "day", "methods" as `conformance.observed_on` returns them, "turns" with each method's
+    seconds per call by turn, and "baseline" with those of the memcpy baseline. Raises TensorcopyError for a device or size that cannot be
+    used.
     """
     devices.require(device)
     _check_numel(numel, "--numel 2**17")
     methods = conformance.observed_on([device], groups())
     kind = "with_grad" if requires_grad else "plain"
     names = [name for name, row in methods.items() if row["observed"] and row["observed"][device][kind]["gives"] == to]
-    rounds: dict[str, list[float]] = {name: [] for name in (*names, BASELINE)}
-    calls: dict[str, int] = {}
-    readings: list[float] = []
-    random, kept_alive = SystemRandom(), []  # tensors kept alive, so that the next one gets another address
+    loops: dict[str, Loop] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
-        for number in range(REQUEST_ROUNDS):
-            report_progress(number / REQUEST_ROUNDS, f"round {number + 1} of {REQUEST_ROUNDS}")
-            x = torch.ones(numel, device=device).requires_grad_(requires_grad)
-            if numel <= MOVED:
-                kept_alive.append(x)
-            order = list(rounds)
-            random.shuffle(order)
-            for name in order:
-                if name == BASELINE:
-                    timer = _baseline_timer("x.copy()", x.detach(), device, to_host=to == "ndarray")
-                else:
-                    timer = _method_timer(find_method(name), x, device)
-                if name not in calls:
-                    calls[name] = _calls_in(timer, REQUEST_SAMPLE)
-                timer.timeit(1 + calls[name] // 10)  # warm up: this tensor is not in the caches yet
-                rounds[name].append(timer.timeit(calls[name]).median)
-                readings.append(control.read())
-    return {
-        **_measured_on(device),
-        "methods": methods,
-        "baseline": rounds.pop(BASELINE),
-        "rounds": rounds,
-        "quiet": control.quiet_share(readings),
-    }
+        x = _leaf(numel, device, requires_grad)
+        for number, name in enumerate(names):
+            report_progress(number / len(names) / 4, name)  # the first quarter of the work
+            loops[name] = _method_loop(find_method(name), x, device)
+        loops[BASELINE] = _baseline_loop("x.copy()", x, device, to_host=to == "ndarray")
+        turns = take_turns(
+            loops,
+            REQUEST_TURNS,
+            longest=LONGEST,
+            report_turn=lambda turn: report_progress(0.25 + 0.75 * turn / REQUEST_TURNS, f"turn {turn + 1} of {REQUEST_TURNS}"),
+        )
+    return {**_measured_on(device), "methods": methods, "baseline": turns.pop(BASELINE), "turns": turns}
 
 
 def time_sizes(
@@ -115,9 +83,8 @@ def time_sizes(
     relative_to : a method's name or "baseline", of which the caller will show multiples; "" for none
 
     Returns plain values: these arguments, "torch", "python", "on" and "day", "curves" with each method's "name", "code" and "points", which
-    are seconds per call by "numel" ("median", and the quartiles "low" and "high"), "baseline", the curve of a copy of the same bytes into
-    existing memory, by numpy on the CPU and by the device itself elsewhere, and "quiet", the share of samples beside which the machine was
-    quiet.
+    are seconds per call by "numel" ("median", and the quartiles "low" and "high"), and "baseline", the curve of a copy of the same bytes
+    into existing memory, by numpy on the CPU and by the device itself elsewhere. The methods take turns at each size.
 
     Each method's result is compared with its input first. Raises TensorcopyError for a device or size that cannot be used, and for a
     method whose result is not a copy, and an unknown `relative_to`.
@@ -132,58 +99,42 @@ def time_sizes(
     names = [*(method.name for method in methods), BASELINE]
     if relative_to and relative_to not in names:
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
-    timers: dict[Key, Timer] = {}
+    points: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    on_cpu = "np.copyto(out, x)"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
-        for numel in numels:
-            x = torch.ones(numel, device=device).requires_grad_(requires_grad)
+        for place, numel in enumerate(numels):
+            report_progress(place / len(numels), f"numel {numel}")
+            x = _leaf(numel, device, requires_grad)
             for method in methods:
                 _check_copy(method, x, device)
-                timers[method.name, numel] = _method_timer(method, x, device)
-            timers[BASELINE, numel] = _baseline_timer("np.copyto(out, x)", x.detach(), device, to_host=what == "conversions")
-        calls: dict[Key, int] = {}
-        times: dict[Key, list[float]] = {key: [] for key in timers}
-        for done, (key, timer) in enumerate(timers.items()):  # reported as the first quarter of the work
-            report_progress(done / len(timers) / 4, f"{key[0]}, numel {key[1]}")
-            calls[key] = _calls_in(timer, SIZES_SAMPLE)
-        order, random, readings = list(timers), SystemRandom(), []
-        for number in range(SIZES_ROUNDS):
-            report_progress(0.25 + 0.75 * number / SIZES_ROUNDS, f"round {number + 1} of {SIZES_ROUNDS}")
-            random.shuffle(order)
-            for key in order:
-                times[key].append(timers[key].timeit(calls[key]).median)
-                readings.append(control.read())
-
-    def curve(name: str, code: str) -> dict[str, Any]:
-        points = []
-        for numel in numels:
-            low, middle, high = quantiles(times[name, numel], n=4, method="inclusive")
-            points.append({"numel": numel, "median": middle, "low": low, "high": high})
-        return {"name": name, "code": code, "points": points}
-
+            loops = {method.name: _method_loop(method, x, device) for method in methods}
+            loops[BASELINE] = _baseline_loop(on_cpu, x, device, to_host=what == "conversions")
+            for name, seconds in take_turns(loops, SIZES_TURNS, longest=LONGEST).items():
+                low, middle, high = quantiles(seconds, n=4, method="inclusive")
+                points[name].append({"numel": numel, "median": middle, "low": low, "high": high})
     return {
         "what": what,
         "device": device,
         "requires_grad": requires_grad,
         **_measured_on(device),
-        "curves": [curve(method.name, code_on(method, device)) for method in methods],
-        "baseline": curve(BASELINE, timers[BASELINE, 1]._task_spec.stmt),
-        "quiet": control.quiet_share(readings),
+        "curves": [{"name": method.name, "code": code_on(method, device), "points": points[method.name]} for method in methods],
+        "baseline": {"name": BASELINE, "code": on_cpu if device == "cpu" else ON_DEVICE, "points": points[BASELINE]},
     }
 
 
 def time_call(name: str) -> dict[str, Any]:
-    """Return the "seconds" per call of each sample. The process is one pass.
+    """Return the "seconds" per call of each turn.
 
     name : of a method and its tensor, as `instruction_count` prints it: "detach 1 float32 contiguous"
     """
     section = next(section for section in instruction_count.all_of_them() if str(section) == name)
     x = make_tensor(section.numel, dtype=section.dtype, layout=section.layout, requires_grad=section.requires_grad)
-    timer = _method_timer(find_method(section.method), x, "cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of the call
-        calls = _calls_in(timer, CALL_SAMPLE)
-        return {"seconds": [timer.timeit(calls).median for _ in range(CALL_SAMPLES)]}
+        method = find_method(section.method)
+        loop = Loop(method.code, lambda: {"x": x}, namespace=method.names)
+        return {"seconds": take_turns({name: loop}, CALL_TURNS)[name]}
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
@@ -198,43 +149,34 @@ def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_prog
     return time_request(**request, report_progress=report_progress)
 
 
-def make_timer(code: str, names: Mapping[str, Any], device: str) -> Timer:
-    """Return a timer of `code`, an expression of `names`, whose clock waits for `device`.
-
-    torch's own clock waits for CUDA only, and for other accelerators in recent releases: else it reads how fast they queue work.
-    """
-    if device == "cpu":
-        return Timer(code, globals=dict(names), num_threads=1, timer=default_timer)
-    wait = devices.waiter(device)
-
-    def clock() -> float:
-        wait()
-        return default_timer()
-
-    return Timer(code, globals=dict(names), num_threads=1, timer=clock)
+def _leaf(numel: int, device: str, requires_grad: bool) -> torch.Tensor:
+    return torch.ones(numel, device=device).requires_grad_(requires_grad)
 
 
-def _calls_in(timer: Timer, seconds: float) -> int:
-    """Return how many calls take `seconds`, at least one. Warms up, too."""
-    number = 1
-    while (elapsed := min(timer.timeit(number).median, timer.timeit(number).median) * number) < seconds / 4:
-        number *= 4
-    return max(1, int(number * seconds / elapsed))
+def _method_loop(method: Method, x: torch.Tensor, device: str) -> Loop:
+    """Return a loop of a method on tensors like x; on x itself where it is large, since it would move anyway."""
+    numel, moves = len(x), len(x) <= MOVED
+
+    def place() -> Mapping[str, Any]:
+        return {"x": _leaf(numel, device, x.requires_grad) if moves else x}
+
+    return Loop(code_on(method, device), place, device=device, nbytes=4 * numel if moves else 0, namespace=method.names)
 
 
-def _method_timer(method: Method, x: torch.Tensor, device: str) -> Timer:
-    return make_timer(code_on(method, device), {**method.names, "x": x}, device)
-
-
-def _baseline_timer(on_cpu: str, x: torch.Tensor, device: str, *, to_host: bool) -> Timer:
-    """Return a timer of the memcpy baseline, which copies the same bytes: by numpy on the CPU, by the device itself elsewhere.
+def _baseline_loop(on_cpu: str, like: torch.Tensor, device: str, *, to_host: bool) -> Loop:
+    """Return a loop of the memcpy baseline, which copies the same bytes: by numpy on the CPU, by the device itself elsewhere.
 
     on_cpu : the code there, into newly allocated or existing memory; an accelerator copies into existing memory
     """
-    if device == "cpu":
-        return make_timer(on_cpu, {"np": np, "x": x.numpy(), "out": np.empty(len(x), "float32")}, device)
-    out = torch.empty(len(x)) if to_host else torch.empty_like(x)
-    return make_timer("out.copy_(x)", {"x": x, "out": out}, device)
+    numel = len(like)
+
+    def place() -> Mapping[str, Any]:
+        if device == "cpu":
+            return {"x": np.ones(numel, "float32"), "out": np.empty(numel, "float32")}
+        return {"x": torch.ones(numel, device=device), "out": torch.empty(numel, device="cpu" if to_host else device)}
+
+    nbytes = 4 * numel if numel <= MOVED else 0
+    return Loop(on_cpu if device == "cpu" else ON_DEVICE, place, device=device, nbytes=nbytes, slowed=False)
 
 
 def _check_copy(method: Method, x: torch.Tensor, device: str) -> None:

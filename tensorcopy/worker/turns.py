@@ -148,9 +148,9 @@ class Side:
             if request == END:
                 return
             loop.move()
-            before = _interruptions()
+            before = interruptions()
             seconds = loop.seconds(calls)
-            after = _interruptions()
+            after = interruptions()
             self._answer(turn=[seconds / calls, after[0] - before[0], after[1] - before[1]])
 
     def _answer(self, **document: Any) -> None:
@@ -167,7 +167,7 @@ def _described(suites: str) -> list[dict[str, Any]]:
     ]
 
 
-def _interruptions() -> tuple[int, int]:
+def interruptions() -> tuple[int, int]:
     """Return this process's page faults and involuntary context switches."""
     try:
         from resource import RUSAGE_SELF, getrusage
