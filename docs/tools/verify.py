@@ -25,7 +25,6 @@ from typing import Any
 from rich.console import Console
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin.environment import runner_folder
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression
 from tensorcopy.cli.output import progress_bar
@@ -98,7 +97,7 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
         reporter.at(0)
         environment = measurement.opened(paths)
         if measurement.interpreter:
-            search_path = interpreters.search_path([CHECKOUT, runner_folder(paths.environments)], environment.python)
+            search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
             environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
         return run(Probe(environment, options.device, options.bench), partial(reporter.at, 1))
 

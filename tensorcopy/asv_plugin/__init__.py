@@ -1,11 +1,13 @@
-"""The asv plugin: torch releases as commits, an environment for each, pages.
+"""The asv plugin: torch releases as commits, asv's commands on launches, pages.
 
 Only this folder imports asv. asv imports it by the name in asv.conf.json ("plugins") and finds its classes among the subclasses of asv's
-`Repo`, `Environment` and `OutputPublisher`.
+`Repo`, `Environment` and `OutputPublisher`. asv's `run` and `continuous` let releases take turns, and the commands that read results read
+a projection of the launches.
 """
 
-from tensorcopy.asv_plugin.commands import check_arguments, check_environments, print_environments, show_disk_errors
+from tensorcopy.asv_plugin.commands import prepare, show_disk_errors
 from tensorcopy.asv_plugin.environment import InterpreterEnvironment, ReleaseEnvironment
+from tensorcopy.asv_plugin.measuring import measure_in_turns
 from tensorcopy.asv_plugin.publisher import Pages
 from tensorcopy.asv_plugin.repository import TorchReleases
 
@@ -15,6 +17,5 @@ __all__ = ["InterpreterEnvironment", "Pages", "ReleaseEnvironment", "TorchReleas
 def setup() -> None:
     """Prepare asv's process; asv calls this once it has imported the plugin."""
     show_disk_errors()
-    check_arguments()
-    check_environments()
-    print_environments()
+    prepare()
+    measure_in_turns()

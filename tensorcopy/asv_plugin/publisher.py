@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from asv.commands import publish as asv_publish
 from asv.console import log
-from asv.plugins import regressions as asv_regressions
 from asv.publishing import OutputPublisher
-from asv.results import Results
 
-from tensorcopy.asv_plugin.commands import end, exit_on_error
+from tensorcopy.asv_plugin.commands import end, exit_on_error, paths_of
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import reader
 
 # asv's own pages, which load their scripts from three other hosts, and the data of their list view, two thirds of the graphs' size
 ASV_PAGES = ("*.js", "*.css", "*.html", "*.ico", "*.png", "graphs/*/**/summary.json")
 
-# Write pages from the folder of results into the site's folder; return the problems
+# Write pages from the folder of launches into the site's folder; return the problems
 Writer = Callable[[Path, Path], Iterable[TensorcopyError]]
 
 _writers: list[Writer] = []
@@ -30,21 +25,6 @@ _writers: list[Writer] = []
 def register(write: Writer) -> None:
     """Let `asv publish` call `write` after asv has written its own files."""
     _writers.append(write)
-
-
-@cache
-def read(results_dir: Path) -> reader.Results:
-    """Return the results of a folder, read once: `asv publish` needs them four times."""
-    return reader.load_results(results_dir)
-
-
-def valid_results(results_dir: str) -> Iterator[Results]:
-    """Yield asv's values of the valid result files: asv itself would stop at many damaged ones."""
-    for path in read(Path(results_dir).absolute()).valid:
-        yield Results.load(str(path), machine_name=path.parent.name)
-
-
-asv_publish.iter_results = asv_regressions.iter_results = valid_results
 
 
 def warn(warnings: Iterable[TensorcopyError]) -> None:
@@ -74,8 +54,7 @@ class Pages(OutputPublisher):  # type: ignore[misc]
             for pattern in ASV_PAGES:
                 for path in html_dir.glob(pattern):
                     path.unlink()
-            problems = [problem for write in _writers for problem in write(Path(conf.results_dir).absolute(), html_dir)]
-        read.cache_clear()
+            problems = [problem for write in _writers for problem in write(paths_of(conf).results, html_dir)]
         for problem in problems:
             log.error(str(problem))
         if problems:

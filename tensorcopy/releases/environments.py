@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -37,8 +37,6 @@ STEADY = {
 # the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version Compatibility" of
 # docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs the driver of its own toolkit
 OLDEST_DRIVER = {10: (440, 33), 11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}
-
-RunProbe = Callable[..., dict[str, Any]]  # with the arguments of `interpreters.run_probe`, which is used where there is none
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def is_complete(path: Path) -> bool:
     return (path / COMPLETE).exists()
 
 
-def build(directory: Path, release: Release, python: str, build: str, run_probe: RunProbe | None = None) -> Environment:
+def build(directory: Path, release: Release, python: str, build: str) -> Environment:
     """Return the verified environment for `release` on Python `python`.
 
     It is installed under `directory` unless it exists. Where a file of it is missing, it is built anew if the variable `REBUILD` is set.
@@ -164,7 +162,7 @@ def build(directory: Path, release: Release, python: str, build: str, run_probe:
         try:
             # written on every call, so that the environment works after the checkout was moved
             (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
-            environment = inspected(uv.interpreter(path), bytecode_in(path), run_probe=run_probe)
+            environment = inspected(uv.interpreter(path), bytecode_in(path))
             break
         except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
             if installs:
@@ -233,9 +231,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str])
         ) from error
 
 
-def inspected(
-    python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True, run_probe: RunProbe | None = None
-) -> Environment:
+def inspected(python: Path, own: Mapping[str, str] | None = None, *, observes: bool = True) -> Environment:
     """Return the environment of any interpreter that has torch, with its report.
 
     observes : whether the report has what the methods do, beside the "ledger"
@@ -244,8 +240,7 @@ def inspected(
     """
     environment = Environment(python, {}, own or {})
     options = ["--observe-own" if declarations.project() else "--observe"] if observes else []
-    run = run_probe or interpreters.run_probe
-    report = run(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
+    report = interpreters.run_probe(python, "tensorcopy.worker.provenance", *options, variables=environment.variables())
     return replace(environment, report=report)
 
 
@@ -289,7 +284,7 @@ def released_as(provenance: dict[str, Any]) -> Release:
 def bytecode_in(folder: Path) -> dict[str, str]:
     """Return environment variables that make Python cache bytecode in `folder`.
 
-    Without bytecode, torch takes twice as long to import in every process of a pass; the caller's settings may disable it.
+    Without bytecode, torch takes twice as long to import in every process of a launch; the caller's settings may disable it.
     """
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 

@@ -1,7 +1,4 @@
-"""Processes of any Python that has torch, and the folders from which it imports tensorcopy, and asv the suites.
-
-A process runs one probe of the worker, or imports torch once and runs several jobs in forks. Importing torch takes one to two seconds, and
-a pass needs it three times: for the provenance, for asv's list of suites, and for asv's fork server.
+"""Probes in any Python that has torch, and the folders from which it imports tensorcopy, asv_runner and the suites.
 
 In a checkout, tensorcopy is imported from the checkout. An installed package is beside others that were installed for another Python, so
 it is linked into a folder of its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
@@ -13,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
@@ -28,9 +24,7 @@ from tensorcopy.worker import declarations, processes
 from tensorcopy.worker.declarations import CHECKOUT, Project
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-IN_A_JOB = ("ASV", "TENSORCOPY_")  # beginnings of variables that a job reads; others, such as OMP_NUM_THREADS, libraries read earlier
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
-LONGEST = 600.0  # seconds of a job, as for asv's own
 PACKAGE = Path(__file__).resolve().parents[1]
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
 OF_OPERATIONS_NAME = "tensorcopy_own"  # of the package; a module of the project must not have this name
@@ -156,114 +150,6 @@ def started_process(command: Sequence[str], **options: Any) -> Iterator[subproce
             raise
 
 
-class TorchProcess:
-    """A Python that has imported torch, and runs each job in a fork."""
-
-    def __init__(self, process: subprocess.Popen[bytes], variables: Mapping[str, str]) -> None:
-        self._process, self._variables = process, dict(variables)
-
-    @staticmethod
-    def started(python: Path, variables: Mapping[str, str]) -> TorchProcess | None:
-        """Return a process that has imported torch; None where that fails, which a process for each job reports, and except on Linux.
-
-        variables : the environment variables of its jobs
-        """
-        if sys.platform != "linux":
-            return None
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        try:  # in a session of its own, since asv ends its servers as process groups
-            started = subprocess.Popen(
-                [str(python), "-m", processes.__name__], **pipes, env=dict(variables), cwd=os.sep, start_new_session=True
-            )
-        except OSError:
-            return None
-        process, is_ready = TorchProcess(started, variables), False
-        try:
-            is_ready = bool(process._answer())
-        finally:
-            if not is_ready:
-                process.close()
-        return process if is_ready else None
-
-    def can_run(self, variables: Mapping[str, str]) -> bool:
-        """Return whether a job may have these environment variables: libraries have read theirs when torch was imported."""
-        names = {*variables, *self._variables}
-        return all(variables.get(name) == self._variables.get(name) for name in names if not name.startswith(IN_A_JOB))
-
-    def run(
-        self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a job, and wait for it. Raises OSError where the process has ended.
-
-        program : a script, or "-m" and a module
-        """
-        with tempfile.TemporaryDirectory() as temporary:
-            files = [Path(temporary) / name for name in ("output", "errors")]
-            for file in files:
-                file.touch()
-            try:
-                self._write(program, arguments, variables, folder, files)
-                answer = self._answer()
-            except BaseException:
-                self.close()
-                raise
-            output, errors = (file.read_text(encoding="utf-8", errors="replace") for file in files)
-        return subprocess.CompletedProcess([*program, *arguments], answer.get("status", -signal.SIGKILL), output, errors)
-
-    def run_probe(self, python: Path, module: str, *arguments: str, variables: Mapping[str, str]) -> dict[str, Any]:
-        """Run a probe as the function `run_probe` does."""
-        program = ["-m", processes.__name__]
-        own = {name: value for name, value in self._variables.items() if name in SEARCH_PATHS}
-        all_variables = {**without_search_paths(variables), **declarations.variables(), **own}
-        finished = self.run(program, [module, *arguments], all_variables, CHECKOUT)
-        document = last_document(finished.stdout.splitlines())
-        return result_of(document, finished.returncode, finished.stderr.strip(), [str(python), *program, module])
-
-    def become(self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Let the process itself run a last program, and return it. Raises OSError where it has ended."""
-        self._write(program, arguments, variables, Path.cwd(), [])
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self._process
-
-    def close(self) -> None:
-        """End the process, and its jobs."""
-        self._kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            with suppress(BrokenPipeError):  # what was not yet written
-                stream.close()
-
-    def _kill(self) -> None:
-        if self._process.returncode is None:  # else the number may be another's by now
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _write(
-        self, program: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str], folder: Path, files: Sequence[Path]
-    ) -> None:
-        job = {"program": [*program], "arguments": [*arguments], "variables": {**variables}}
-        assert self._process.stdin is not None
-        line = json.dumps({**job, "folder": str(folder), "output": [str(file) for file in files]})
-        self._process.stdin.write(f"{line}\n".encode())
-        self._process.stdin.flush()
-
-    def _answer(self) -> dict[str, Any]:
-        """Return the next answer of the process; {} where it has ended. Torch may print other lines while it is imported."""
-        assert self._process.stdout is not None
-        limit = Timer(LONGEST, self._kill)
-        limit.start()
-        try:
-            for line in self._process.stdout:
-                document = last_document([line.decode(errors="replace")])
-                if document:
-                    return document
-        finally:
-            limit.cancel()
-        return {}
-
-
 def without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
     """Return environment variables without those that add packages of another Python."""
     return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
@@ -319,18 +205,20 @@ def package_folder(environments: Path) -> Path:
     return folder
 
 
-def runner_folder(folder_of_all: Path) -> Path:
-    """Return a folder that holds only a link to asv_runner, which is pure Python.
+def runner_folder(environments: Path) -> Path:
+    """Return a folder that holds only a link to asv_runner, which is pure Python: for interpreters that do not have it.
 
-    folder_of_all : of all environments, in which it is made
+    environments : the folder of all environments, in which it is made
     """
-    import asv_runner
-
-    folder = folder_of_all.absolute() / "asv-runner"
+    spec = find_spec("asv_runner")
+    assert spec is not None
+    assert spec.origin is not None
+    folder = environments.absolute() / "asv-runner"
     folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "asv_runner"
-    link.unlink(missing_ok=True)  # it may point to an asv that was removed
-    link.symlink_to(Path(asv_runner.__file__).parent)
+    target, link = Path(spec.origin).parent, folder / "asv_runner"
+    if not (link.is_symlink() and link.readlink() == target):
+        link.unlink(missing_ok=True)  # it may lead to an asv that was removed
+        link.symlink_to(target)
     return folder
 
 

@@ -1,0 +1,182 @@
+"""asv's JSON as a projection of launch files, made when a command of asv needs it.
+
+asv stores one file for each release and environment, and rewrites it with each run. Launches hold many releases and are never changed. So
+what asv reads is computed from all of them: of each case the time at the machine's usual speed, with the interval that follows from its
+error over launches. The folder is named by the set of launches: the same set is not projected again, and a folder is whole or absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+from math import exp, isfinite, nan
+from pathlib import Path
+from typing import Any
+
+from asv.benchmarks import Benchmarks
+from asv.machine import Machine
+from asv.results import Results as AsvResults
+from asv.results import get_filename
+
+from tensorcopy import __version__
+from tensorcopy.releases import release_table
+from tensorcopy.results import reader
+from tensorcopy.results.cases import Case, cases_of
+from tensorcopy.results.launches import Launch, Suite
+from tensorcopy.results.reader import Result, Results
+
+COLUMNS = (
+    *("result", "params", "version", "started_at", "duration"),
+    *("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat"),
+)
+IN_99, IN_50 = 2.576, 0.674  # standard errors: half widths of asv's two intervals
+KEPT_SECONDS = 3600.0  # a projection of other launches may still be read by an asv that has begun with it
+
+Row = list[Any]  # the columns of a benchmark
+
+
+def folder_of(results_dir: Path, projections: Path) -> Path:
+    """Return the folder with asv's files for the launches in `results_dir`; it is written below `projections` unless it is there."""
+    known = results_dir.absolute(), reader.folder_state(results_dir), [release.sha for release in release_table.load()], __version__
+    folder = projections / hashlib.sha256(repr(known).encode()).hexdigest()[:16]
+    if folder.exists():
+        return folder
+    projections.mkdir(parents=True, exist_ok=True)
+    _remove_old(projections)
+    draft = Path(tempfile.mkdtemp(dir=projections, prefix="."))
+    try:
+        write(documents(reader.load_results(results_dir)), draft)
+        with suppress(OSError):  # another asv was faster
+            draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _remove_old(projections: Path) -> None:
+    """Remove the projections of other sets of launches, and the drafts of killed processes."""
+    for other in projections.iterdir():
+        with suppress(OSError):
+            if other.stat().st_mtime < time.time() - KEPT_SECONDS:
+                shutil.rmtree(other)
+
+
+def write(files: Mapping[str, Any], folder: Path) -> None:
+    """Write asv's files into a folder."""
+    for path, document in files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(document), encoding="utf-8")
+
+
+def documents(results: Results) -> dict[str, dict[str, Any]]:
+    """Return asv's files by path: benchmarks.json, and of each machine machine.json and a file for each release and environment.
+
+    Revisions of a project, and builds of torch that are no release, are in none.
+    """
+    files: dict[str, dict[str, Any]] = {"benchmarks.json": {**_benchmarks(_newest(results.launches)), "version": Benchmarks.api_version}}
+    for result in results.results:
+        release = release_table.load().of(result.sha)
+        if release is None or result.revision:
+            continue
+        machine = _machine(result)
+        own = [launch for launch in results.launches if _is_of(launch, result)]
+        midnight = datetime(release.date.year, release.date.month, release.date.day, tzinfo=timezone.utc)
+        files[f"{result.machine}/machine.json"] = {**machine, "version": Machine.api_version}
+        files[get_filename(result.machine, result.sha, result.environment)] = {
+            "commit_hash": result.sha,
+            "env_name": result.environment,
+            "date": int(midnight.timestamp() * 1000),
+            "params": {**machine, "python": result.python, "build": result.build},
+            "python": result.python,
+            "requirements": {"build": result.build},
+            "env_vars": {},
+            "result_columns": COLUMNS,
+            "results": _rows(result, own),
+            "durations": {},
+            "version": AsvResults.api_version,
+        }
+    return files
+
+
+def _newest(launches: Collection[Launch]) -> dict[str, Suite]:
+    """Return every suite as the newest launch that has it describes it."""
+    return {name: suite for launch in sorted(launches, key=lambda each: each.id) for name, suite in launch.suites.items()}
+
+
+def _benchmarks(suites: Mapping[str, Suite]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            "name": name,
+            "code": "",
+            "param_names": suite.param_names,
+            "params": suite.params,
+            "type": suite.type,
+            "unit": suite.unit,
+            "version": suite.version,
+            "timeout": 60.0,
+        }
+        for name, suite in sorted(suites.items())
+    }
+
+
+def _machine(result: Result) -> dict[str, str]:
+    """Return asv's fields of a machine. None of them varies from launch to launch: asv's graphs begin a new line at any change."""
+    provenance = result.provenance
+    memory = provenance.get("hardware", {}).get("memory_gib")
+    return {
+        "machine": result.machine,
+        "os": str(provenance.get("os", "")),
+        "arch": str(provenance.get("arch", "")),
+        "cpu": str(provenance.get("cpu", "")),
+        "num_cpu": str(provenance.get("cores", "")),
+        "ram": f"{memory} GiB" if memory else "",
+    }
+
+
+def _is_of(launch: Launch, result: Result) -> bool:
+    """Return whether a launch is of the machine of a result, whose name may have a suffix to its folder's."""
+    return launch.identity == result.series_key.identity and result.machine.startswith(launch.machine)
+
+
+def _rows(result: Result, launches: Sequence[Launch]) -> dict[str, Row]:
+    """Return the row of every benchmark that a result has; launches : of its machine."""
+    started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
+    rows: dict[str, Row] = {}
+    for name, suite in _newest(launches).items():
+        cases = cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)))
+        if not any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):
+            continue
+        values: list[float | None] = []
+        stats: list[tuple[float | None, ...]] = []
+        for index, case in enumerate(cases):
+            value, of_value = _value(result, case)
+            values.append(value)
+            calls = suite.rows[str(index)].calls if of_value[0] is not None and str(index) in suite.rows else None
+            stats.append((*of_value[:4], calls, of_value[4]))
+        columns = [None if all(each is None for each in column) else list(column) for column in zip(*stats)]
+        rows[name] = [values, suite.params, suite.version, started, None, *columns]
+    return rows
+
+
+def _value(result: Result, case: Case) -> tuple[float | None, tuple[float | None, ...]]:
+    """Return a case's value as asv stores it, its 99 % interval, its quartiles and its repeats.
+
+    A failed case is None, a skipped one NaN. Where launches cannot tell the error, there are no statistics: asv then compares values alone.
+    """
+    timing = result.timings.get(case)
+    if timing is None:
+        value = result.counts.get(case, None if case in result.failures else nan)
+        return value, (None,) * 5
+    if not isfinite(timing.error) or timing.launches < 2:
+        return timing.seconds, (None,) * 5
+    half, quarter = (exp(width * timing.error) for width in (IN_99, IN_50))
+    return timing.seconds, (
+        *(float(f"{timing.seconds * factor:.6g}") for factor in (1 / half, half, 1 / quarter, quarter)),
+        timing.launches,
+    )
