@@ -1,55 +1,57 @@
 """A pull request, measured and judged. Prints nothing.
 
-Its base is compared with its head, and each torch release that it adds with the release before it. Both revisions use the same torch in the
-same environment and take their passes interleaved, A B B A. A commit of tensorcopy measures itself, with its own suites, registry and
-program into its own results, so that no time is filed under a name that only the other commit uses. The commits of a project are measured
-by the installed tensorcopy, each in a clone: what differs is the project, its operations, its suite and its package.
+Its base is compared with its head, and each torch release that it adds with the release before it. The two sides take turns in launches:
+two revisions under the same torch, or two releases under head's code. A commit of tensorcopy times its own suites with its own registry.
+The commits of a project are timed by this tensorcopy, each in a clone: what differs is the project, its operations, its suite and its
+package.
 
-Each change is measured again before it is reported. The result is a document (comparison.schema.json). A pull request's code has
-run to write it, so `pr_comment` reads it as untrusted input.
+Launches are judged at a few fixed numbers of them. A case that is decided takes part in no further one, so most pull requests need only the
+first few. Launches of an interrupted run are used again. The result is a document (comparison.schema.json). A pull request's code has run
+to write it, so `pr_comment` reads it as untrusted input.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from functools import cache
 from pathlib import Path
-from statistics import median
 from time import monotonic
 from typing import Any
 
-from tensorcopy import configuration
-from tensorcopy.analysis import comparisons
+from tensorcopy.analysis import comparisons, paired
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import FEWEST, MARGIN, Reason, Verdict
+from tensorcopy.analysis.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.ci import git
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import launch, plan
+from tensorcopy.measure.launch import Side
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.progress import Progress, Reporter
-from tensorcopy.releases import environments, release_table
+from tensorcopy.measure.progress import Progress
+from tensorcopy.releases import interpreters, release_table
+from tensorcopy.releases.environments import Environment
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import formats, pr_comment
-from tensorcopy.results import files, reader
+from tensorcopy.results import launches, reader
+from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 from tensorcopy.worker import declarations
 
 MEASURED = ("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml")  # files that can change a time, or whether there is one
 TABLE = "tensorcopy/releases.toml"
-NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision measures itself without them
+NOT_EXPORTED = ("results", "site", "docs", "tests")  # a revision is measured without them
 SIDES = ("base", "head")
+CODE, RELEASE = "code", "release"  # kinds of pairs
 MACHINE = "here"  # the machine's name in results that are read once
-MAX_ROUNDS = 3  # times the requested passes, on a machine that is seldom quiet
-MAX_LACKING = 0.1  # share of cases that may have too few quiet passes
-PASS = 45.0  # seconds on two cores, until the pace is known
-LAST_LINES = 3  # of the output of a failed pass
-MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's output; the schema allows longer lines
+LOOKS = (4, 8, 16)  # launches after which is judged: four decide what is clear, sixteen halve their intervals
+# The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
+# run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
+MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
+UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
+MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's errors; the schema allows longer lines
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class PullRequest:
     """A pull request, and how to measure it.
 
     base, head : full SHAs; base is the last commit that both have in common
-    passes : of each revision
-    suites : a regular expression on asv's names; "" for all timed suites
+    launches : at most, of a pair
+    suites : a regular expression on asv's names; "" for every timed case
     release : a version; "" for the newest in both tables that this machine can install
     interpreter : the Python whose torch is measured; "" to install one
     device : "cpu" for all cases, else only the cases on that device
@@ -66,7 +68,7 @@ class PullRequest:
 
     base: str
     head: str
-    passes: int
+    launches: int = LOOKS[-1]
     suites: str = ""
     release: str = ""
     interpreter: str = ""
@@ -75,9 +77,12 @@ class PullRequest:
     @property
     def selection(self) -> str:
         """A regular expression on asv's names for the suites on the device."""
-        if self.device != "cpu":
-            return plan.on_device(self.suites, self.device)
-        return f"{plan.timed_suites()}.*(?:{self.suites})" if self.suites else plan.timed_suites()  # it is judged by times only
+        return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of launches after which is judged."""
+        return (*(look for look in LOOKS if look < self.launches), self.launches)
 
 
 @dataclass(frozen=True)
@@ -97,12 +102,17 @@ class Revision:
 class RevisionPair:
     """Two revisions that differ in one thing.
 
-    kind : "code" of this repository, or "release" of torch
+    kind : `CODE` of this repository, or `RELEASE` of torch
     """
 
     kind: str
     before: Revision
     after: Revision
+
+    @property
+    def revisions(self) -> tuple[Revision, Revision]:
+        """Both, in their order."""
+        return self.before, self.after
 
 
 @dataclass
@@ -119,86 +129,13 @@ class PairResult:
 
     @property
     def slower(self) -> bool:
-        """Whether a case is slower, both times that it was measured."""
+        """Whether a case is slower."""
         return self.comparison is not None and any(change.verdict is Verdict.SLOWER for change in self.comparison.changes.values())
 
     @property
     def compared(self) -> bool:
         """Whether at least one case was compared."""
         return self.comparison is not None and any(change.interval for change in self.comparison.changes.values())
-
-
-@dataclass(frozen=True)
-class RevisionPlace:
-    """Where a revision is measured.
-
-    folder : in which the program runs
-    results : where it stores its passes
-    variables : additional environment variables of its processes
-    """
-
-    folder: Path
-    results: Path
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-class NothingMeasured(Exception):
-    """A revision took no pass."""
-
-
-@dataclass(frozen=True)
-class RevisionFolder:
-    """A revision in the place where it is measured."""
-
-    revision: Revision
-    place: RevisionPlace
-
-    @property
-    def result_path(self) -> Path:
-        """The result file that the revision writes."""
-        measurement = self.revision.measurement
-        return self.place.results / MACHINE / f"{measurement.release.sha[:8]}-{measurement.environment}.json"
-
-    @property
-    def pass_count(self) -> int:
-        """The number of passes in the result file."""
-        return len(files.records(self.result_path)) if self.result_path.exists() else 0
-
-    def take_passes(self, suites: str, more: int) -> list[str]:
-        """Take so many more passes. Return the last lines of the errors, or an empty list."""
-        measurement = self.revision.measurement
-        release = f"{measurement.release.version}@{measurement.python}"
-        selection = ["--interpreter", measurement.interpreter] if measurement.interpreter else [release]
-        passes = str(plan.count_passes(self.result_path, suites) + more)
-        options = ["--passes", passes, "--machine", MACHINE, "--bench", suites]
-        finished = subprocess.run(
-            [sys.executable, "-m", "tensorcopy", "measure", *selection, *options],
-            cwd=self.place.folder,
-            env={**os.environ, **self.place.variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if finished.returncode == 0:
-            return []
-        lines = [line.strip() for line in finished.stderr.splitlines() if line.strip()]
-        return lines[-LAST_LINES:] or [f"exit code {finished.returncode}"]
-
-    def result(self) -> Result:
-        """Read the measured result. Raises TensorcopyError for an unreadable one."""
-        results = reader.load_results(self.place.results)
-        for result in results.results:
-            if result.path == self.result_path:
-                return result
-        if results.problems:
-            raise results.problems[0]
-        raise TensorcopyError(
-            "a revision's result file is missing",
-            got=f"no {self.result_path}",
-            allowed="the file that its measurement wrote",
-            next="run the same command again",
-        )
 
 
 def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
@@ -227,7 +164,7 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
                     next=f"name a commit that has it: --{side} COMMIT",
                 )
         if request.interpreter:
-            packages = [_packages(place.folder) for place in places(request, paths, "measured")]
+            packages = [_packages(folder) for folder in checkouts(request, paths).values()]
             if None not in packages and packages[0] != packages[1]:
                 raise TensorcopyError(
                     "an interpreter cannot have the packages of two commits",
@@ -237,14 +174,14 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
                 )
         releases: Sequence[Release] = release_table.load()
     else:
-        base_table, head_table = (release_table.load(place.folder / TABLE) for place in places(request, paths, "measured"))
+        base_table, head_table = (release_table.load(folder / TABLE) for folder in checkouts(request, paths).values())
         known = {release.version for release in base_table}
         for consecutive in zip(head_table, head_table[1:], strict=False):
             if consecutive[1].version not in known:
                 before, after = (
                     Revision(f"torch {release.version}", request.head, _measurement(request, paths, release)) for release in consecutive
                 )
-                release_pairs.append(RevisionPair("release", before, after))
+                release_pairs.append(RevisionPair(RELEASE, before, after))
         changed = [name for name in git.changed(request.base, request.head) if name.startswith(MEASURED) and name != TABLE]
         if release_pairs and not changed:
             return release_pairs
@@ -263,7 +200,7 @@ def pairs(request: PullRequest, paths: Paths) -> list[RevisionPair]:
             )
         measurement = usable
     base, head = (Revision(f"{side} {sha[:8]}", sha, measurement) for side, sha in commits.items())
-    return [RevisionPair("code", base, head), *release_pairs]
+    return [RevisionPair(CODE, base, head), *release_pairs]
 
 
 def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measurement:
@@ -282,59 +219,65 @@ def _measurement(request: PullRequest, paths: Paths, release: Release) -> Measur
     return measurement
 
 
-def places(request: PullRequest, paths: Paths, stage: str) -> tuple[RevisionPlace, RevisionPlace]:
-    """Return where base and head are measured for a stage of the measurement, with their files there."""
-    selection = hashlib.sha256("\n".join([request.selection, request.release, request.interpreter]).encode()).hexdigest()
-    root = paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}-{selection[:6]}"
-    if declarations.project():
-        return project_places(request.base, request.head, root, stage, paths.environments)
-    return (
-        exported(request.base, root / stage / "base", paths.environments),
-        exported(request.head, root / stage / "head", paths.environments),
-    )
-
-
-def exported(sha: str, folder: Path, shared_environments: Path) -> RevisionPlace:
-    """Write a commit's files into `folder`, where they measure themselves in the shared environments."""
-    git.export(sha, folder, without=NOT_EXPORTED)
-    _link_environments(folder, shared_environments)
-    # all commits share bytecode: compiling torch anew for each takes as long as a pass
-    return RevisionPlace(folder, folder / "results", {**environments.bytecode_in(shared_environments), "PYTHONPATH": str(folder)})
-
-
-def project_places(base: str, head: str, root: Path, stage: str, shared_environments: Path) -> tuple[RevisionPlace, RevisionPlace]:
-    """Return where base and head of a project are measured for a stage, each in a clone of the repository.
-
-    They use the shared environments, unless they need different packages: then each has its own.
-
-    root : the folder of both clones
-    stage : the name of the folders of results
-    """
+def checkouts(request: PullRequest, paths: Paths) -> dict[str, Path]:
+    """Return the folder with the files of base and that of head, by SHA. A project is cloned with its repository."""
+    root, commits = _root(request, paths), dict(zip((request.base, request.head), SIDES))
+    if not declarations.project():
+        for sha, name in commits.items():
+            git.export(sha, root / name, without=NOT_EXPORTED)
+        return {sha: root / name for sha, name in commits.items()}
     _, below = git.place()
-    for side, sha in zip(SIDES, (base, head)):
-        git.clone(sha, root / side)
-    folders = [root / side / below for side in SIDES]
-    packages_of_base, packages_of_head = map(_packages, folders)
-    for folder in folders:
-        if packages_of_base == packages_of_head:
-            _link_environments(folder, shared_environments)
-        configuration.write_configuration(folder, folder / ".asv" / stage, folder / ".asv" / "env")
-    variables = environments.bytecode_in(shared_environments)
-    first, second = (RevisionPlace(folder, folder / ".asv" / stage, variables) for folder in folders)
-    return first, second
+    for sha, name in commits.items():
+        git.clone(sha, root / name)
+    return {sha: root / name / below for sha, name in commits.items()}
 
 
-def _link_environments(folder: Path, shared_environments: Path) -> None:
-    """Let a folder use the shared environments."""
+def _root(request: PullRequest, paths: Paths) -> Path:
+    return paths.environments.parent / "pull-request" / f"{request.base[:12]}-{request.head[:12]}"
+
+
+def results_of(pair: RevisionPair, request: PullRequest, paths: Paths) -> Path:
+    """Return the folder of a pair's launches, which are not of the published history."""
+    measured = "\n".join([request.selection, *(f"{each.sha} {each.measurement}" for each in pair.revisions)])
+    return _root(request, paths) / f"results-{hashlib.sha256(measured.encode()).hexdigest()[:8]}"
+
+
+def side(revision: Revision, request: PullRequest, paths: Paths) -> Side:
+    """Return a revision as a side of launches, with its environment, which is installed where it is missing.
+
+    Raises TensorcopyError for a commit that declares something invalid, and for an environment that cannot be made.
+    """
+    folders = checkouts(request, paths)
+    folder, measurement = folders[revision.sha], revision.measurement
+    with declarations.in_folder(folder):
+        if declarations.project():
+            own = _environments(folder, shared=len({tuple(_packages(each) or ()) for each in folders.values()}) == 1, paths=paths)
+            return replace(measurement.side(_opened(measurement, own), own), revision=revision.sha)
+    made = measurement.side(_opened(measurement, paths), paths)
+    search_path = os.pathsep.join([str(folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
+    variables = {**made.variables, **dict.fromkeys(interpreters.SEARCH_PATHS, search_path)}
+    variables.pop(declarations.VARIABLE, None)  # it declares its own
+    return replace(made, suites=folder / "benchmarks", variables=variables, revision=revision.sha)
+
+
+@cache  # both commits of tensorcopy use one
+def _opened(measurement: Measurement, paths: Paths) -> Environment:
+    return measurement.opened(paths)
+
+
+def _environments(folder: Path, *, shared: bool, paths: Paths) -> Paths:
+    """Return the paths of a project's commit: it uses the environments of `paths`, unless it needs other packages."""
     link = folder / ".asv" / "env"
-    shared_environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
-    if not link.exists():
-        link.parent.mkdir(exist_ok=True)
-        link.symlink_to(shared_environments, target_is_directory=True)
+    if shared:
+        paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
+        if not link.exists():
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(paths.environments, target_is_directory=True)
+    return replace(paths, environments=link)
 
 
 def _packages(folder: Path) -> list[str] | None:
-    """Return what a project's environments need beside torch; None for an invalid project, whose measurement names the error."""
+    """Return what a project's environments need beside torch; None for an invalid project, whose side names the error."""
     try:
         declared = declarations.project_in(folder)
         of_operations = [
@@ -345,84 +288,104 @@ def _packages(folder: Path) -> list[str] | None:
     return [*of_operations, *(declared.requirements() if declared else ())]
 
 
-def measure(
-    folders: tuple[RevisionFolder, RevisionFolder],
-    suites: str,
-    passes: int,
-    failures: dict[str, list[str]],
-    report_progress: Callable[[Progress], None],
-    title: str,
-) -> tuple[Result, Result]:
-    """Take `passes` passes of each revision, and up to three times as many while too few of them are quiet for a verdict.
+def measure_and_judge(
+    pair: RevisionPair, request: PullRequest, paths: Paths, until: float, report_progress: Callable[[Progress], None]
+) -> PairResult:
+    """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
 
-    They are interleaved: A BB AA B. One process takes the two passes of a revision that follow each other; it identifies the torch, which
-    it imports for that, once.
+    The chance of a false alarm is shared by the looks. A case that one of them decides keeps that verdict, and is not timed again.
 
-    failures : gets the error lines by the revision's name
-    Raises NothingMeasured if a revision takes no pass, and TensorcopyError for an unreadable result.
+    until : when no further case begins, on the clock of `time.monotonic`
     """
-    for wanted in range(passes, MAX_ROUNDS * passes + 1, passes):
-        order = list(plan.alternating([folder.pass_count for folder in folders], wanted))
-        names = [f"{folders[index].revision.name}, {title}, pass {number} of {len(order)}" for number, index in enumerate(order, 1)]
-        seconds: list[float] = []
-        taken = 0
-        for index, group in groupby(order):
-            folder, more = folders[index], len(list(group))
-            Reporter([(name, median(seconds) if seconds else PASS) for name in names], report_progress).at(taken)
-            start, count = monotonic(), folder.pass_count
-            lines = folder.take_passes(suites, more)
-            if lines or folder.pass_count == count:
-                known = failures.setdefault(folder.revision.name, [])
-                known += [line for line in dict.fromkeys(lines or ["nothing was measured"]) if line not in known]
-            if folder.pass_count == count:
-                raise NothingMeasured
-            seconds.append((monotonic() - start) / more)
-            taken += more
-        report_progress(Progress(f"{title}: judged", 1.0, 0.0))
-        before, after = (folder.result() for folder in folders)
-        timings = [(before.timings[case], after.timings[case]) for case in before.timings.keys() & after.timings.keys()]
-        lacking = sum(min(len(first.usable), len(second.usable)) < FEWEST for first, second in timings)
-        if lacking <= len(timings) * MAX_LACKING:
+    result, results = PairResult(pair), results_of(pair, request, paths)
+    sides = []
+    for revision in pair.revisions:
+        try:
+            sides.append(side(revision, request, paths))
+        except TensorcopyError as error:
+            result.failures[revision.name] = [_line(error)]
+    if result.failures:
+        return result
+    selection, decided = request.selection, dict[Case, Change]()
+    for look in request.looks:
+        for number in range(_count(results), look):
+            if monotonic() > until:
+                break
+            report_case = _reporter(f"{pair.kind}, launch {number + 1} of at most {request.launches}", report_progress)
+            try:
+                launches.write(results, launch.take(sides, MACHINE, selection=selection, until=until, report_case=report_case))
+            except launch.SideFailed as error:
+                result.failures[pair.revisions[sides.index(error.side)].name] = [_line(error)]
+                return result
+            except TensorcopyError as error:
+                if number == 0:
+                    result.failures[pair.after.name] = [_line(error)]
+                    return result
+                break  # the time was over, or what is undecided fails now
+        judged = compared(results, pair, ALPHA / len(request.looks))
+        if judged is None:
             break
-    return before, after
-
-
-def measure_and_judge(pair: RevisionPair, request: PullRequest, paths: Paths, report_progress: Callable[[Progress], None]) -> PairResult:
-    """Measure a pair, compare it, and measure the changed cases again; a change that is not seen again is inconclusive.
-
-    Passes of an interrupted run are used again.
-    """
-    result = PairResult(pair)
-
-    def compared(stage: str, suites: str, title: str) -> Comparison:
-        base, head = places(request, paths, stage)
-        before, after = (RevisionFolder(each, base if each.sha == request.base else head) for each in (pair.before, pair.after))
-        results = measure((before, after), suites, request.passes, result.failures, report_progress, title)
-        return comparisons.between(*results, (), margin=MARGIN)
-
-    try:
-        first = compared("measured", request.selection, pair.kind)
-        changed = [case for case, change in first.changes.items() if change.verdict in (Verdict.SLOWER, Verdict.FASTER)]
-        # in other folders: its samples must not join those that chose its cases
-        again = compared("again", plan.expression_of(changed), "changed cases again").changes if changed else {}
-    except NothingMeasured:
-        return result  # the reason is in result.failures
-    changes = dict(first.changes)
-    for case in changed:
-        if case not in again or again[case].verdict is not changes[case].verdict:
-            changes[case] = replace(changes[case], verdict=Verdict.INCONCLUSIVE, reason=Reason.NOT_CONFIRMED)
-    result.comparison = replace(first, labels=(pair.before.name, pair.after.name), changes=changes)
+        decided = {case: decided.get(case, change) for case, change in judged.changes.items()}
+        undecided = [case for case, change in decided.items() if change.reason in UNDECIDED]
+        result.comparison = replace(judged, changes=decided)
+        if not undecided or monotonic() > until:
+            break
+        decided = {case: change for case, change in decided.items() if case not in undecided}
+        selection = plan.expression_of(undecided)
+    if result.comparison:
+        for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
+            if measured.failures:
+                result.failures[revision.name] = failure_lines(measured)
     return result
+
+
+def _line(error: TensorcopyError) -> str:
+    return f"{error.what}: {error.got}"
+
+
+def _count(results: Path) -> int:
+    return len([*results.glob(f"{MACHINE}/*.json")])
+
+
+def _reporter(title: str, report_progress: Callable[[Progress], None]) -> launch.ReportCase:
+    """Return a function that reports the progress of a launch."""
+    start = monotonic()
+
+    def report_case(done: int, of: int, suite: str) -> None:
+        report_progress(Progress(f"{title}: {suite}", done / of, (monotonic() - start) / max(done, 1) * (of - done)))
+
+    return report_case
+
+
+def compared(results: Path, pair: RevisionPair, alpha: float) -> Comparison | None:
+    """Return the comparison of a pair by its launches; None without any. Raises TensorcopyError for a damaged one."""
+    loaded = reader.load_results(results)
+    by_side = {(each.sha, each.revision): each for each in loaded.results}
+    found = [by_side.get((each.measurement.release.sha, each.sha)) for each in pair.revisions]
+    if found[0] is None or found[1] is None:
+        if loaded.problems:
+            raise loaded.problems[0]
+        return None
+    judged = comparisons.between(found[0], found[1], margin=MARGINS[pair.kind], alpha=alpha)
+    return replace(judged, labels=(pair.before.name, pair.after.name))
+
+
+def failure_lines(result: Result) -> list[str]:
+    """Return each error of a result's cases once, with the first case that raised it."""
+    by_text: dict[str, list[str]] = {}
+    for case, text in result.failures.items():
+        by_text.setdefault(text, []).append(comparisons.case_name(case))
+    return [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {text}" for text, names in by_text.items()]
 
 
 def document(request: PullRequest, results: Sequence[PairResult]) -> dict[str, Any]:
     """Return all results as plain values, as comparison.schema.json describes them."""
     return {
-        "version": 4,
+        "version": 5,
         "base": request.base,
         "head": request.head,
         "device": request.device,
-        "passes": request.passes,
+        "launches": request.launches,
         "pairs": [
             {
                 "kind": result.pair.kind,

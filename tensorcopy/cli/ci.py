@@ -7,9 +7,10 @@ import json
 import os
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import expression, pass_count
+from tensorcopy.cli.arguments import duration, expression, pass_count
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.worker.devices import DEVICES
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 ARTIFACT = Path("comparison")
 RUNNERS = Path(".github/runners.toml")
-PASSES = 10  # of each commit: few, because people wait for the answer; changed cases are measured again
+LAUNCHES, BUDGET = 16, "20m"  # few, because people wait for the answer
 
 
 def add(commands: Any) -> None:
@@ -36,8 +37,11 @@ def add(commands: Any) -> None:
     pull.add_argument("--release", default="", metavar="RELEASE", help="such as 2.15.0; default: the newest that both commits support here")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
-    pull.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes of each commit; default: {PASSES}")
-    pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
+    launches = f"at most N launches; they end as soon as every case is decided; default: {LAUNCHES}"
+    pull.add_argument("--launches", type=pass_count, default=LAUNCHES, metavar="N", help=launches)
+    budget = f"begin no case after this time, and judge what there is; default: {BUDGET}"
+    pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
+    pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")
     pull.add_argument("--out", type=Path, default=ARTIFACT, metavar="FOLDER", help=f"folder for the results; default: {ARTIFACT}/")
     pull.set_defaults(command=_pull_request)
 
@@ -69,11 +73,12 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.report import pr_comment, terminal
     from tensorcopy.results import writing
 
+    start = monotonic()
     head = git.commit(options.head)
     request = pull_request.PullRequest(
         base=git.fork_point(git.commit(options.base), head),
         head=head,
-        passes=options.passes,
+        launches=options.launches,
         suites=options.bench,
         release=options.release,
         interpreter=options.interpreter,
@@ -82,8 +87,10 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
     results: list[PairResult] = []
     with progress_bar() as report_progress:
         paths = configuration.paths()
-        for pair in pull_request.pairs(request, paths):
-            results.append(pull_request.measure_and_judge(pair, request, paths, report_progress))
+        pairs = pull_request.pairs(request, paths)
+        share = options.budget / len(pairs)
+        for number, pair in enumerate(pairs, 1):
+            results.append(pull_request.measure_and_judge(pair, request, paths, start + number * share, report_progress))
             text = json.dumps(pull_request.document(request, results), indent=1, ensure_ascii=False)
             writing.replace(options.out / pr_comment.FILE, text + "\n")  # after each pair: a later one may fail
     for result in results:
@@ -95,7 +102,7 @@ def _pull_request(options: argparse.Namespace, console: Console) -> int:
         for name, lines in result.failures.items():
             console.print(f"{name} failed:", *(f"  {line}" for line in lines), sep="\n", soft_wrap=True)
     if not results or not all(result.compared for result in results):
-        print("tensorcopy: nothing was compared: no case has enough passes on both sides", file=sys.stderr)
+        print("tensorcopy: nothing was compared: no case has enough launches with both sides", file=sys.stderr)
     return pull_request.exit_code(results)
 
 
