@@ -74,8 +74,8 @@ def signed(value: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things: "1 case", "2 cases"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """Return a number of things: "1 case", "2 cases", "3 launches"."""
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
 def percent(share: float, digits: int | None = None) -> str:

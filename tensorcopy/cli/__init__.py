@@ -24,12 +24,11 @@ TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault o
 LONGEST = 300  # characters of an exception's text
 
 # what an interrupted command keeps, by its name; the others write nothing, or nothing before their end
-PASSES_KEPT = "finished passes are kept, and the same command continues with the rest"
 NOTHING_KEPT = "nothing was written"
 KEPT = {
-    "measure": PASSES_KEPT,
-    "dashboard": "finished passes and the pages are kept, and the same command continues",
-    "merge": "every file of results is whole, and the same command merges the rest",
+    "measure": "finished launches are kept, and the same command continues with the rest",
+    "dashboard": "finished launches and the pages are kept, and the same command continues",
+    "merge": "every launch is whole, and the same command copies the rest",
     "bisect": "finished measurements are kept, and the same command continues",
     "list": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
@@ -58,7 +57,7 @@ FORMER = {
     "times": "tensorcopy list times",
     "methods": "tensorcopy list methods",
     "releases": "tensorcopy list releases, with --add to add some",
-    "confirm-history": "tensorcopy measure, which confirms new steps of the history at its end",
+    "confirm-history": "tensorcopy measure, which takes more launches of the steps in doubt at its end",
     "profile": "tensorcopy measure, which counts functions at its end",
     "completion": "tensorcopy --completion bash",
     "verify": "python -m docs.tools.verify in a checkout",

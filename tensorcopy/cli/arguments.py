@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 MACHINE = "a machine in results; default: the last that measured what the command needs"
-MOST_PASSES = 1000  # of a release: a file has all of them, and is read as a whole
+MOST_LAUNCHES = 1000  # of a release
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -56,10 +56,10 @@ def machine_name(text: str) -> str:
     return text
 
 
-def pass_count(text: str, fewest: int = 1) -> int:
-    """Return a number of passes."""
-    if not re.fullmatch("[0-9]{1,6}", text) or not fewest <= int(text) <= MOST_PASSES:
-        raise argparse.ArgumentTypeError(f"got {text[:LONGEST_NAME]!r}; allowed: {fewest} to {MOST_PASSES}")
+def launch_count(text: str) -> int:
+    """Return a number of launches."""
+    if not re.fullmatch("[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_LAUNCHES:
+        raise argparse.ArgumentTypeError(f"got {text[:LONGEST_NAME]!r}; allowed: 1 to {MOST_LAUNCHES}")
     return int(text)
 
 
@@ -67,7 +67,7 @@ def two_or_more(text: str) -> int:
     """Return a number of environments."""
     number = int(text)
     if number < 2:
-        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the newest release and another")
+        raise argparse.ArgumentTypeError(f"got {number}; allowed: 2 or more, the reference and a release")
     return number
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import duration, expression, pass_count
+from tensorcopy.cli.arguments import duration, expression, launch_count
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.worker.devices import DEVICES
 
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     pull.add_argument("--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu")
     launches = f"at most N launches; they end as soon as every case is decided; default: {LAUNCHES}"
-    pull.add_argument("--launches", type=pass_count, default=LAUNCHES, metavar="N", help=launches)
+    pull.add_argument("--launches", type=launch_count, default=LAUNCHES, metavar="N", help=launches)
     budget = f"begin no case after this time, and judge what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
     pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")

@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, duration, expression, machine_name, pass_count, shard, two_or_more
+from tensorcopy.cli.arguments import RESULTS, duration, expression, launch_count, machine_name, shard, two_or_more
 from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import counted
-from tensorcopy.results.passes import ENOUGH, PASSES
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
 
     from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Measurement
-    from tensorcopy.measure.run_passes import Job
-    from tensorcopy.results.confirmations import ReleasePair
+    from tensorcopy.measure.taking import Doubt, Job, Suites
 
 RUNNERS = Path(".github/runners.toml")
+LAUNCHES = 12  # of every release: the intervals of half of the cases are narrower than 1.5 %
+OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
+OF_DOUBTS = 6  # more of a step in doubt
 MACHINE = "this machine's name in results; default: its host name"
 REBUILD = "build environments anew in which a file is missing"
 
@@ -39,8 +40,8 @@ def add(commands: Any) -> None:
     """Add these commands to the parser."""
     board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it")
     board.add_argument("--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1; default: the newest")
-    board.add_argument("--quick", action="store_true", help="only copies and conversions by size, with few samples")
-    board.add_argument("--again", action="store_true", help="measure once more, and add the samples")
+    board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
+    board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
     board.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
     board.add_argument("--rebuild", action="store_true", help=REBUILD)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
@@ -48,44 +49,41 @@ def add(commands: Any) -> None:
     board.add_argument("--open", action="store_true", help="open the served page in a browser")
     board.set_defaults(command=_dashboard)
 
-    passes = commands.add_parser("measure", help="measure releases in passes, in random order; resumes where it stopped")
-    passes.add_argument(
+    taken = commands.add_parser("measure", help="measure releases beside each other, in launches; resumes where it stopped")
+    taken.add_argument(
         "releases",
         nargs="*",
         metavar="RANGE",
-        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: the last one measured here and all newer ones; default: all releases",
+        help="2.15.0, 2.10.., ..2.0.1@3.9 (on that Python), or NEW: those newer than any measured here, and two before; default: all",
     )
-    passes.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"passes per release; default: {PASSES}")
-    passes.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
-    passes.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all timed suites")
-    passes.add_argument("--device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
-    passes.add_argument(
+    taken.add_argument(
+        "--launches", type=launch_count, default=LAUNCHES, metavar="N", help=f"that each release shall have; default: {LAUNCHES}"
+    )
+    taken.add_argument("--machine", type=machine_name, default=platform.node(), metavar="NAME", help=MACHINE)
+    taken.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
+    taken.add_argument("--device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
+    taken.add_argument("--core", type=int, metavar="N", help="pin to this core; default: in each launch another that this process may use")
+    taken.add_argument(
         "--interpreter", metavar="PYTHON", help='measure the torch of this Python and install nothing: "same", a program or a path'
     )
-    passes.add_argument(
-        "--shard",
-        type=shard,
-        metavar="K/N",
-        help="take part K of the passes, on one of N machines of the same kind",
+    taken.add_argument(
+        "--reference", metavar="PYTHON", help="a Python whose torch takes turns with it; default: torch 2.8.0, beside an interpreter none"
     )
-    passes.add_argument(
-        "--environments",
-        type=two_or_more,
-        metavar="N",
-        help="keep at most N environments on the disk",
+    taken.add_argument(
+        "--shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind"
     )
-    passes.add_argument(
+    taken.add_argument("--environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
+    taken.add_argument(
         "--for",
         type=duration,
         default=inf,
         dest="budget",
         metavar="TIME",
-        help="begin no pass after this time, such as 5h or 1h30m, and exit 0",
+        help="begin no launch after this time, such as 5h or 1h30m, and exit 0",
     )
-    passes.add_argument("--rebuild", action="store_true", help=REBUILD)
-    passes.add_argument("--no-confirm", action="store_true", help="do not repeat the measurement of new changes of the history")
-    passes.add_argument("--no-profile", action="store_true", help="do not count functions; with --environments they never are")
-    passes.set_defaults(command=_measure)
+    taken.add_argument("--rebuild", action="store_true", help=REBUILD)
+    taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
+    taken.set_defaults(command=_measure)
 
     init = commands.add_parser("init", help="begin a dashboard of your own operations or asv suites in this folder")
     init.add_argument("--name", default="", help="the project's name; default: the folder's")
@@ -98,9 +96,8 @@ def add(commands: Any) -> None:
     machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
     machine.set_defaults(command=_machine)
 
-    merge = commands.add_parser("merge", help="merge folders of results, in any order; each pass is kept once")
-    folders = "a folder of results with benchmarks.json, or a folder of such folders"
-    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=folders)
+    merge = commands.add_parser("merge", help="copy the launches that a folder of results lacks from others")
+    merge.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder of results, or of such folders")
     merge.add_argument("--into", type=Path, default=RESULTS, metavar="FOLDER", help=f"default: {RESULTS}/")
     merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
     merge.set_defaults(command=_merge)
@@ -108,10 +105,13 @@ def add(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import plan, run_passes
+    from tensorcopy.asv_plugin import program
+    from tensorcopy.measure import plan, taking
+    from tensorcopy.measure.progress import Progress, within
     from tensorcopy.releases import environments
-    from tensorcopy.results import reader
+    from tensorcopy.results import suite_specs
     from tensorcopy.site import server
+    from tensorcopy.worker import declarations
 
     paths = configuration.paths()
     if not options.no_serve:
@@ -120,21 +120,34 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     chosen, skipped = plan.select(named, pythons, newest_first=True, first=not named)
     for line in skipped:
         console.print(line)
-    options.machine = _own_name(options.machine, paths)
-    results, measurements = reader.load_results(paths.results).results, []
-    for measurement in chosen:
-        result = None if options.again else run_passes.already_measured(results, measurement, options.machine, options.quick)
-        if result is None:
-            measurements.append(measurement)
-        else:
-            day = result.provenance["started"][:10]
-            console.print(f"torch {measurement.release.version} was measured on this machine on {day}; --again adds samples")
-    _prepare(options, measurements, paths, len(measurements), console)
+    quick = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
+    selection = rf"^({quick})\." if options.quick and not declarations.project() else ""
+    # without a reference: for a first look it would double what is installed
+    job = taking.Job(paths, _own_name(options.machine, paths), selection)
+    _prepare(options, chosen, paths, len(chosen), console)
+    count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     with progress_bar(console) as report_progress:
-        problems = run_passes.measure_and_publish(measurements, paths, options.machine, options.quick, report_progress)
-    print_errors(problems)
-    for line in run_passes.not_measured(measurements, paths, options.machine):
-        console.print(line, soft_wrap=True)
+        taking.open_all(chosen, job, within(report_progress, 0.0, 0.3))
+        suites = job.suites(chosen)
+        missing = taking.Missing(chosen, job, count, suites)
+        there = missing.counts()
+        measured = [] if options.again else [each for each in chosen if there[each.place] >= count]
+        for each in measured:
+            console.print(f"{each} was measured on this machine; --again adds launches")
+        missing.launches = max(there[each.place] for each in chosen) + count if options.again else count
+        groups = plan.groups([each for each in chosen if each not in measured], None, len(chosen))
+        launches = taking.take_missing(missing, groups, together=True, report_progress=within(report_progress, 0.3, 0.7))
+        counting = replace(job, selection=r"^memory\." if not declarations.project() else "")
+        memory = counting.suites(chosen, timed=False)
+        _, problems = taking.take_counts(chosen, counting, memory, report_progress=within(report_progress, 0.7, 0.8))
+        report_progress(Progress("publishing the site", 0.8, 35.0))
+        program.publish()
+    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
+    _print_what_is_not_measured(job, console)
+    if taking.unpaired(launches):
+        console.print(
+            "unpaired: measured alone, so only differences as large as the machine's own are told; tensorcopy measure tells smaller ones"
+        )
     console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
     if not options.no_serve:
         _serve(options, paths.html, console, failed=bool(problems))
@@ -175,146 +188,164 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
-    from random import SystemRandom
-
     from tensorcopy import configuration
-    from tensorcopy.ci import github
-    from tensorcopy.measure import plan, run_passes
-    from tensorcopy.results import reader
+    from tensorcopy.measure import plan, taking
     from tensorcopy.worker import nvidia
 
     until = monotonic() + options.budget
     paths = configuration.paths()
-    of_machine = {runner.machine: runner.device for runner in github.load_runners(RUNNERS)} if RUNNERS.exists() else {}
-    device = options.device or plan.named_device(options.bench) or of_machine.get(options.machine, "")  # that must be usable
-    options.machine = _own_name(options.machine, paths)
-    if options.interpreter is None:
-        measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == options.machine}
-        measurements, skipped = plan.select(options.releases, paths.pythons, measured)
-        measurements, refused = plan.runnable(measurements, nvidia.visible_gpus()[0]) if device == "cuda" else (measurements, [])
-        for line in (*skipped, *refused):
-            console.print(line)
-    else:
-        measurements = [plan.in_interpreter(options.interpreter, options.releases)]
-    suites = plan.on_device(options.bench, options.device) if options.device else options.bench or plan.timed_suites()
-    job = run_passes.Job(paths, options.machine, suites, shard=options.shard, device=device)
-    size: dict[str, Any] = {"passes": options.passes, "max_environments": options.environments or len(measurements)}
-    _prepare(options, measurements, paths, size["max_environments"], console)
+    device = options.device or plan.named_device(options.bench) or _device_of(options.machine)  # that must be usable
+    machine = _own_name(options.machine, paths)
+    measurements, reference, lines = _selected(options, paths, machine)
+    if device == "cuda" and not options.interpreter:
+        gpus = nvidia.visible_gpus()[0]
+        measurements, refused = plan.runnable(measurements, gpus)
+        lines += refused
+        reference = reference if reference and not plan.runnable([reference, *measurements], gpus)[1] else None
+    for line in lines:
+        console.print(line)
+    selection = plan.on_device(options.bench, options.device) if options.device else options.bench
+    job = taking.Job(paths, machine, selection, reference, device, _core(options.core))
+    every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
+    size = options.environments or len(every)
+    _prepare(options, every, paths, size, console)
+    groups = plan.groups(measurements, reference, size)
+    launches, problems = [], list[TensorcopyError]()
     with progress_bar(console) as report_progress:
-        problems = run_passes.measure_all(measurements, job, **size, random=SystemRandom(), report_progress=report_progress, until=until)
-    print_errors(problems)
-    for line in run_passes.not_measured(measurements, paths, options.machine):
-        console.print(line, soft_wrap=True)
-    counts = sorted({plan.count_passes(measurement.file(job.paths, job.machine), job.suites, job.device) for measurement in measurements})
-    number = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    part = f" after part {job.shard}" if job.shard else ""
-    console.print(f"{counted(len(measurements), 'release')} with {number} passes each{part}, in results/{job.machine}")
-    left = run_passes.passes_left(measurements, job, **size) if monotonic() >= until else 0
-    if left:
+        suites, counts = _suites(measurements, job, counts=not options.no_counts, report_progress=report_progress)
+        missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
+        if suites:
+            launches += taking.take_missing(missing, groups, together=len(every) <= size, until=until, report_progress=report_progress)
+        left = sum(missing.of(group) for group in groups) if suites else 0
+        whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments or left)
+        if whole and not job.failed:
+            doubts = _doubts(measurements, job, options.launches)
+            launches += taking.take_of_doubts(doubts, job, OF_DOUBTS, until=until, report_progress=report_progress)
+        if counts and not left:
+            more, errors = taking.take_counts(measurements, job, counts, until=until, report_progress=report_progress)
+            launches, problems = [*launches, *more], [*problems, *errors]
+    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
+    _print_what_is_not_measured(job, console)
+    _print_counts(measurements, missing, suites, console)
+    if taking.unpaired(launches):
         console.print(
-            f"stopped at the end of its time: {left} {'pass is' if left == 1 else 'passes are'} left; the same command takes them"
+            "unpaired: measured alone, and compared with unpaired launches only; --reference PYTHON names a torch to take turns with"
         )
-    is_part = options.shard and options.shard.of > 1
-    whole = not (options.bench or options.device or is_part or options.interpreter or options.no_confirm or left)
-    ranges = list(dict.fromkeys(measurement.release.version for measurement in measurements))
-    confirmed = confirm(ranges, options.machine, console, until) if whole and counts[0] >= ENOUGH else 0
-    profiled = 0 if options.no_profile or options.environments or left else _profile(measurements, job, console)
-    return 2 if problems or confirmed or profiled else 0
+    if left and monotonic() >= until:
+        console.print(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
+    profiled = 0 if options.no_counts or options.environments or left else _profile(measurements, job, console)
+    return 2 if problems or profiled else 0
+
+
+def _device_of(machine: str) -> str:
+    """Return the device of a runner of this name; "" for another machine."""
+    from tensorcopy.ci import github
+
+    return {runner.machine: runner.device for runner in github.load_runners(RUNNERS)}.get(machine, "") if RUNNERS.exists() else ""
+
+
+def _selected(options: argparse.Namespace, paths: Paths, machine: str) -> tuple[list[Measurement], Measurement | None, list[str]]:
+    """Return what shall be measured, its reference, and a line for each release that is skipped."""
+    from tensorcopy.measure import plan
+    from tensorcopy.results import reader
+
+    reference = plan.in_interpreter(options.reference) if options.reference else None
+    if options.interpreter:
+        return [plan.in_interpreter(options.interpreter, options.releases)], reference, []
+    measured = {result.sha for result in reader.load_results(paths.results).results if result.machine == machine}
+    measurements, skipped = plan.select(options.releases, paths.pythons, measured)
+    return measurements, reference or plan.reference(paths.pythons), skipped
+
+
+def _core(core: int | None) -> int | None:
+    """Return a core that this process may use. Raises TensorcopyError for another one."""
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if core is not None and core not in usable:
+        allowed = ", ".join(map(str, usable)) or "none on this system"
+        raise TensorcopyError("this process cannot be pinned to that core", got=f"--core {core}", allowed=allowed, next="leave out --core")
+    return core
+
+
+def _suites(measurements: Sequence[Measurement], job: Job, *, counts: bool, report_progress: Any) -> tuple[Suites, Suites]:
+    """Return the timed suites of a selection, and those that count something. Raises TensorcopyError where it has no case."""
+    from tensorcopy.measure import taking
+
+    taking.open_all(measurements[-1:], job, report_progress)
+    timed, counting = (job.suites(measurements, timed=timed) for timed in (True, False))
+    if not (timed or counting):
+        raise TensorcopyError(
+            "nothing to measure", got=f"no case that matches {job.selection!r}", allowed="asv's names", next="tensorcopy list times"
+        )
+    return timed, counting if counts else {}
+
+
+def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:
+    """Print how many launches the releases have."""
+    if suites:
+        there = missing.counts()
+        numbers = sorted({there[each.place] for each in measurements})
+        number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        each = "launch" if numbers == [1] else "launches each"
+        part = f" after part {missing.shard}" if missing.shard else ""
+        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in results/{missing.job.machine}")
+
+
+def _print_what_is_not_measured(job: Job, console: Console) -> None:
+    """Print a line for each device that is there and that a release's torch cannot use."""
+    for measurement, environment in job.opened.items():
+        for device, reason in environment.report["ledger"].get("unsupported", {}).items():
+            console.print(f"torch {measurement.release.version} is not measured on {device}: {reason}", soft_wrap=True)
+
+
+def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any:
+    """Return a function that returns the steps in doubt between these measurements, as the results are then."""
+    from tensorcopy.analysis import doubts
+    from tensorcopy.measure.taking import Doubt
+    from tensorcopy.results import reader
+
+    by_place = {each.place: each for each in measurements}
+
+    def now() -> list[Doubt]:
+        results = [
+            each
+            for each in reader.load_results(job.results).results
+            if each.machine == job.machine and (each.sha, each.environment) in by_place
+        ]
+        return [
+            Doubt(by_place[before.sha, before.environment], by_place[after.sha, after.environment], cases)
+            for before, after, cases in doubts.in_doubt(results, launches)
+        ]
+
+    return now
 
 
 def _prepare(
     options: argparse.Namespace, measurements: Sequence[Measurement], paths: Paths, max_environments: int, console: Console
 ) -> None:
-    """Register the machine, and print what room the missing environments need on the disk."""
-    from tensorcopy import configuration
+    """Print what room the missing environments need on the disk."""
     from tensorcopy.measure import plan
     from tensorcopy.releases import environments
 
-    configuration.register_machine(options.machine)
     if options.rebuild:
         os.environ[environments.REBUILD] = "1"
     sentence, too_much = plan.room(measurements, paths, max_environments)
     if sentence:
         console.print(sentence, soft_wrap=True)
     if too_much:
-        next_step = "free some space, or tensorcopy measure --environments 2, which removes each as soon as it is measured"
+        next_step = "free some space, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
         print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
 
 
-def confirm(ranges: Sequence[str], machine: str, console: Console, until: float = inf) -> int:
-    """Measure the unconfirmed steps of the history at these releases again, print the outcomes, and return the exit code.
-
-    ranges : of releases, such as "2.10.."
-    machine : its name in results
-    until : when no further pair of releases begins, on the clock of `time.monotonic`
-
-    Raises TensorcopyError.
-    """
-    from tensorcopy import configuration
-    from tensorcopy.analysis import confirmation
-    from tensorcopy.measure import confirm_history
-    from tensorcopy.report.terminal import terminal_table
-    from tensorcopy.results.confirmations import RepeatOutcome
-
-    paths = configuration.paths()
-    pairs, problems = pending(paths.results, ranges, machine)
-    print_errors(problems)
-    if not pairs:
-        console.print("no step is left to confirm")
-        return 2 if problems else 0
-    steps, minutes = sum(len(pair.expected) for pair in pairs), sum(confirm_history.seconds(pair, paths) for pair in pairs) / 60
-    these = f"{counted(steps, 'step')} of {counted(len(pairs), 'release pair')} {'is' if steps == 1 else 'are'}"
-    console.print(f"{these} not confirmed yet (about {max(1, round(minutes))} min)", soft_wrap=True)
-    confirm_history.require_host(pairs)
-    with progress_bar() as report_progress:
-        confirmed = confirm_history.confirm(pairs, paths, confirmation.confirm, report_progress, until, output.print_line)
-    print_errors(confirmed.problems)
-    if confirmed.left:
-        console.print(f"stopped at the end of its time: {counted(confirmed.left, 'release pair')} of {len(pairs)} left to confirm")
-    rows = []
-    for pair, outcomes in confirmed.by_pair:
-        counts = Counter(each.outcome for each in outcomes)
-        before, after = pair.releases
-        rows.append([after, before, pair.after.python, str(len(outcomes)), *(str(counts[outcome]) for outcome in RepeatOutcome)])
-    if rows:
-        titles = ["release", "previous", "Python", "cases", *(outcome.value for outcome in RepeatOutcome)]
-        console.print(terminal_table(titles, rows, "lllrrrr"), soft_wrap=not console.is_terminal)
-    return 2 if problems or confirmed.problems else 0
-
-
-def pending(directory: Path, ranges: Sequence[str], machine: str) -> tuple[list[ReleasePair], list[TensorcopyError]]:
-    """Return the pairs of releases with steps to measure again, and an error for each damaged line or result that could have some.
-
-    directory : of the results
-
-    Raises TensorcopyError for a selection that matches no result.
-    """
-    from tensorcopy.analysis import confirmation
-    from tensorcopy.releases import release_table
-    from tensorcopy.results import confirmations, reader, select
-
-    shas = {release.sha for text in ranges for release in release_table.select(text)}
-    loaded = reader.load_results(directory)
-    if not loaded.results and loaded.problems:
-        raise loaded.problems[0]
-    newest = select.newest(loaded.results, machine=machine)
-    of_machine = [each for each in loaded.results if each.machine == newest.machine]
-    stored = confirmations.load(directory)
-    pairs = confirmation.pending(of_machine, confirmations.latest(stored.confirmations), confirmation.AT_MOST)
-    damaged = reader.concerning(loaded.problems, [newest.machine], [])
-    return [pair for pair in pairs if pair.after.sha in shas], [*damaged, *stored.problems]
-
-
 def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
-    """Count the functions of the releases whose instructions were counted, unless they have a profile, and return the exit code."""
+    """Count the functions of the releases whose instructions were counted, unless they were, and return the exit code."""
     from tensorcopy.measure import functions
     from tensorcopy.worker import hardware
 
-    missing = [] if hardware.missing_valgrind() else functions.not_counted(measurements, job.paths, job.machine)
+    missing = [] if hardware.missing_valgrind() else functions.not_counted(measurements, job)
     if not missing:
         return 0
     with progress_bar(console) as report_progress:
-        written, problems = functions.count_all(missing, job.paths, job.machine, report_progress, output.print_line)
+        written, problems = functions.count_all(missing, job, report_progress)
     print_errors(problems)
     console.print(f"functions of {counted(len(written), 'release')} counted, in results/{job.machine}")
     return 2 if problems else 0
@@ -329,7 +360,7 @@ def _init(options: argparse.Namespace, console: Console) -> int:
         console.print(
             "GitHub reads workflows at the top of a repository only: docs/own-operation.md says how to move them there", soft_wrap=True
         )
-    console.print("Next: tensorcopy measure 2.5.1 2.15.0 --passes 3, then asv publish")
+    console.print("Next: tensorcopy measure 2.5.1 2.15.0 --launches 3, then asv publish")
     return 0
 
 
@@ -360,7 +391,6 @@ def _machine(options: argparse.Namespace, console: Console) -> int:
 
 
 def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.asv_plugin import stamp
     from tensorcopy.ci import git
     from tensorcopy.results import merge
 
@@ -371,7 +401,6 @@ def _merge(options: argparse.Namespace, console: Console) -> int:
             branch = Path(temporary) / "branch"
             git.export(sha, branch, only=options.into.as_posix())
             folders.append(branch / options.into)
-        merged = merge.merge(folders, options.into, stamp.summary, output.print_line)
-    print_warnings(merged.warnings)
-    console.print(f"{options.into}: {merged.new} results added, {merged.grown} extended, {merged.unchanged} unchanged", soft_wrap=True)
+        merged = merge.merge(folders, options.into)
+    console.print(f"{options.into}: {counted(merged.new, 'launch')} added, {merged.unchanged} there", soft_wrap=True)
     return 0

@@ -48,3 +48,8 @@ class Reporter:
         Its share stays below nine tenths until it has ended.
         """
         self.at(current, min(elapsed / self.stages[current][1], 0.9), elapsed, detail)
+
+
+def within(report: Callable[[Progress], None], first: float, last: float) -> Callable[[Progress], None]:
+    """Return a function that reports the progress of a part of a job; first, last : the shares of the job before and after it."""
+    return lambda part: report(Progress(part.doing, first + (last - first) * part.done, part.remaining))

@@ -28,7 +28,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware
 
-INSTALL, LAUNCH, COUNT, DOUBT = 45.0, 120.0, 150.0, 15.0  # expected seconds, until the pace is known
+CHECK, INSTALL, LAUNCH, COUNT, DOUBT = 4.0, 45.0, 120.0, 150.0, 15.0  # expected seconds, until the pace is known
 LOOKS = 2  # at the steps in doubt: more would find false ones
 
 Suites = Mapping[str, Mapping[str, Any]]
@@ -115,6 +115,15 @@ class Job:
                 devices = launch.devices_of(sides.values())
                 return launch.selected(self.described[measurement], self.selection, devices, timed=timed)
         raise self.failed[measurements[0]]
+
+
+def open_all(measurements: Iterable[Measurement], job: Job, report_progress: ReportProgress) -> None:
+    """Open the environments of measurements, and install those that are missing; `job.failed` has errors. Raises DiskError."""
+    closed = [each for each in dict.fromkeys(measurements) if each not in job.opened and each not in job.failed]
+    stages = [(f"checking {each}", CHECK) if each.is_installed(job.paths) else (f"installing {each}", INSTALL) for each in closed]
+    for number, measurement in enumerate(closed):
+        Reporter(stages, report_progress).at(number)
+        job.usable([measurement])
 
 
 def take_launches(
@@ -217,6 +226,9 @@ def take_missing(
     with after([*job.failed.values()]):
         for number, joint in enumerate([groups] if together else [[group] for group in groups]):
             left = {place: missing.of(group) for place, group in enumerate(joint)}
+            if any(left.values()) and monotonic() < until:
+                sides = [measurement for place, group in enumerate(joint) if left[place] for measurement in group]
+                open_all([*sides, *filter(None, [job.reference])], job, report_progress)
             while any(left.values()) and monotonic() < until:
                 most = max(left.values())
                 place = chance.choice([place for place, count in left.items() if count == most])

@@ -12,6 +12,7 @@ msgspec compiles the schema from the classes below.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 UNIT = 1e4  # effects and spreads are whole ten-thousandths of a log ratio
 FEW = 20  # page faults or context switches in all turns of a case: one in each
 ALL = "*"  # in place of a side's number: every side
+ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 LONGEST_QUOTE = 600  # characters of what a problem quotes
 
 Name = Annotated[str, Meta(max_length=300)]
@@ -110,7 +112,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     version: int
     kind: Literal["times", "counts"]
-    id: Annotated[str, Meta(pattern=r"^\d{8}T\d{6}-[0-9a-f]{8}$")]
+    id: Annotated[str, Meta(pattern=f"^{ID}$")]
     started: Annotated[str, Meta(max_length=40)]
     ended: Annotated[str, Meta(max_length=40)]
     machine: Name
@@ -143,6 +145,11 @@ def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, A
     first = provenances[0]
     shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in provenances)}
     return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
+
+
+def is_name(name: str) -> bool:
+    """Return whether a file has the name of a launch."""
+    return bool(re.fullmatch(rf"{ID}\.json", name, re.ASCII))
 
 
 def path_of(results: Path, launch: Launch) -> Path:

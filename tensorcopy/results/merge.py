@@ -1,0 +1,65 @@
+"""Merge folders of results: copy the launches and functions that one of them lacks. A launch has one file and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import functions, launches
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge has done: files that are new, and files that were there."""
+
+    new: int
+    unchanged: int
+
+
+def merge(folders: Sequence[Path], into: Path) -> Merged:
+    """Copy every launch, and every file of functions, into a folder of results that may have some of them.
+
+    folders : of results, or with such folders in them
+
+    Raises TensorcopyError, before anything is copied, for a folder without a launch, a file that cannot be read, and one that `into` has
+    with other bytes.
+    """
+    copies: dict[Path, bytes] = {}
+    there = 0
+    for folder in folders:
+        found = dict(_files(folder))
+        if not found:
+            raise TensorcopyError(
+                "nothing to merge", got=f"no launch in {folder}", allowed="a folder of results, or of such folders", next="check the path"
+            )
+        for path, machine in found.items():
+            target, data = into / machine / path.name, path.read_bytes()
+            known = copies.get(target) or (target.read_bytes() if target.exists() else data)
+            if known != data:
+                raise launches.FileProblem(
+                    f"the launch {launches.displayed(target)} is there with another content",
+                    path=target,
+                    got=f"{len(data):,} bytes in {path}, {len(known):,} in {target}",
+                    allowed="a launch that never changes",
+                    next=f"remove the damaged one: git log {launches.displayed(target)}",
+                )
+            if target.exists():
+                there += 1
+            else:
+                copies[target] = data
+    for target, data in copies.items():
+        if not target.exists():  # another merge may have been here
+            launches.create(target, data)
+    return Merged(len(copies), there)
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every file of results below a folder, and its machine. Raises TensorcopyError for one that cannot be read."""
+    for path in sorted(folder.rglob("*.json")):
+        if launches.is_name(path.name):
+            yield path, launches.read(path).machine
+    for path in sorted(folder.rglob(f"*{functions.ENDING}")):
+        functions.read(path)
+        yield path, path.parent.name
