@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensorcopy.analysis import paired
-from tensorcopy.analysis.paired import ALPHA, JOINED, MARGIN, PAIRED, UNPAIRED, Reason, Verdict, between, judge, moderated
+from tensorcopy.analysis.paired import ALPHA, JOINED, MARGIN, PAIRED, UNPAIRED, Reason, Verdict, judge, moderated, within
 
 VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
 NAN = float("nan")
@@ -63,8 +63,7 @@ def launches(random, effects, count=12, layout=0.01, common=0.2):
 
 
 def changes(logs, before=0, after=1, **options):
-    differences = {number: between(logs[:, :, number], before, after) for number in range(logs.shape[2])}
-    return judge({case: each for case, each in differences.items() if each}, **options)
+    return judge({case: each for case, each in within(logs, before, after).items() if each}, **options)
 
 
 def test_equal_sides_give_no_more_false_alarms_than_promised():
@@ -137,7 +136,7 @@ def test_by_way_of_a_chain_of_groups_intervals_cover_the_truth():
 def test_sides_that_never_met_are_not_compared():
     logs = launches(np.random.default_rng(8), np.zeros((4, 1)))
     logs[:6, 2:], logs[6:, :2] = NAN, NAN
-    assert between(logs[:, :, 0], 0, 2) is None
+    assert within(logs, 0, 2) == {0: None}
 
 
 def test_unpaired_launches_are_compared_with_the_variation_of_the_machine():

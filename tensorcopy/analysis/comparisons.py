@@ -13,8 +13,6 @@ from functools import lru_cache
 from os.path import relpath
 from statistics import median
 
-import numpy as np
-
 from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError
@@ -93,7 +91,7 @@ def between(before: Result, after: Result, *, margin: float = MARGIN, alpha: flo
     alpha : chance of a false alarm, smaller where this is one of several looks
     """
     least = _least(margin)
-    cases = [case for case in dict.fromkeys([*before.timings, *after.timings]) if case.spec.torch]
+    cases = {case: None for case in [*before.timings, *after.timings] if case.spec.torch}
     differences = _differences(before, after)
     changes: dict[Case, Change] = {}
     for case in cases:
@@ -126,15 +124,10 @@ def _differences(before: Result, after: Result) -> dict[Case, Difference | None]
     }
 
 
-@lru_cache(maxsize=1024)  # pairs: of a site, which asks for the neighbours several times
 def _within(effects: Effects, before: int, after: int) -> dict[Case, Difference | None]:
     """Return the differences of two sides that one machine has measured."""
-    measured = (~np.isnan(effects.logs)).any(axis=0)
-    return {
-        case: paired.between(effects.logs[:, :, number], before, after)
-        for case, number in effects.cases.items()
-        if measured[before, number] and measured[after, number]
-    }
+    differences = paired.within(effects.logs, before, after)
+    return {case: differences[number] for case, number in effects.cases.items() if number in differences}
 
 
 @dataclass(frozen=True)

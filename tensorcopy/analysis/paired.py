@@ -172,15 +172,35 @@ DETECTABLE = (
 )
 
 
-def between(logs: Numbers, before: int, after: int) -> Difference | None:
-    """Return the difference of two columns in one case; None of sides that never met.
+def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
+    """Return the difference of two columns in every case that both have, by its number; None of sides that never met.
 
-    logs : log seconds by launch and column, NaN where it was not measured; both columns have some
+    logs : log seconds by launch, column and case, NaN where it was not measured
+    """
+    first, second = (~np.isnan(logs[:, column]) for column in (before, after))
+    together = (first == second).all(axis=0)
+    counts = first.sum(axis=0)
+    from_before = np.where(first & second, logs[:, after] - logs[:, before], 0.0)
+    sizes = from_before.sum(axis=0) / np.maximum(counts, 1)
+    squares = np.where(first & second, from_before - sizes, 0.0) ** 2
+    variances = squares.sum(axis=0) / np.maximum(counts - 1, 1)
+    differences: dict[int, Difference | None] = {}
+    for case in np.flatnonzero(first.any(axis=0) & second.any(axis=0)).tolist():
+        if together[case]:
+            n = int(counts[case])
+            differences[case] = Difference(float(sizes[case]), float(variances[case]), n, n - 1, (n, n))
+        else:
+            differences[case] = _by_way(logs[:, :, case], before, after)
+    return differences
+
+
+def _by_way(logs: Numbers, before: int, after: int) -> Difference | None:
+    """Return the difference of two columns that were not always in the same launches, in one case; None of sides that never met.
+
+    logs : log seconds by launch and column
     """
     measured = ~np.isnan(logs)
     first, second = measured[:, before], measured[:, after]
-    if (first == second).all():
-        return of_launches(logs[first, after] - logs[first, before])
     launches = int(first.sum()), int(second.sum())
     group = next(group for group in met(measured) if before in group)
     if after not in group:

@@ -242,9 +242,7 @@ def against_fastest(result: Result, cases: Sequence[Case]) -> dict[Case, Change 
     fastest = min(measured, key=lambda case: result.timings[case].seconds)
     logs = {case: result.effects.logs[:, result.column, result.effects.cases[case]] for case in measured}
     differences = {
-        case: paired.of_launches(each[~np.isnan(each)])
-        for case in measured
-        if len(each := logs[case] - logs[fastest]) and case != fastest
+        case: paired.of_launches(each[~np.isnan(each)]) for case in measured if len(each := logs[case] - logs[fastest]) and case != fastest
     }
     return {fastest: None, **paired.judge(differences, kind=kind)}
 
