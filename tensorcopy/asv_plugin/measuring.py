@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import isfinite, nan
@@ -35,10 +35,10 @@ from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.asv_plugin import projection
 from tensorcopy.asv_plugin.commands import exit_on_error, paths_of
 from tensorcopy.asv_plugin.environment import _MeasuringEnvironment
-from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.taking import Job, take_counts, take_launches, unpaired
 from tensorcopy.numbers import counted
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
@@ -50,6 +50,7 @@ from tensorcopy.worker import hardware
 
 ROUNDS = paired.FEWEST  # launches of `asv run`: with fewer, no difference is judged
 PAIRED_ROUNDS = 8  # of `asv continuous`: the differences of two releases have a standard error below 1 %
+DOTS = 60  # of a launch, on a terminal
 EXISTING_ONLY = "a launch has every case of its releases"
 MARKS = {Verdict.SLOWER: "+", Verdict.FASTER: "-", Verdict.UNCHANGED: " ", Verdict.INCONCLUSIVE: " "}
 GROUPS = {  # titles of `asv continuous --split`, by mark
@@ -71,35 +72,6 @@ REFUSED_OPTIONS = {
 ATTRIBUTES = ("rounds", "cpu_affinity")  # of asv's -a that a launch has
 
 
-@dataclass(frozen=True)
-class _Order:
-    """What the options of a command ask for.
-
-    machine : its name in results
-    selection : a regular expression on asv's names; "" for every case
-    rounds, turns : launches, and turns of a case in each
-    core : to pin to; None for any
-    saved : whether launches are kept
-    """
-
-    paths: Paths
-    machine: str
-    selection: str
-    rounds: int
-    turns: int
-    core: int | None
-    saved: bool
-
-    @contextmanager
-    def folder(self) -> Iterator[Path]:
-        """Yield the folder into which launches are written: a temporary one where they are not kept."""
-        if self.saved:
-            yield self.paths.results
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            yield Path(folder)
-
-
 def measure_in_turns() -> None:
     """Let `asv run` and `asv continuous` take launches."""
     for command, measure in ((Run, _run), (Continuous, _continuous)):
@@ -113,26 +85,35 @@ def measure_in_turns() -> None:
 
 def _run(conf: Any, options: Namespace) -> int:
     """Measure releases beside the reference, print their times, and return asv's exit code: 2 where a case has failed."""
-    order = _order(conf, options, ROUNDS)
-    environments = _environments(conf, options)
-    known = reader.load_results(order.paths.results).results
-    measured = {(result.sha, result.environment) for result in known if result.machine == order.machine and result.timings}
-    releases = _releases(conf, options, {sha for sha, _ in measured})
-    chosen = _measurements(environments, releases)
-    if options.skip_existing or options.skip_existing_commits:
-        chosen = [each for each in chosen if each.place not in measured]
-    if not chosen:
-        log.info("every release that can be measured here has a result")
-        return 0
-    reference = _reference(chosen, order)
-    failed = False
-    with order.folder() as folder:
-        for group in plan.groups(chosen, reference, sys.maxsize):
-            sides = list(dict.fromkeys([*group, *([reference] if reference else [])]))
-            taken = _take(sides, order, folder, reference)
-            loaded = reader.load_results(folder)
+    with _job(conf, options) as job:
+        environments, stored = _environments(conf, options), reader.load_results(job.paths.results).results
+        measured = {(each.sha, each.environment) for each in stored if each.machine == job.machine and each.timings}
+        chosen = _measurements(environments, _releases(conf, options, {sha for sha, _ in measured}))
+        if options.skip_existing or options.skip_existing_commits:
+            chosen = [each for each in chosen if each.place not in measured]
+        if not chosen:
+            log.info("every release that can be measured here has a result")
+            return 0
+        reference = plan.reference(job.paths.pythons)
+        if reference and (reference.is_installed(job.paths) or not any(each.interpreter for each in chosen)):
+            job = replace(job, reference=reference)
+        timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
+        if not timed and not counting:
+            raise TensorcopyError(
+                "no benchmark is selected", got=f"--bench {job.selection}", allowed="a regular expression on names", next="asv check"
+            )
+        failed = False
+        for group in plan.groups(chosen, job.reference, sys.maxsize):
+            taken = _taken(group, job, _rounds(options, ROUNDS)) if timed else []
+            if counting:
+                log.info("Counting")
+                counts, problems = take_counts(group, job, counting, report_progress=lambda _: log.dot())
+                taken += counts
+                for problem in problems:
+                    log.error(str(problem))
+                failed |= bool(problems)
             for measurement in group:
-                failed |= _print_times(conf, measurement, taken[-1], loaded, order)
+                failed |= measurement in job.failed or _print_values(conf, measurement, taken, {*timed, *counting}, job)
     return 2 if failed else 0
 
 
@@ -142,51 +123,49 @@ def _continuous(conf: Any, options: Namespace) -> int:
         raise TensorcopyError(
             "a change of this factor is none", got=f"--factor {options.factor:g}", allowed="more than 1", next="leave --factor out: 1.1"
         )
-    order = _order(conf, options, PAIRED_ROUNDS)
     repo = get_repo(conf)
     try:
         after = release_table.find(repo.get_hash_from_name(options.branch))
         before = release_table.find(repo.get_hash_from_parent(after.sha) if options.base is None else repo.get_hash_from_name(options.base))
     except NoSuchNameError as error:
-        raise TensorcopyError(
-            "no such release", got=str(error), allowed="a tag such as v2.15.0, or a SHA", next="tensorcopy list releases"
-        ) from error
-    rows: list[_Line] = []
+        raise util.UserError(f"Unknown commit {error}") from error
     environments = _environments(conf, options)
-    usable = [each for each in environments if not (each.why_not(before) or each.why_not(after))]
+    reasons = {each: each.why_not(before) or each.why_not(after) for each in environments}
+    usable = [each for each, reason in reasons.items() if not reason]
     if not usable:
         raise TensorcopyError(
             "no environment has both releases",
-            got="; ".join(dict.fromkeys(filter(None, (each.why_not(release) for each in environments for release in (before, after))))),
+            got="; ".join(reasons.values()),
             allowed="a Python that both have wheels for",
-            next=f"asv run {before.tag}^! and asv run {after.tag}^!, then tensorcopy compare {before.version} {after.version}",
+            next=f"tensorcopy compare {before.version} {after.version}, by way of other releases",
         )
-    with order.folder() as folder:
+    rows: list[_Line] = []
+    with _job(conf, options) as job:
         for each in usable:
             sides = [each.measurement(before), each.measurement(after)]
-            taken = _take(sides, order, folder, None)
-            rows += _lines(
-                taken[-1], _sides(sides, reader.load_results(folder), order), options, order, each.name if len(usable) > 1 else ""
-            )
+            taken = _taken(sides, job, _rounds(options, PAIRED_ROUNDS))
+            if job.failed:
+                return 2
+            rows += _lines(taken[-1], _results(sides, job), job.selection, options, each.name if len(usable) > 1 else "")
     _print_changes(rows, (before, after), options)
-    color_print("")
     marks = {row.mark for row in rows}
-    if marks & {"+", "!"}:
-        color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", "red")
-        color_print("PERFORMANCE DECREASED.", "red")
-    elif "-" in marks:
-        color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY.", "green")
-        color_print("PERFORMANCE INCREASED.", "green")
-    else:
-        color_print("BENCHMARKS NOT SIGNIFICANTLY CHANGED.", "green")
-    undecided = sum(row.change.verdict is Verdict.INCONCLUSIVE for row in rows)
-    if undecided:
+    worse, better = bool(marks & {"+", "!"}), "-" in marks
+    color = "red" if worse else "green"
+    color_print("")
+    color_print("SOME BENCHMARKS HAVE CHANGED SIGNIFICANTLY." if worse or better else "BENCHMARKS NOT SIGNIFICANTLY CHANGED.", color)
+    if worse or better:
+        color_print(f"PERFORMANCE {'DECREASED' if worse else 'INCREASED'}.", color)
+    if undecided := sum(row.change.verdict is Verdict.INCONCLUSIVE for row in rows):
         color_print(f"{counted(undecided, 'case')} of {len(rows)} would need more launches: -a rounds=N")
-    return int(bool(marks & {"+", "!"}))
+    return int(worse)
 
 
-def _order(conf: Any, options: Namespace, rounds: int) -> _Order:
-    """Return what the options ask for. Raises TensorcopyError for those that a launch cannot have."""
+@contextmanager
+def _job(conf: Any, options: Namespace) -> Iterator[Job]:
+    """Yield the launches that options ask for; their folder is a temporary one where they are not kept.
+
+    Raises TensorcopyError for options that a launch cannot have.
+    """
     for name, (usual, why, next_step) in REFUSED_OPTIONS.items():
         value = getattr(options, name, usual[0])
         if value not in usual:
@@ -208,16 +187,36 @@ def _order(conf: Any, options: Namespace, rounds: int) -> _Order:
             allowed="one core",
             next=f"--cpu-affinity {cores[0]}",
         )
-    paths, quick = paths_of(conf), options.quick
-    return _Order(
-        paths,
-        _machine(options.machine, reader.load_results(paths.results)),
-        "|".join(f"(?:{expression})" for expression in options.bench or ()),
-        1 if quick else attributes.get("rounds", rounds),
-        launch.FEWEST_TURNS if quick else launch.TURNS,
-        cores[0],
-        not (quick or getattr(options, "dry_run", False)),
-    )
+    paths = paths_of(conf)
+    machine = _machine(options.machine, reader.load_results(paths.results))
+    selection = "|".join(f"(?:{expression})" for expression in options.bench or ())
+    kept = not (options.quick or getattr(options, "dry_run", False))
+    with tempfile.TemporaryDirectory() as folder:
+        yield Job(paths, machine, selection, core=cores[0], folder=None if kept else Path(folder))
+
+
+def _rounds(options: Namespace, usual: int) -> int:
+    """Return the number of launches."""
+    return 1 if options.quick else (options.attribute or {}).get("rounds", usual)
+
+
+def _taken(sides: Sequence[Measurement], job: Job, rounds: int) -> list[Launch]:
+    """Take launches of these sides, beside the job's reference; what cannot be measured is logged, and `job.failed` has it."""
+    for each in (*sides, *([job.reference] if job.reference else [])):
+        if not each.is_installed(job.paths):
+            log.info(f"Installing torch {each.release.version} on Python {each.python}")
+    names = ", ".join(f"{each.release.tag} [{each.environment}]" for each in sides)
+    beside = f" beside {job.reference.release.tag}" if job.reference and job.reference not in sides else ""
+    taken: list[Launch] = []
+    for number in range(rounds):
+        log.info(f"Launch {number + 1} of {rounds}: {names}{beside}")
+        taken += take_launches(sides, job, report_case=lambda done, of, suite: log.dot() if done % max(1, of // DOTS) == 0 else None)
+    log.flush()
+    for error in job.failed.values():
+        log.error(str(error))
+    if unpaired(taken):
+        log.warning(f"no release took turns with {names}: its times are compared with other such ones only, in wide intervals")
+    return taken
 
 
 def _machine(named: str | None, results: Results) -> str:
@@ -253,9 +252,6 @@ def _releases(conf: Any, options: Namespace, measured: set[str]) -> list[Release
         shas = [sha for sha in repo.get_branch_commits(None) if sha in measured]
     elif named in ("ALL", "TAGS"):
         shas = repo.get_branch_commits(None)
-    elif named.startswith("HASHFILE:"):
-        file = named.partition(":")[2]
-        shas = [repo.get_hash_from_name(word) for word in (sys.stdin.read() if file == "-" else Path(file).read_text()).split()]
     else:
         shas = repo.get_hashes_from_range(named)
     if options.date_period is not None:
@@ -285,74 +281,37 @@ def _measurements(environments: Sequence[_MeasuringEnvironment], releases: Seque
     return list(dict.fromkeys(measurements))
 
 
-def _reference(chosen: Sequence[Measurement], order: _Order) -> Measurement | None:
-    """Return the reference release; None, with a warning, beside an interpreter where it is not installed, as on a cluster."""
-    reference = plan.reference(order.paths.pythons)
-    if reference and (reference.is_installed(order.paths) or not any(each.interpreter for each in chosen)):
-        return reference
-    log.warning(f"unpaired: torch {plan.REFERENCE} is not here to take turns with, so the intervals are wide")
-    return None
-
-
-def _take(sides: Sequence[Measurement], order: _Order, folder: Path, reference: Measurement | None) -> list[Launch]:
-    """Take the launches of these sides, and write each into a folder as soon as it has ended."""
-    opened = []
-    for each in sides:
-        if not each.is_installed(order.paths):
-            log.info(f"Installing torch {each.release.version} on Python {each.python}")
-        opened.append(each.side(each.opened(order.paths), order.paths))
-    names = " and ".join(f"{each.release.tag} [{each.environment}]" for each in sides)
-    taken = []
-    for number in range(order.rounds):
-        log.info(f"Launch {number + 1} of {order.rounds}: {names} in turns" if len(sides) < 4 else f"Launch {number + 1} of {order.rounds}")
-        one = launch.take(
-            opened,
-            order.machine,
-            selection=order.selection,
-            reference=sides.index(reference) if reference else None,
-            turns=order.turns,
-            core=order.core,
-            report_case=lambda done, of, suite: log.dot() if done % max(1, of // 60) == 0 else None,
-        )
-        launches.write(folder, one)
-        taken.append(one)
-    log.flush()
-    return taken
-
-
-def _print_times(conf: Any, measurement: Measurement, taken: Launch, loaded: Results, order: _Order) -> bool:
-    """Print the times of a release as asv does, and return whether a case has failed in the launch."""
-    documents = projection.documents(replace(loaded, results=tuple(_sides([measurement], loaded, order))))
-    release = measurement.release
+def _print_values(conf: Any, measurement: Measurement, taken: Sequence[Launch], suites: Collection[str], job: Job) -> bool:
+    """Print the times and counts of a release as asv does, and return whether a case has failed in these launches."""
+    release, (result,) = measurement.release, _results([measurement], job)
+    documents = projection.documents(replace(reader.load_results(job.results), results=(result,)))
     with tempfile.TemporaryDirectory() as folder:
         projection.write(documents, Path(folder))
-        (machine,) = (path.parent.name for path in Path(folder).glob("*/machine.json"))
-        times = AsvResults.load(str(Path(folder) / get_filename(machine, release.sha, measurement.environment)))
-    described = [each for name, each in documents["benchmarks.json"].items() if name in taken.suites]
-    benchmarks = Benchmarks(conf, described, regex=order.selection)
+        values = AsvResults.load(str(Path(folder) / get_filename(job.machine, release.sha, measurement.environment)))
+    described = [each for name, each in documents["benchmarks.json"].items() if name in suites]
+    benchmarks = Benchmarks(conf, described, regex=job.selection)
     log.info(f"For {conf.project} commit {get_repo(conf).get_decorated_hash(release.sha, 8)}:")
     with log.indent():
         log.info(f"Benchmarking {measurement.environment}")
         with log.indent():
-            for name in sorted(times.get_result_keys(benchmarks)):
+            for name in sorted(values.get_result_keys(benchmarks)):
                 log.info(name, reserve_space=True)
-                log_benchmark_result(times, benchmarks[name])
-    number = str([(side.sha, side.environment) for side in taken.sides].index(measurement.place))
-    failures = {
-        reason
-        for suite in taken.suites.values()
-        for by_side in suite.failed.values()
-        for reason in (by_side.get(number), by_side.get(launches.ALL))
-        if reason is not None
-    }
-    for reason in sorted(failures):
-        log.error(reason)
+                log_benchmark_result(values, benchmarks[name])
+    failures: dict[str, bool] = {}
+    for each in taken:
+        numbers = [str(number) for number, side in enumerate(each.sides) if (side.sha, side.environment) == measurement.place]
+        for name, suite in each.suites.items():
+            for by_side in suite.failed.values():
+                failures |= {f"{name}: {by_side[number]}": True for number in (*numbers, launches.ALL) if numbers and number in by_side}
+    for failure in failures:
+        log.error(failure)
     return bool(failures)
 
 
-def _sides(measurements: Sequence[Measurement], loaded: Results, order: _Order) -> list[Result]:
+def _results(measurements: Sequence[Measurement], job: Job) -> list[Result]:
     """Return the results of measurements on this machine."""
-    by_place = {(each.sha, each.environment): each for each in loaded.results if each.machine == order.machine and not each.revision}
+    results = [each for each in reader.load_results(job.results).results if each.machine == job.machine and not each.revision]
+    by_place = {(each.sha, each.environment): each for each in results}
     return [by_place[each.place] for each in measurements]
 
 
@@ -382,12 +341,12 @@ class _Line:
         return [self.mark, before, "failed" if self.mark == "!" else after, ratio, self.name]
 
 
-def _lines(taken: Launch, sides: Sequence[Result], options: Namespace, order: _Order, place: str) -> list[_Line]:
+def _lines(taken: Launch, sides: Sequence[Result], selection: str, options: Namespace, place: str) -> list[_Line]:
     """Return a line for each selected case of a launch; place : the environment, where there are several."""
     before, after = sides
     changes = comparisons.between(before, after, margin=options.factor - 1).changes
     lines = []
-    for text, case in _names(taken, order.selection):
+    for text, case in _names(taken, selection):
         if case in changes:
             fails = case in before.timings and case in after.failures and case not in after.timings
             mark = "!" if fails else MARKS[changes[case].verdict]
