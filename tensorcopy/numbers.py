@@ -10,6 +10,7 @@ from collections.abc import Iterable
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
 THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
+SMALLEST_P = 1e-6  # that is written with its figures
 DOUBLED = 2.0  # from which a short change is written as a multiple
 
 
@@ -121,9 +122,9 @@ def three_digits(number: float) -> str:
     return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
 
 
-def p_value(p: float, *, is_bound: bool = False) -> str:
-    """Return a p-value: "p = 0.0012"; "p ≤ 0.0001" where the draws of a test resolve no smaller one."""
-    return f"p {'≤' if is_bound else '='} {p:.2g}"
+def p_value(p: float) -> str:
+    """Return a p-value: "p = 0.0012", "p < 0.000001"."""
+    return f"p = {p:.2g}" if p >= SMALLEST_P else f"p < {SMALLEST_P:f}"
 
 
 def unbroken(text: str) -> str:

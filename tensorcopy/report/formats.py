@@ -104,7 +104,7 @@ def _row(case: Case, change: Change) -> dict[str, Any]:
         "after": _six(change.after),
         "launches": change.launches,
         "more_launches": change.more_launches,
-        "way": change.way,
+        "way": change.way if change.ratio else None,
         "detectable": _six(change.detectable),
         "differences": [difference._asdict() for difference in change.differences],
         "failure": change.failure,

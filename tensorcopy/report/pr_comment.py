@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from fastjsonschema import JsonSchemaValueException, compile
 
-from tensorcopy.analysis.paired import Change, Reason, Verdict
+from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
 from tensorcopy.report import formats
 from tensorcopy.report.formats import code
 from tensorcopy.worker.devices import DEVICES
@@ -173,7 +173,7 @@ def _change(row: Mapping[str, Any]) -> Change:
         after=row["after"],
         launches=(row["launches"][0], row["launches"][1]),
         more_launches=row["more_launches"],
-        way=row["way"],
+        way=row["way"] or PAIRED,
     )
 
 

@@ -23,7 +23,7 @@ CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
 WIDE = 0.25  # a half width of an interval above which the headline gives the median case and not the worst
 WAYS = {
-    PAIRED: "which took turns in the same launches",
+    PAIRED: "both sides took turns in the same launches",
     JOINED: "compared by way of other releases in their launches",
     UNPAIRED: "unpaired: the intervals have all the variation of the machine",
 }
@@ -239,7 +239,7 @@ def caption(comparison: Comparison) -> list[str]:
         if changes:
             numbers = dict.fromkeys(median_low([change.launches[side] for change in changes]) for side in (0, 1))
             of = "" if len(changes) == len(timed) else f" of {counted(len(changes), 'case')}"
-            lines.append(f"{' and '.join(map(str, numbers))} launches{of} (median of the cases), {text}")
+            lines.append(f"{' and '.join(map(str, numbers))} launches{of} (median of the cases): {text}")
     small = [change.detectable for case, change in timed.items() if int(dict(case.parameters).get("numel", DISPATCHER + 1)) <= DISPATCHER]
     shown = [each for each in small or [change.detectable for change in timed.values()] if each is not None]
     if shown:

@@ -139,18 +139,18 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
 
     what = "difference of the launch" if change.way == PAIRED else f"a side of the launch, against {comparison.labels[0]}"
     left, right = signed_percent(exp(low)), signed_percent(exp(high))
-    lines = [f"launches ({POINT} {what}, {ZERO} no difference)", f"{'':14}{left}{right:>{WIDTH - len(left)}}"]
-    lines += [f"  {_launch(point, change):<12}{axis((point.size, POINT))}  {signed_percent(exp(point.size))}" for point in shown]
+    lines = [f"launches ({POINT} {what}, {ZERO} no difference)", f"{'':16}{left}{right:>{WIDTH - len(left)}}"]
+    lines += [f"  {_launch(point, change):<14}{axis((point.size, POINT))}  {signed_percent(exp(point.size))}" for point in shown]
     if change.interval and change.ratio:
         marks = axis((ends[0], LOW), (ends[1], HIGH), (log(change.ratio), POINT))
-        lines.append(f"  {'interval':<12}{marks}  {signed_interval(change.interval)}")
+        lines.append(f"  {'interval':<14}{marks}  {signed_interval(change.interval)}")
     return lines
 
 
 def _launch(point: Point, change: Change) -> str:
     """Return the name of a launch: its start, "11-25 09:06", and the side where only one is shown."""
     moment = f"{point.started[5:10]} {point.started[11:16]}"
-    return moment if change.way == PAIRED else f"{moment[:11]}{'A' if point.side == 0 else 'B'}"
+    return moment if change.way == PAIRED else f"{moment} {'AB'[point.side or 0]}"
 
 
 def _statistics(comparison: Comparison, change: Change) -> list[str]:
