@@ -293,12 +293,9 @@ def measure_and_judge(
 ) -> PairResult:
     """Take launches of a pair until every case is decided, the last look is over or the time is; return their comparison.
 
-    The chance of a false alarm is shared by the looks. A case that one of them decides keeps that verdict, and is not timed again.
-
     until : when no further case begins, on the clock of `time.monotonic`
     """
-    result, results = PairResult(pair), results_of(pair, request, paths)
-    sides = []
+    result, results, sides = PairResult(pair), results_of(pair, request, paths), list[Side]()
     for revision in pair.revisions:
         try:
             sides.append(side(revision, request, paths))
@@ -306,37 +303,51 @@ def measure_and_judge(
             result.failures[revision.name] = [_line(error)]
     if result.failures:
         return result
-    selection, decided = request.selection, dict[Case, Change]()
-    for look in request.looks:
-        for number in range(_count(results), look):
-            if monotonic() > until:
-                break
-            report_case = _reporter(f"{pair.kind}, launch {number + 1} of at most {request.launches}", report_progress)
-            try:
-                launches.write(results, launch.take(sides, MACHINE, selection=selection, until=until, report_case=report_case))
-            except launch.SideFailed as error:
-                result.failures[pair.revisions[sides.index(error.side)].name] = [_line(error)]
-                return result
-            except TensorcopyError as error:
-                if number == 0:
-                    result.failures[pair.after.name] = [_line(error)]
-                    return result
-                break  # the time was over, or what is undecided fails now
-        judged = compared(results, pair, ALPHA / len(request.looks))
-        if judged is None:
-            break
-        decided = {case: decided.get(case, change) for case, change in judged.changes.items()}
-        undecided = [case for case, change in decided.items() if change.reason in UNDECIDED]
-        result.comparison = replace(judged, changes=decided)
-        if not undecided or monotonic() > until:
-            break
-        decided = {case: change for case, change in decided.items() if case not in undecided}
-        selection = plan.expression_of(undecided)
+
+    def take(selection: str, number: int) -> bool:
+        if monotonic() > until:
+            return False
+        report_case = _reporter(f"{pair.kind}, launch {number} of at most {request.launches}", report_progress)
+        try:
+            launches.write(results, launch.take(sides, MACHINE, selection=selection, until=until, report_case=report_case))
+        except launch.SideFailed as error:
+            result.failures[pair.revisions[sides.index(error.side)].name] = [_line(error)]
+        except TensorcopyError as error:
+            if number == 1:  # later, what is undecided fails now, or the time is over
+                result.failures[pair.after.name] = [_line(error)]
+        else:
+            return True
+        return False
+
+    result.comparison = judged(pair, request, results, take)
     if result.comparison:
         for revision, measured in zip(pair.revisions, (result.comparison.before, result.comparison.after)):
-            if measured.failures:
-                result.failures[revision.name] = failure_lines(measured)
+            lines = [*result.failures.get(revision.name, ()), *failure_lines(measured)]
+            result.failures.update({revision.name: lines} if lines else {})
     return result
+
+
+def judged(pair: RevisionPair, request: PullRequest, results: Path, take: Callable[[str, int], bool]) -> Comparison | None:
+    """Return the comparison of a pair after as many looks as it needs; None without a launch.
+
+    take : adds a launch of a selection to `results`, given its number; returns whether there may be more
+
+    The looks share the chance of a false alarm. A case that one of them decides keeps that verdict, and is not timed again.
+    """
+    selection, decided, comparison = request.selection, dict[Case, Change](), None
+    for look in request.looks:
+        goes_on = all(take(selection, number) for number in range(_count(results) + 1, look + 1))
+        seen = compared(results, pair, ALPHA / len(request.looks))
+        if seen is None:
+            return None
+        changes = {case: decided.get(case, change) for case, change in seen.changes.items()}
+        comparison = replace(seen, changes=changes)
+        undecided = [case for case, change in changes.items() if change.reason in UNDECIDED]
+        if not undecided or not goes_on:
+            break
+        decided = {case: change for case, change in changes.items() if case not in undecided}
+        selection = plan.expression_of(undecided)
+    return comparison
 
 
 def _line(error: TensorcopyError) -> str:
