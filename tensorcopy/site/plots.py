@@ -289,7 +289,7 @@ def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[
         index = places.get(release)
         timing = related.measured(series.results[index], case) if index is not None else None
         scale = series.scale(index) if index is not None else 1.0
-        band.append((place, *(end * scale for end in timing.interval)) if timing else None)
+        band.append((place, timing.interval[0] * scale, timing.interval[1] * scale) if timing else None)
     return band
 
 
