@@ -1,4 +1,4 @@
-"""Two real commits, compared by the command of pull-request.yml."""
+"""Two real commits, compared by the command of pull-request.yml; and looks at launches with known times."""
 
 from __future__ import annotations
 
@@ -13,28 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from tensorcopy.configuration import Paths
 from tensorcopy.ci import pull_request
-from tensorcopy.ci.pull_request import PairResult, PullRequest, Revision, RevisionFolder, RevisionPair, RevisionPlace
+from tensorcopy.ci.pull_request import PullRequest, Revision, RevisionPair
 from tensorcopy.cli import main
+from tensorcopy.configuration import Paths
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report import pr_comment
-from tests.conftest import NEW, ROOT, assert_golden, measured_in_passes, pass_times
+from tests import launch_files
+from tests.conftest import ROOT, assert_golden
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-FEW = ["--passes", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
-ONE_CASE = r"^copies\.BySize.*'detach_clone', 16\)"
-# other tests disturb the passes, of which more would be taken
-PROGRAM = """
-import sys
-from tensorcopy import cli
-from tensorcopy.results import passes
-passes.quiet_limit = lambda records: float("inf")
-sys.exit(cli.main(sys.argv[1:]))
-"""
-FEWEST = ["--passes", "3", "--bench", ONE_CASE]  # a comparison needs three passes
+FEW = ["--launches", "4", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
 METHODS, TABLE, COPIES = "tensorcopy/worker/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
+CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
+DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 
 
 def run(folder: Path, *command: str) -> str:
@@ -69,33 +62,24 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def repository(workshop, tmp_path_factory):
-    repository = Repository(tmp_path_factory.mktemp("repository") / "work", workshop.root)
-    (workshop.root / ".asv" / "env").mkdir(parents=True, exist_ok=True)
-    (repository.folder / ".asv").mkdir()
-    (repository.folder / ".asv" / "env").symlink_to(workshop.root / ".asv" / "env")  # torch is installed once for all tests
-    return repository
+    return Repository(tmp_path_factory.mktemp("repository") / "work", workshop.root)
 
 
 @pytest.fixture
 def measured(repository, workshop):
-    """A function that runs the step of pull-request.yml between two commits.
+    """A function that runs the step of pull-request.yml between the branch main and a head, with the torch of these tests.
 
-    It returns the finished process, its document and the comment, without the commits' names.
+    It returns the finished process, the one pair of its document, and the comment without the commits' names.
     """
     workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
     (step,) = re.findall(r"run: uv run --no-default-groups --extra dashboard tensorcopy (ci pull-request .*)", workflow)
 
-    def measure(head: str, base: str = "main", few: list[str] = FEW) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
+    def measure(head: str, *few: str) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
         out = repository.folder / "comparison"
         shutil.rmtree(out, ignore_errors=True)
+        options = [*shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", "same", *(few or FEW)]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                PROGRAM,
-                *shlex.split(step.replace('"$BASE"', base).replace('"$HEAD"', head).replace('"$PASSES"', "10")),
-                *few,
-            ],
+            [sys.executable, "-m", "tensorcopy", *options],
             cwd=repository.folder,
             env={**workshop.environment, "PYTHONPATH": str(repository.folder)},
             capture_output=True,
@@ -107,128 +91,157 @@ def measured(repository, workshop):
         comment = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
         for sha in (document["base"], document["head"]):
             comment = comment.replace(sha[:12], "COMMIT").replace(sha[:8], "COMMIT")
-        return done, document, comment
+        (pair,) = document["pairs"]
+        return done, pair, comment
 
     return measure
 
 
-def without_figures(comment: str) -> str:
-    """Return a comment without its figures, which differ from run to run."""
-    comment = re.sub(r"torch [\d.]+, .*, Python", "torch N, CPU, Python", comment)
-    return re.sub(r"\d+(\.\d+)?( ([nµm]?s|%|×)|×)|\d\.\d\d", "N", comment)
-
-
 @pytest.mark.slow
-@pytest.mark.flaky(reruns=2)  # other tests run beside it, which its passes see
 def test_extra_clones_are_detected_and_named(repository, measured):
-    """No time has a wrong name, although the registry has a new order and method."""
-    head = repository.head(
-        (METHODS, '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n', ""),
-        (
-            METHODS,
-            '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
-            f'    make_method("detach_clone", "x.detach(){10 * ".clone()"}", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
-            '    make_method("detach_twice", "x.detach().detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
-            '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n',
-        ),
-    )
-    done, document, comment = measured(head, few=[*FEW, "--interpreter", "same"])  # an installation is not timed
+    """No time has a wrong name, although the registry of head has another order, and one method more."""
+    ten = DETACH_CLONE.replace(".clone()", 10 * ".clone()")
+    twice = DETACH_CLONE.replace("detach_clone", "detach_twice").replace("x.detach()", "x.detach().detach()")
+    head = repository.head((METHODS, CLONE_DETACH, ""), (METHODS, DETACH_CLONE, ten + twice + CLONE_DETACH))
+    done, pair, comment = measured(head)
     assert done.returncode == 1, done.stderr
-    (pair,) = document["pairs"]
     changes = {row["parameters"]["method"]: row for row in pair["comparison"]["changes"]}
-    assert {method: row["verdict"] for method, row in changes.items() if row["verdict"] in ("slower", "faster")} == {
-        "detach_clone": "slower"
-    }
-    assert changes["detach_clone"]["ratio"] > 3  # about 6: with few passes on a busy machine, the interval of a smaller change includes 1
-    assert (changes["clone_detach"]["ratio"] or 1) < 2
-    assert changes["detach_twice"]["reason"] == "no_samples_before"
-    assert re.search(
-        r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*\n",
-        comment,
-    )
+    assert {method for method, row in changes.items() if row["verdict"] in ("slower", "faster")} == {"detach_clone"}
+    assert changes["detach_clone"]["ratio"] > 3  # about 6
+    assert 0.8 < changes["clone_detach"]["ratio"] < 1.25
+    assert changes["detach_twice"]["reason"] == "not_measured_before"
+    assert pair["failures"] == []  # base lacks the method: that is no error
+    assert re.search(r"### 🔴 1 of 3 cases slower.*; largest slowdown: copies\.BySize detach\\_clone numel=16, by .*\n", comment)
 
 
 @pytest.mark.slow
-def test_without_a_change_the_comment_states_the_largest_possible_change(repository, measured):
-    """A comment in the registry changes no time."""
+def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
+    """A comment in the registry changes no time. The command, typed again, takes no launch."""
     head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
-    done, document, comment = measured(head, few=FEWEST)
+    done, pair, comment = measured(head)
     assert done.returncode == 0, done.stderr
-    (pair,) = document["pairs"]
-    assert pair["failures"] == []
     assert {row["verdict"] for row in pair["comparison"]["changes"]} <= {"unchanged", "inconclusive"}
-    assert re.search(r"### ⚪ No significant change in [12] case", comment)
+    assert re.search(r"### ⚪ No significant change in 2 cases", comment)
+    assert "launch 4 of at most 4" in done.stderr
+    again, same, _ = measured(head)
+    assert "launch" not in again.stderr
+    assert same == pair
 
 
 @pytest.mark.slow
 def test_a_suite_that_cannot_be_imported_is_a_failure(repository, measured):
     """It is not faster. The whole comment matches a golden file."""
     head = repository.head((COPIES, "from .cases import", "import nothing_of_the_kind\n\nfrom .cases import"))
-    done, document, comment = measured(head, few=["--passes", "2", "--bench", ONE_CASE])
+    done, pair, comment = measured(head)
     assert done.returncode == 2
     assert "nothing was compared" in done.stderr
-    (pair,) = document["pairs"]
     assert pair["comparison"] is None
-    assert "nothing_of_the_kind" in comment
-    assert_golden("pull_request_failed.md", without_figures(comment))
+    assert_golden("pull_request_failed.md", comment)
 
 
-@pytest.mark.slow
-def test_a_new_row_is_compared_with_the_row_before(repository, measured):
+def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
     """Base and head are not compared: nothing else that is measured changed."""
-    table = (repository.folder / TABLE).read_text(encoding="utf-8")
-    head, *rows = table.split("[[release]]")
-    first, last = rows[0], rows[-1]
-    run(repository.folder, "git", "checkout", "-q", "--detach", "main")
-    (repository.folder / TABLE).write_text(f"{head}[[release]]{first}", encoding="utf-8")
-    base = repository.commit("one release")
-    (repository.folder / TABLE).write_text(f"{head}[[release]]{first}[[release]]{last}", encoding="utf-8")
-    done, document, comment = measured(repository.commit("another"), base, FEWEST)
-    assert done.returncode in (0, 1), done.stderr
-    (pair,) = document["pairs"]
-    assert pair["kind"] == "release"
-    assert pair["torch"] == [release_table.load()[0].version, release_table.load()[-1].version]
-    assert f"torch {pair['torch'][0]} → torch {pair['torch'][1]}" in comment
-    assert any(row["interval"] for row in pair["comparison"]["changes"])
+    head, *rows = (repository.folder / TABLE).read_text(encoding="utf-8").split("[[release]]")
+    shas = []
+    for of in ([rows[-2]], rows[-2:]):
+        run(repository.folder, "git", "checkout", "-q", "--detach", *shas[-1:] or ["main"])
+        (repository.folder / TABLE).write_text("[[release]]".join([head, *of]), encoding="utf-8")
+        shas.append(repository.commit("releases"))
+    monkeypatch.chdir(repository.folder)
+    paths = Paths(Path("results"), Path("site"), repository.folder / ".asv" / "env", ("3.11",))
+    (pair,) = pull_request.pairs(PullRequest(*shas), paths)
+    assert pair.kind == "release"
+    assert [each.measurement.release for each in pair.revisions] == list(release_table.load())[-2:]
+    assert [each.sha for each in pair.revisions] == shas[1:] * 2  # both with head's suites
 
 
-def measured_pair(tmp_path, monkeypatch, take_passes) -> PairResult:
-    """Return the result of base and head, with `take_passes` in place of a measurement."""
-    monkeypatch.setattr(pull_request, "exported", lambda sha, folder, environments: RevisionPlace(folder, folder / "results"))
-    monkeypatch.setattr(RevisionFolder, "take_passes", take_passes)
-    measurement = plan.Measurement(NEW, "3.11", build="cuda")
-    pair = RevisionPair("code", Revision("base", "b" * 40, measurement), Revision("head", "a" * 40, measurement))
-    request = PullRequest("b" * 40, "a" * 40, passes=8)
-    paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / "env", ("3.11",))
-    return pull_request.measure_and_judge(pair, request, paths, lambda progress: None)
+BASE, HEAD = "2.15.0#" + "b" * 40, "2.15.0#" + "a" * 40
 
 
-def test_a_slower_head_is_confirmed_with_passes_of_its_own(tmp_path, monkeypatch):
-    """Each revision measures in another folder, also again, alternating; two passes in a row are one run."""
-    folders = []
+class Looks:
+    """Launches of a planned pull request, taken as they are asked for.
 
-    def take_passes(self, suites, more):
-        folders.append((*self.place.folder.relative_to(tmp_path).parts[2:], more))
-        count = self.pass_count + more
-        times = {"detach_clone": 1.3 if self.revision.name == "head" else 1.0, "clone_detach": 1.0}
-        passes = {method: (pass_times(time) * 2)[:count] for method, time in times.items()}
-        measured_in_passes(self.place.folder / "results", NEW, passes, machine=pull_request.MACHINE)
-        return []
+    cases : by name, the microseconds of base and head, as `launch_files.write` takes them
+    """
 
-    result = measured_pair(tmp_path, monkeypatch, take_passes)
-    verdicts = {case["method"]: change.verdict.value for case, change in result.comparison.changes.items()}
-    assert verdicts == {"detach_clone": "slower", "clone_detach": "unchanged"}
-    runs = [("base", 1), ("head", 2), ("base", 2), ("head", 2), ("base", 2), ("head", 2), ("base", 2), ("head", 2), ("base", 1)]
-    assert folders[: len(runs)] == [("measured", *run) for run in runs]
-    assert {stage for stage, _, _ in folders} == {"measured", "again"}
-    assert pull_request.exit_code([result]) == 1
+    def __init__(self, folder: Path, cases, launches: int = 16, **options) -> None:
+        release = release_table.load()[-1]
+        measurement = plan.Measurement(release, "3.11", build="cuda")
+        names = [f"{side} {name[-8:]}" for side, name in (("base", BASE), ("head", HEAD))]
+        pair = RevisionPair("code", *(Revision(name, side[7:], measurement) for name, side in zip(names, (BASE, HEAD))))
+        stored = launch_files.write(folder / "all", cases, launches=launches, machine=pull_request.MACHINE, **options)
+        self.selections: list[str] = []
+
+        def take(selection: str, number: int) -> bool:
+            self.selections.append(selection)
+            if number > len(stored):
+                return False
+            (folder / "results" / pull_request.MACHINE).mkdir(parents=True, exist_ok=True)
+            shutil.copy(stored[number - 1], folder / "results" / pull_request.MACHINE)
+            return True
+
+        self.comparison = pull_request.judged(pair, PullRequest("b" * 40, "a" * 40), folder / "results", take)
+        self.verdicts = {case["method"]: change.verdict.value for case, change in self.comparison.changes.items()}
 
 
-def test_a_revision_that_takes_no_pass_is_a_failure(tmp_path, monkeypatch):
-    """Its error lines are in the result, each once."""
-    result = measured_pair(tmp_path, monkeypatch, lambda self, suites, more: ["out of memory", "out of memory"])
-    assert (result.comparison, result.failures) == (None, {"base": ["out of memory"]})
-    assert pull_request.exit_code([result]) == 2
+def of_both(base, head):
+    return {BASE: base, HEAD: head}
+
+
+CLEAR = {
+    "copies.BySize.time_copy tensor 16": of_both(1.0, 1.0),
+    "copies.BySize.time_copy clone_detach 16": of_both(1.0, 1.3),
+    "copies.BySize.time_copy detach_clone 16": of_both(1.3, 1.0),
+    "copies.BySize.time_copy new_tensor 16": of_both(1.0, 1.0),
+}
+IN_DOUBT = {"copies.BySize.time_copy empty_like_copy 16": of_both([1.0, 1.0] * 8, [0.9, 1.1] * 8)}
+
+
+def test_what_is_clear_is_decided_at_the_first_look(tmp_path):
+    """A slowdown, a speedup, and what is equal."""
+    looks = Looks(tmp_path, CLEAR)
+    assert looks.verdicts == {"tensor": "unchanged", "clone_detach": "slower", "detach_clone": "faster", "new_tensor": "unchanged"}
+    assert looks.selections == [""] * 4
+    assert looks.comparison.alpha == pytest.approx(0.05 / 3)  # there could have been three looks
+
+
+def test_what_is_undecided_alone_is_timed_further(tmp_path):
+    """Until the last look, or until no launch can be taken; the others keep their verdicts."""
+    looks = Looks(tmp_path, {**CLEAR, **IN_DOUBT})
+    assert looks.verdicts["clone_detach"] == "slower"
+    assert looks.verdicts["empty_like_copy"] == "inconclusive"
+    assert len(looks.selections) == 16
+    for selection in looks.selections[4:]:
+        assert re.search(selection, "copies.BySize.time_copy('empty_like_copy', 16)")
+        assert not re.search(selection, "copies.BySize.time_copy('clone_detach', 16)")
+
+
+def test_the_end_of_the_time_is_no_error(tmp_path):
+    """What was measured until then is judged."""
+    looks = Looks(
+        tmp_path,
+        {name: of_both([1.0] * 5, [1.3] * 5) for name in (*CLEAR, *IN_DOUBT)}
+        | {"copies.BySize.time_copy clone 16": of_both([1.0] * 5, [0.9, 1.1, 0.9, 1.1, 0.9])},
+    )
+    assert looks.verdicts["tensor"] == "slower"
+    assert looks.verdicts["clone"] == "inconclusive"
+
+
+def test_a_case_that_one_commit_lacks_is_named_and_an_error_is_named_once(tmp_path):
+    looks = Looks(
+        tmp_path,
+        {
+            **CLEAR,
+            "copies.BySize.time_copy added 16": {HEAD: 1.0},
+            "copies.BySize.time_copy removed 16": {BASE: 1.0},
+            "copies.BySize.time_copy broken 16": of_both(1.0, "ValueError: no"),
+            "copies.BySize.time_copy broken 1024": of_both(1.0, "ValueError: no"),
+        },
+    )
+    reasons = {case["method"]: change.reason.value for case, change in looks.comparison.changes.items()}
+    assert (reasons["added"], reasons["removed"], reasons["broken"]) == ("not_measured_before", "not_measured_after", "not_measured_after")
+    assert pull_request.failure_lines(looks.comparison.before) == []
+    assert pull_request.failure_lines(looks.comparison.after) == ["copies.BySize broken numel=16 and 1 more: ValueError: no"]
 
 
 def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
@@ -244,17 +257,6 @@ def test_a_commit_is_not_compared_with_itself(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "comparison").exists()
 
 
-def test_a_folder_is_linked_again_to_environments_that_were_removed(tmp_path):
-    """As after `rm -rf .asv/env`: the link is still there, and leads to nothing."""
-    shared, folder = tmp_path / "env", tmp_path / "commit"
-    folder.mkdir()
-    for _ in range(2):
-        pull_request._link_environments(folder, shared)
-        (shared / "here").touch()
-        assert (folder / ".asv" / "env" / "here").exists()
-        shutil.rmtree(shared)
-
-
 NAMES = {
     "cuda": "copies.Latency.time_copy('tensor', 16, 'cuda')",
     "mps": "copies.Latency.time_copy('tensor', 16, 'mps')",
@@ -265,9 +267,9 @@ NAMES = {
 
 @pytest.mark.parametrize(
     ("options", "selected"),
-    [({"device": "cuda"}, ["cuda"]), ({"device": "cuda", "suites": "16, 'cuda'"}, ["cuda"]), ({"suites": "BySize"}, ["cpu"])],
+    [({"device": "cuda"}, ["cuda"]), ({"device": "cuda", "suites": "16, 'cuda'"}, ["cuda"]), ({"suites": "BySize"}, ["cpu", "counts"])],
 )
 def test_a_pull_request_is_judged_by_the_times_of_its_device(options, selected):
-    """Whatever its pattern: a count could decide a verdict, which the comment does not show."""
-    selection = PullRequest("a", "b", 4, **options).selection
+    """Launches time what the selection has, and count nothing."""
+    selection = PullRequest("a", "b", **options).selection
     assert [name for name, case in NAMES.items() if re.search(selection, case)] == selected
