@@ -45,13 +45,6 @@ def quantity(value: float | None, unit: str) -> str:
     return duration(value) if unit == "seconds" else size(round(value)) if unit == "bytes" else whole(value)
 
 
-def span(low: float, high: float, unit: str) -> str:
-    """Return a range of values, with the unit once where both ends have the same: "1.30 … 1.44 µs"."""
-    first, last = quantity(low, unit), quantity(high, unit)
-    amount, _, name = first.rpartition(" ")
-    return f"{amount if amount and last.endswith(f' {name}') else first} … {last}"
-
-
 def count(numel: int) -> str:
     """Return a count as a power of two, "2¹⁰", or else with spaced thousands."""
     exponent = numel.bit_length() - 1

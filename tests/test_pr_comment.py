@@ -9,13 +9,15 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from tensorcopy.analysis.two_sample import Change, Failure, FieldDifference, Reason, Verdict
+from tensorcopy.analysis import comparisons
+from tensorcopy.analysis.paired import Change, FieldDifference, Reason, Verdict
 from tensorcopy.ci import pull_request
 from tensorcopy.ci.pull_request import PairResult, PullRequest, Revision, RevisionPair
 from tensorcopy.measure import plan
 from tensorcopy.releases import release_table
 from tensorcopy.report import formats, pr_comment, sentences
-from tests.conftest import ROOT, assert_golden, compared, measured_in_passes, pass_times
+from tests import launch_files
+from tests.conftest import ROOT, assert_golden
 
 BASE, HEAD = "1" * 40, "f" * 40
 OLD, NEW = release_table.find("2.14.1"), release_table.find("2.15.0")
@@ -26,12 +28,11 @@ EVIL = "](http://evil.example) <img src=x onerror=alert(1)> @maintainer #1 `x` |
 @pytest.fixture
 def comparison(tmp_path):
     """Return a comparison: one slower, one faster, one unchanged, one failed after."""
-    times = {"new_tensor": 2.0, "clone_detach": 1.4, "detach_clone": 1.1, "tensor": 1.5}
-    measured_in_passes(tmp_path / "base", NEW, {method: pass_times(time) for method, time in times.items()})
-    times = {"new_tensor": 2.5, "clone_detach": 1.2, "detach_clone": 1.1}
-    measured_in_passes(tmp_path / "head", NEW, {method: pass_times(time) for method, time in times.items()})
-    measured = compared(str(tmp_path / "base"), str(tmp_path / "head"), tmp_path, margin=0.03)
-    return replace(measured, labels=("base", "head"))
+    sides = f"{NEW.version}#base", f"{NEW.version}#head"
+    times = {"new_tensor": (2.0, 2.5), "clone_detach": (1.4, 1.2), "detach_clone": (1.1, 1.1), "tensor": (1.5, "KeyError: 3")}
+    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(sides, pair)) for method, pair in times.items()}
+    launch_files.write(tmp_path, cases, launches=8)
+    return replace(comparisons.between(*launch_files.load(tmp_path, *sides)), labels=("base", "head"))
 
 
 def pair_result(comparison, kind="code", **failures):
@@ -43,7 +44,7 @@ def pair_result(comparison, kind="code", **failures):
 
 
 def document(*results, device="cpu"):
-    return pull_request.document(PullRequest(BASE, HEAD, 10, device=device), results)
+    return pull_request.document(PullRequest(BASE, HEAD, 8, device=device), results)
 
 
 def artifact(folder, document, name="comparison.json"):
@@ -79,25 +80,25 @@ def test_a_revision_that_failed_is_named_with_its_error(tmp_path):
 
 
 def test_every_reason_has_the_same_sentence_as_in_the_terminal(comparison, tmp_path):
-    """Except for the fields that differ: they are text."""
+    """Except for the fields that differ and what was raised: they are text."""
     case = next(iter(comparison.changes))
     numbers = {
-        "passes": (2, 4),
-        "more_passes": 7,
+        "launches": (2, 4),
+        "more_launches": 7,
         "differences": (FieldDifference("cpu", "A", "B"), FieldDifference("gpu power_limit_w", "300", "350")),
-        "failure": Failure.NEVER_QUIET,
+        "failure": "KeyError: 3",
     }
     for reason in set(Reason) - {Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED}:  # nothing is counted for a pull request
         verdict = pr_comment.TESTED.get(reason, (Verdict.INCONCLUSIVE,))[0]
         tested = {"ratio": 1.25, "interval": (1.2, 1.3)} if reason in pr_comment.TESTED else {}
         change = Change(verdict, reason, **numbers, **tested)
         text = comment(artifact(tmp_path / "out", document(pair_result(replace(comparison, changes={case: change})))))
-        assert formats.escaped(sentences.sentence(replace(change, differences=()))) in text
+        assert formats.escaped(sentences.sentence(replace(change, differences=(), failure=""))) in text
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"reason": "changed", "verdict": "unchanged"}, {"interval": None}, {"ratio": None}, {"reason": "too_few_passes"}],
+    [{"reason": "changed", "verdict": "unchanged"}, {"interval": None}, {"ratio": None}, {"reason": "too_few_launches"}],
     ids=["verdict", "no interval", "no ratio", "reason"],
 )
 def test_a_change_that_contradicts_itself_is_not_shown(comparison, tmp_path, fields):

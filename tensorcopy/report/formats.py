@@ -17,7 +17,7 @@ from typing import Any
 from tensorcopy.analysis.comparisons import Comparison, case_name
 from tensorcopy.analysis.paired import ALPHA, Change, Verdict
 from tensorcopy.numbers import multiple, percent, quantity
-from tensorcopy.report.sentences import CHANGED, SYMBOLS, headline, not_included, ordered, sentence
+from tensorcopy.report.sentences import CHANGED, SYMBOLS, caption, headline, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
 
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
@@ -48,7 +48,8 @@ def rows(comparison: Comparison) -> list[Row]:
 
 def markdown(comparison: Comparison) -> str:
     """Return the comparison as a GitHub comment."""
-    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison), notes=not_included(comparison.problems))
+    notes = [*caption(comparison), *(f"⚠ {line}" for line in not_included(comparison.problems))]
+    return comparison_text(comparison.labels, comparison.on, comparison.margin, rows(comparison), notes=notes)
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -135,13 +136,13 @@ def comparison_text(
 
     labels : of the two sides
     on : the processor and Python of both
-    notes : lines below the summary, such as files that could not be read
+    notes : lines below the summary, such as how many launches were compared
     """
     rows = ordered(unordered)
     symbol = SYMBOLS[next((verdict for verdict in CHANGED if any(change.verdict is verdict for _, change in rows)), Verdict.UNCHANGED)]
     lines = [f"### {symbol} {escaped(headline(rows))}", "", f"{escaped(labels[0])} → {escaped(labels[1])} · {escaped(on)}", ""]
     lines.append(_summary(rows))
-    lines += [line for note in notes for line in ("", f"⚠ {escaped(note)}")]
+    lines += [line for note in notes for line in ("", escaped(note))]
     changed = [row for row in rows if row[1].verdict in CHANGED]
     lines += ["", _table(changed)] if changed else []
     inconclusive = [row for row in rows if row[1].verdict is Verdict.INCONCLUSIVE]

@@ -128,7 +128,7 @@ def _section(document: Mapping[str, Any], run: str) -> str:
     parts = [_pair(document, pair) for pair in document["pairs"]] or ["### ⚠️ Nothing was compared\n"]
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     note = (
-        f"{document['launches']} launches, in each of which both sides took turns, on {document['device']}. "
+        f"Up to {document['launches']} launches, in each of which both sides took turns, on {document['device']}. "
         f"To reproduce: `tensorcopy ci pull-request --base {document['base'][:12]} --head {document['head'][:12]}{device}`."
     )
     return "\n".join([*parts, f"<sub>{note}{_link(run)}</sub>\n"])
