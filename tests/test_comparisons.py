@@ -215,8 +215,8 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     assert "adjusted for 100 cases (Holm)" in evidence
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
-    logs = before.effects.logs[:, :, before.effects.cases[case]]
-    alone = paired.judge({case: paired.between(logs, before.column, after.column)})[case]
+    logs = before.effects.logs[:, :, [before.effects.cases[case]]]
+    alone = paired.judge(paired.within(logs, before.column, after.column))[0]
     assert alone.verdict is Verdict.SLOWER
 
 
@@ -249,8 +249,8 @@ def test_the_summary_gives_the_median_ratio_and_its_range():
 def test_a_long_comment_is_cut_between_lines(folder):
     """GitHub refuses longer ones. Folds are closed, and a note is added."""
     comparison = compared(*NAMES, folder, margin=0.03)
-    text = formats.markdown(comparison)
-    cut = formats.comparison_text(comparison.labels, comparison.on, comparison.margin, formats.rows(comparison), len(text) - 40)
+    parts = comparison.labels, comparison.on, comparison.margin, formats.rows(comparison)
+    cut = formats.comparison_text(*parts, len(formats.comparison_text(*parts)) - 40)
     assert cut.count("<details>") == cut.count("</details>")
     assert "`--format json` has everything" in cut
 

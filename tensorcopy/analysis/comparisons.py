@@ -13,6 +13,8 @@ from functools import lru_cache
 from os.path import relpath
 from statistics import median
 
+import numpy as np
+
 from tensorcopy.analysis import paired
 from tensorcopy.analysis.paired import ALPHA, MARGIN, UNPAIRED, Change, CountPair, Difference, FieldDifference, Reason, Verdict
 from tensorcopy.errors import TensorcopyError

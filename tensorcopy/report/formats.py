@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from tensorcopy.analysis.comparisons import Comparison, case_name
-from tensorcopy.analysis.paired import ALPHA, Change, Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.numbers import multiple, percent, quantity
 from tensorcopy.report.sentences import CHANGED, SYMBOLS, caption, headline, not_included, ordered, sentence
 from tensorcopy.results.cases import Case
@@ -64,7 +64,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     return {
         **dict(zip(("before", "after"), sides)),
         "margin": comparison.margin,
-        "alpha": ALPHA,
+        "alpha": comparison.alpha,
         "counts": {verdict.value: sum(change.verdict is verdict for change in changes.values()) for verdict in Verdict},
         "changes": [_row(case, change) for case, change in ordered(changes.items())],
         "problems": [problem.document() for problem in comparison.problems],

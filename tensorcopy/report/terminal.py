@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorcopy.analysis.comparisons import Comparison, Point, case_name, points
-from tensorcopy.analysis.paired import ALPHA, PAIRED, Change, Reason, Verdict
+from tensorcopy.analysis.paired import PAIRED, Change, Reason, Verdict
 from tensorcopy.analysis.series import CaseSeries, changes_by_release
 from tensorcopy.numbers import count, counted, duration, multiple, p_value, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.formats import rows
@@ -161,10 +161,10 @@ def _statistics(comparison: Comparison, change: Change) -> list[str]:
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         launches = " and ".join(str(number) for number in dict.fromkeys(change.launches))
-        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - ALPHA)}), from {launches} launches")
+        lines.append(f"interval   {low:.3f} to {high:.3f} ({percent(1 - comparison.alpha)}), from {launches} launches")
         lines.append(f"way        {WAYS[change.way]}")
         adjusted = f"adjusted for {counted(comparison.compared, 'case')} (Holm)"
-        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {ALPHA:g}")
+        lines.append(f"test       {p_value(change.p)}, moderated t, {adjusted}; significant if p ≤ {comparison.alpha:g}")
         lines.append(f"margin     {percent(comparison.margin)}; smaller changes are shown, and not called slower or faster")
         lines.append(f"detectable {percent(change.detectable, 1)}: the smallest slowdown that these launches would have shown")
     if change.count:
