@@ -1,159 +1,337 @@
-"""Count how often compare and history are right and wrong, next to asv's detection; writes docs/accuracy.json.
+"""Measure how often verdicts and histories are right.
 
-    uv run python -m docs.tools.accuracy [--dataset FILE] [--measure] [--passes N]
+    uv run python -m docs.tools.accuracy take [--launches N] [--select REGEX] [--busy] [--core N]
+    uv run python -m docs.tools.accuracy report [--dataset FILE]
 
-On slowdowns of known size that were really measured (`known_changes`), on simulated histories (`simulated_histories`), and on series from
-another project in which people have marked the changes.
+`take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and three that make 1, 2 and 5 % more
+calls than they count. `report` computes from these launches, from those in results/ and from histories with the errors of results/
+(`simulated_histories`), with the functions that print verdicts, and writes docs/accuracy.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from math import exp, log
 from pathlib import Path
-from random import SystemRandom
-from statistics import median
-from typing import Any
+from random import Random
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
-from docs.tools import asv_detection, known_changes
-from docs.tools.known_changes import UNCHANGED, VARIANTS, torch_cases
-from docs.tools.simulated_histories import POINTS, SIGMA, simulate
-from tensorcopy.analysis import change_points
-from tensorcopy.analysis.paired import MARGIN, Verdict
-from tensorcopy import configuration
-from tensorcopy.cli import output
-from tensorcopy.cli.arguments import RESULTS, pass_count
-from tensorcopy.cli.output import print_warnings, progress_bar, share_bar
+import numpy as np
+
+from docs.tools import simulated_histories
+from tensorcopy.analysis import change_points, comparisons, paired, series
+from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.paired import MARGIN, Change, Verdict
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
-from tensorcopy.report.terminal import terminal_table
-from tensorcopy.results import reader, writing
-from tensorcopy.results.passes import PASSES
-from tensorcopy.results.reader import Result, Results
-from tensorcopy.site.pages import data
+from tensorcopy.measure import launch
+from tensorcopy.numbers import percent
+from tensorcopy.releases import environments, release_table, uv
+from tensorcopy.releases.environments import Environment
+from tensorcopy.results import launches, reader, select, writing
+from tensorcopy.results.cases import Case
+from tensorcopy.results.reader import Result
+from tensorcopy.worker.declarations import CHECKOUT
 
+FILE = Path("docs/accuracy.json")
+RESULTS = Path("results")
+FOLDER = Path(".asv/accuracy")
+QUIET, BUSY = "quiet", "busy"  # have the places of machines
+ENVIRONMENTS = Path(".asv/env")
+PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
+TWIN = "twin"
+EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
+PLANTED = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}
+LAUNCHES = 12
+CASES = r"^(copies|conversions)\.BySize"
+SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of `comparisons.kind`
+HALVES = 4  # ways in which the launches of a release are divided
+PAIRS = 5  # of releases, measured on two occasions
+LARGE = 0.20  # a change that history must tell
+FINER = 0.01  # the margin with which +2 % is asked for
 WITHIN = 5  # points from the annotated one that count as found
+SEED = 1
+
+Numbers = Any  # an array of floats; numpy's types differ from release to release
+
+
+class Row(NamedTuple):
+    """One figure, as text, and what it should be."""
+
+    name: str
+    goal: str
+    value: str
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write docs/accuracy.json and print its tables. Raises TensorcopyError."""
+    """Take launches, or write docs/accuracy.json and print it. Raises TensorcopyError."""
     parser = argparse.ArgumentParser(prog="python -m docs.tools.accuracy", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
-    parser.add_argument("--measure", action="store_true", help="first measure the missing passes of the known changes on this machine")
-    parser.add_argument("--passes", type=pass_count, default=PASSES, metavar="N", help=f"of each known change; default: {PASSES}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    taking = commands.add_parser("take", help="measure the missing launches")
+    taking.add_argument("--launches", type=int, default=LAUNCHES, metavar="N", help=f"in all; default: {LAUNCHES}")
+    taking.add_argument("--select", default=CASES, metavar="REGEX", help=f"cases; default: {CASES}")
+    taking.add_argument("--busy", action="store_true", help="beside a busy process on each core")
+    taking.add_argument("--core", type=int, metavar="N", help="to pin to; default: any")
+    reporting = commands.add_parser("report", help="write docs/accuracy.json")
+    reporting.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
     options = parser.parse_args(arguments)
-    graded = annotated(json.loads(options.dataset.read_text(encoding="utf-8"))) if options.dataset else None
-    if options.measure:
-        paths = configuration.paths()
-        (newest, *_), _left_out = plan.select([], paths.pythons, newest_first=True)
-        with progress_bar() as report_progress:
-            known_changes.measure(newest, paths, options.passes, SystemRandom(), report_progress)
-    slowdowns, shipped = _results(known_changes.FOLDER), _results(RESULTS)
-    with share_bar() as report_share:
-        report = document(slowdowns, shipped, graded, report_share)
-    writing.replace(data.ACCURACY_FILE, data.accuracy_json(report))
-    console = output.console()
-    for title, (header, *rows) in data.accuracy_tables(report):
-        console.print(terminal_table(header, rows, "l" + "r" * (len(header) - 1), title), "")
-    console.print(f"Written to {data.ACCURACY_FILE}")
+    if options.command == "take":
+        take(BUSY if options.busy else QUIET, options.launches, options.select, options.core)
+        return
+    annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
+    report = document(_read(RESULTS), _read(FOLDER), annotated_series)
+    writing.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    title = f"{report['machine']}, {report['launches']} launches, {report['day']}"
+    lines = [f"{row['value']:<40} {row['goal']:<20} {row['name']}" for row in report["rows"]]
+    sys.stdout.writelines(f"{line}\n" for line in (title, *lines))
 
 
-def _results(folder: Path) -> tuple[Result, ...]:
-    """Return the results of a folder, none if it is missing. Raises TensorcopyError: a report of only some of them would be wrong."""
-    loaded = reader.load_results(folder) if folder.is_dir() else Results((), ())
-    print_warnings(loaded.warnings)
+def take(machine: str, count: int, selection: str, core: int | None) -> None:
+    """Take the launches that are missing. Raises TensorcopyError."""
+    sides = [_side(OLDER), _side(NEWER), _side(NEWER, TWIN), *(_side(NEWER, name, share) for name, share in PLANTED.items())]
+    there = len(list((FOLDER / machine).glob("*.json")))
+    for number in range(there, count):
+        with _busy(machine == BUSY):
+            path = launches.write(FOLDER, launch.take(sides, machine, selection=selection, core=core))
+        sys.stdout.write(f"launch {number + 1} of {count}: {path}\n")
+        sys.stdout.flush()
+
+
+def _side(version: str, revision: str = "", extra: float = 0.0) -> launch.Side:
+    """Return a side with an installed release; extra : share of calls that it makes without counting them."""
+    release, build = release_table.find(version), environments.expected_build()
+    folder = environments.path_of(ENVIRONMENTS.resolve(), release, PYTHON, build)
+    environment = _inspected(folder)
+    return launch.Side(
+        release.sha,
+        environments.name(PYTHON, build),
+        environment.report["ledger"],
+        environment.python,
+        CHECKOUT / "benchmarks",
+        {**environment.variables(), **({EXTRA: f"{extra:g}"} if extra else {})},
+        folder,
+        revision,
+    )
+
+
+@cache
+def _inspected(folder: Path) -> Environment:
+    return environments.inspected(uv.interpreter(folder), environments.bytecode_in(folder), observes=False)
+
+
+@contextmanager
+def _busy(on: bool) -> Iterator[None]:
+    """Keep a process busy for each processor."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)] if on else []
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _read(folder: Path) -> tuple[Result, ...]:
+    """Return the results of a folder. Raises TensorcopyError: a report of only some of them would be wrong."""
+    loaded = reader.load_results(folder)
     if loaded.problems:
         raise loaded.problems[0]
     return loaded.results
 
 
-def _same_kind(first: Result, second: Result) -> bool:
-    """Return whether two results share Python, build, numpy and processor. Their machines may have different names."""
-    equal = all(first.provenance.get(name) == second.provenance.get(name) for name in ("cpu", "numpy"))
-    return equal and (first.series_key.python, first.series_key.build) == (second.series_key.python, second.series_key.build)
+def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_series: Any = None) -> dict[str, Any]:
+    """Return docs/accuracy.json.
 
-
-def document(
-    slowdowns: Iterable[Result], shipped: Iterable[Result], annotated_series: Mapping[str, Any] | None, report: Callable[[float, str], None]
-) -> dict[str, Any]:
-    """Return docs/accuracy.json. Raises TensorcopyError without the known changes.
-
-    slowdowns : the results with and without added work; shipped : those of the same machine, whose noise is pooled
-    report : called with the finished share and the present step
+    shipped : of results/; taken : of `take`
     """
-    variants = {result.machine: result for result in slowdowns}
-    missing = [name for name in VARIANTS if name not in variants]
-    if missing:
-        raise TensorcopyError(
-            "the known changes were not measured",
-            got=f"no {', '.join(missing)}",
-            allowed=", ".join(VARIANTS),
-            next="uv run python -m docs.tools.accuracy --measure",
-        )
-    unchanged = variants[UNCHANGED[0]]
-    others = [result for result in shipped if _same_kind(result, unchanged)]
-    compared = known_changes.compare_variants(variants, others, lambda share: report(share / 2, "comparisons"))
+    axes = select.history(shipped)
+    rows = [*_of_newest(axes[0]), *_repeated(axes), *_neighbours(axes)]
+    rows += _planted([each for each in taken if each.machine == QUIET])
+    rows += _beside_others(taken)
+    rows += [Row(*each) for each in simulated_histories.rows(axes[0])]
+    if annotated_series is not None:
+        rows.append(annotated(annotated_series))
+    newest = axes[0][-1]
     return {
-        "torch": unchanged.provenance["torch"],
-        "python": unchanged.provenance["python"],
-        "cpu": unchanged.provenance["cpu"],
-        "day": unchanged.provenance["started"][:10],
-        "passes": min(len(result.passes) for result in variants.values()),
-        "quiet": min(int(median(len(result.timings[case].usable) for case in torch_cases(result))) for result in variants.values()),
-        "releases": POINTS,
-        "sigma": SIGMA,
-        "margin": MARGIN,
-        "two_sides": [
-            {
-                "change": row.change,
-                "comparisons": row.comparisons,
-                **{verdict.value: row.verdicts[verdict] for verdict in Verdict},
-                "asv slower": row.asv_slower,
-                "asv faster": row.asv_faster,
-            }
-            for row in compared
-        ],
-        "histories": [asdict(row) for row in simulate(lambda share: report((1 + share) / 2, "histories"))],
-        "annotated": annotated_series,
+        "machine": f"{newest.provenance['cpu']} ({newest.machine}), {newest.provenance['cores']} cores",
+        "launches": len(newest.launches),
+        "day": str(newest.provenance["started"])[:10],
+        "rows": [row._asdict() for row in rows],
     }
 
 
-@dataclass
-class Score:
-    """Counts of the true changes that were detected, and of false ones.
+def by_size(values: Mapping[Case, float]) -> list[list[float]]:
+    """Return values of cases on the CPU by size, see `SIZES`."""
+    kinds: dict[int, list[float]] = {}
+    for case, value in values.items():
+        kinds.setdefault(max(comparisons.kind(case)[1], 0), []).append(value)
+    return [kinds.get(kind, []) for kind in range(len(SIZES))]
 
-    delays : points from the true change to the detected one
+
+def half_widths(changes: Mapping[Case, Change]) -> dict[Case, float]:
+    """Return half of each interval, relative."""
+    return {case: exp(log(each.interval[1] / each.interval[0]) / 2) - 1 for case, each in changes.items() if each.interval}
+
+
+def _of_newest(axis: Sequence[Result]) -> Iterator[Row]:
+    """Yield how exact the newest pair is, by time alone."""
+    changes = comparisons.between(axis[-2], axis[-1]).changes
+    widths = [median(each) if each else 0.0 for each in by_size(half_widths(changes))]
+    yield Row(f"newest pair: half width of the 95 % interval, {' / '.join(SIZES)}", "≤ 1.5 / 2.5 / 2.5 %", shares(widths))
+    detectable = [median(each) if each else 0.0 for each in by_size({case: c.detectable for case, c in changes.items() if c.detectable})]
+    yield Row(f"smallest slowdown that such intervals would have shown, {' / '.join(SIZES)}", "", shares(detectable))
+    open_ = by_size({case: float(each.verdict == Verdict.INCONCLUSIVE) for case, each in changes.items() if each.interval})
+    yield Row(f"newest pair: neither changed nor unchanged within {percent(MARGIN)}, ≤ 2¹⁴", "≤ 20 %", percent(fmean(open_[0]), 0))
+
+
+def _repeated(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
+    """Yield how launches repeat: those of one release, and two releases on two occasions."""
+    random = Random(SEED)
+    alarms, covered, halves = [], [], {}
+    for axis in axes:
+        for result in axis:
+            for way in range(HALVES):
+                comparison = _in_halves(result, random if way else None)
+                if comparison is None:
+                    continue
+                changes = [change for change in comparison.changes.values() if change.interval and change.way != paired.UNPAIRED]
+                alarms.append(any(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in changes))
+                covered += [covers(change) for change in changes]
+                if not way:
+                    halves[f"torch {comparisons.version(result)}, Python {result.python}"] = [
+                        abs(log(change.ratio or 1.0)) for change in changes
+                    ]
+    typical = {name: median(sizes) for name, sizes in halves.items() if sizes}
+    if typical:
+        worst = max(typical, key=lambda name: typical[name])
+        yield Row(
+            "two halves of one release: median difference of its cases, worst and median release",
+            "≤ 2.5 %",
+            f"{shares([typical[worst], median(typical.values())])} ({worst}; {len(typical)} releases)",
+        )
+        yield Row(
+            "one release against itself, in other launches: questions with a false alarm",
+            "≤ 5 %",
+            f"{percent(fmean(alarms), 1)} of {len(alarms)}",
+        )
+        yield Row("the same: 95 % intervals that cover 0", "93 to 97 %", f"{percent(fmean(covered), 1)} of {len(covered)}")
+    for axis in axes[:1]:
+        joint = [covers(change) for pair in [*pairwise(axis)][-PAIRS:] for change in occasions(*pair).values()]
+        yield Row(
+            f"two releases on two occasions: differences within the joint 95 % interval ({PAIRS} pairs)",
+            "≥ 93 %",
+            f"{percent(fmean(joint), 1)} of {len(joint)}" if joint else "–",
+        )
+
+
+def _in_halves(result: Result, random: Random | None) -> Comparison | None:
+    """Return the comparison of a release in half of its launches with itself in the others; None where another is never beside it.
+
+    random : divides at random; otherwise odd and even launches
     """
+    whole, column = result.effects, result.column
+    if whole is None or column is None:
+        return None
+    numbers = [number for number in range(len(whole.launches)) if not np.isnan(whole.logs[number, column]).all()]
+    if random:
+        random.shuffle(numbers)
+    if len(numbers) < 2 * paired.FEWEST:
+        return None
+    logs = np.concatenate([whole.logs, np.full_like(whole.logs[:, :1], np.nan)], axis=1)
+    logs[numbers[1::2], -1] = logs[numbers[1::2], column]
+    logs[numbers[1::2], column] = np.nan
+    extra = (result.sha, result.environment, TWIN)
+    divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1}, _fits={})
+    first, second = (
+        replace(result, revision=revision, effects=divided, column=number, timings=divided.timings(number))
+        for revision, number in (("", column), (TWIN, logs.shape[1] - 1))
+    )
+    return comparisons.between(first, second)
 
-    changes: int = 0
-    detected: int = 0
-    false: int = 0
-    delays: list[int] = field(default_factory=list)
 
-    def add(self, steps: Sequence[int], truth: int | None, *, within: int) -> None:
-        """Count the steps of a series that changes at `truth`; None for no change."""
-        near = [step for step in steps if truth is not None and abs(step - truth) <= within]
-        self.changes += truth is not None
-        self.detected += bool(near)
-        self.false += len(steps) - len(near)
-        if truth is not None and near:
-            self.delays.append(min((step - truth for step in near), key=abs))
+def covers(change: Change, ratio: float = 1.0) -> bool:
+    """Return whether an interval has the true ratio."""
+    assert change.interval is not None
+    return change.interval[0] <= ratio <= change.interval[1]
 
-    def document(self, points: int) -> dict[str, Any]:
-        """Return the score as docs/accuracy.json has it."""
-        found = self.detected + self.false
-        return {
-            "there": self.changes,
-            "found": self.detected,
-            "false": self.false,
-            "recall": self.detected / self.changes if self.changes else None,
-            "precision": self.detected / found if found else None,
-            "delay": median(self.delays) if self.delays else None,
-            **({"false per 1,000 points": 1000 * self.false / points} if points else {}),
-        }
+
+def occasions(before: Result, after: Result) -> dict[Case, Change]:
+    """Return by how much the difference of two releases differs between the first and the second half of their launches."""
+    whole = before.effects
+    if whole is None or before.column is None or after.column is None:
+        return {}
+    apart = {}
+    for case, number in whole.cases.items():
+        within = whole.logs[:, after.column, number] - whole.logs[:, before.column, number]
+        within = within[~np.isnan(within)]
+        half = len(within) // 2
+        if case.spec.torch and half >= paired.FEWEST:
+            apart[case] = paired.unpaired(within[:half], within[-half:])
+    return paired.judge(apart, kind=comparisons.kind)
+
+
+def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
+    """Yield how many changes between neighbours the history does not tell."""
+    large = missed = 0
+    for axis in axes:
+        histories = series.over(axis)
+        for index, (before, after) in enumerate(pairwise(axis), 1):
+            for case, change in comparisons.between(before, after).changes.items():
+                if change.verdict in (Verdict.SLOWER, Verdict.FASTER) and abs(log(change.ratio or 1.0)) >= log(1 + LARGE):
+                    large += 1
+                    missed += index not in [step.index for step in histories[case].steps]
+    yield Row(f"neighbours that differ by ≥ {percent(LARGE)} and no step of the history", "0", f"{missed} of {large}")
+
+
+def _planted(taken: Sequence[Result]) -> Iterator[Row]:
+    """Yield how often slowdowns that were really measured are told, and their size covered."""
+    by_name = {each.revision: each for each in taken if release_table.load().version(each.sha) == NEWER}
+    if TWIN not in by_name:
+        return
+    n = len(by_name[""].launches)
+    twin = comparisons.between(by_name[""], by_name[TWIN]).changes
+    alarms = sum(change.verdict in (Verdict.SLOWER, Verdict.FASTER) for change in twin.values())
+    yield Row(f"twin in the same {n} launches: false alarms", "0", f"{alarms} of {len(twin)}")
+    covered = [covers(change) for change in twin.values() if change.interval]
+    for name, share in PLANTED.items():
+        margin = FINER if share < MARGIN else MARGIN
+        changes = comparisons.between(by_name[""], by_name[name], margin=margin).changes
+        slower = fmean(change.verdict == Verdict.SLOWER for change in changes.values())
+        goal = {0.05: "≥ 95 %", 0.02: "≥ 90 %"}.get(share, "")
+        sizes = [
+            fmean(each) if each else 0.0 for each in by_size({case: float(c.verdict == Verdict.SLOWER) for case, c in changes.items()})
+        ]
+        told = f"{percent(slower, 0)} of {len(changes)} ({shares(sizes, 0)} by size)"
+        yield Row(f"planted +{percent(share)}, margin {percent(margin)}: told in {n} launches", goal, told)
+        covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
+    yield Row("twin and planted: 95 % intervals that cover the truth", "93 to 97 %", f"{percent(fmean(covered), 1)} of {len(covered)}")
+
+
+def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
+    """Yield how much wider intervals are beside a busy process on each core."""
+    widths = {}
+    for machine in (QUIET, BUSY):
+        by_version = {release_table.load().version(each.sha): each for each in taken if (each.machine, each.revision) == (machine, "")}
+        if {OLDER, NEWER} <= by_version.keys():
+            widths[machine] = half_widths(comparisons.between(by_version[OLDER], by_version[NEWER]).changes)
+    if len(widths) == 2:
+        times = median(widths[BUSY][case] / width for case, width in widths[QUIET].items() if case in widths[BUSY])
+        yield Row("busy processes on all cores: width of the intervals", "≤ 1.5 times", f"{times:.2f} times")
+
+
+def shares(values: Sequence[float], digits: int = 1) -> str:
+    """Return shares as one text: "1.2 / 2.0 %"."""
+    return f"{' / '.join(f'{100 * value:.{digits}f}' for value in values)} %"
 
 
 def _is_annotated(row: object) -> bool:
@@ -165,23 +343,24 @@ def _is_annotated(row: object) -> bool:
     return valid and (index is None or (isinstance(index, int) and 0 <= index < len(times)))
 
 
-def annotated(data: Any) -> dict[str, Any]:
+def annotated(data: Any) -> Row:
     """Return how well steps are found in series with `median` and `first_slow_index` or null. Raises TensorcopyError."""
-    series = data.get("series") if isinstance(data, dict) else None
-    if not isinstance(series, list) or not series or not all(map(_is_annotated, series)):
+    all_series = data.get("series") if isinstance(data, dict) else None
+    if not isinstance(all_series, list) or not all_series or not all(map(_is_annotated, all_series)):
         raise TensorcopyError(
             "not an annotated data set",
             got=f"{data!r:.60}",
             allowed='{"series": [{"median": [...], "first_slow_index": 14 or null}, ...]}',
             next="a file of that form",
         )
-    ours, theirs = Score(), Score()
-    for row in series:
-        ours.add([step.index for step in change_points.steps(row["median"])], row["first_slow_index"], within=WITHIN)
-        theirs.add(asv_detection.steps(row["median"]), row["first_slow_index"], within=WITHIN)
-    points = sum(len(row["median"]) for row in series)
-    source = {"source": data.get("source", ""), "licence": data.get("licence", ""), "series": len(series), "points": points}
-    return {**source, **ours.document(points), "asv": theirs.document(points)}
+    slow = detected = false = 0
+    for row in all_series:
+        truth, steps = row["first_slow_index"], [step.index for step in change_points.steps(row["median"])]
+        near = [step for step in steps if truth is not None and abs(step - truth) <= WITHIN]
+        slow, detected, false = slow + (truth is not None), detected + bool(near), false + len(steps) - len(near)
+    points = sum(len(row["median"]) for row in all_series)
+    name = f"series annotated by people ({data.get('source') or 'without a source'}): slowdowns found; other steps in {points:,} points"
+    return Row(name, "", f"{detected} of {slow}; {false}")
 
 
 if __name__ == "__main__":

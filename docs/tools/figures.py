@@ -1,22 +1,20 @@
-"""Tables and sentences of docs/ from measurements: how quiet the machine was, how right the verdicts are, memory."""
+"""Tables and sentences of docs/ from measurements: how right the verdicts are, agreement with other timers, memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
-from statistics import mean, quantiles
 from typing import Any
 
+from docs.tools import accuracy as accuracy_tool
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.numbers import percent, size
+from tensorcopy.numbers import size
 from tensorcopy.releases import release_table
 from tensorcopy.report.formats import code, escaped, markdown_table
-from tensorcopy.results.passes import excluded_passes
 from tensorcopy.results.reader import Result
 from tensorcopy.site.machine import Machine
-from tensorcopy.site.pages import data
 from tensorcopy.site.pages.costs import memory_case
 
 AGREEMENT = Path("docs/agreement.json")  # written by docs.tools.verify
@@ -24,11 +22,14 @@ NUMEL = 2**20  # of the memory suites
 TO_NUMPY = ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy")  # independent on every device
 
 
-def accuracy(machine: Machine) -> str:
-    """Return how often the verdicts of measured comparisons are right; the site's report card has the simulated ones, too."""
-    report = _document(data.ACCURACY_FILE)
-    title, (header, *rows) = data.accuracy_tables({**report, **{name: escaped(report[name]) for name in ("torch", "cpu")}})[0]
-    return f"{title}:\n\n{markdown_table(header, rows, 'l' + 'r' * (len(header) - 1))}"
+def accuracy(machine: Machine) -> str | None:
+    """Return how often verdicts and histories are right."""
+    if not accuracy_tool.FILE.exists():
+        return None
+    report = _document(accuracy_tool.FILE)
+    rows = [[escaped(row[name]) for name in ("name", "goal", "value")] for row in report["rows"]]
+    table = markdown_table(["", "goal", "measured"], rows, "lll")
+    return f"{table}\n\n{escaped(report['machine'])}, {report['launches']} launches, {report['day']}."
 
 
 def agreement(machine: Machine) -> str:
@@ -41,35 +42,6 @@ def agreement(machine: Machine) -> str:
         f"asv's time divided by the Timer's is {checked['median']:.3f} in the median of {sum(row['cases'] for row in suites)} cases, "
         f"{low:.3f} to {high:.3f} over all ({source})."
     )
-
-
-def quiet(machine: Machine) -> str:
-    """Return how quiet the machine was and how many passes are excluded."""
-    results = machine.results
-    timings = [timing for result in results for timing in result.timings.values()]
-    readings = [reading <= one.limit for timing in timings for one in timing.by_pass for reading in one.control]
-    exponents = {(result.python, case): timing.by_pass[0].control_exponent for result in results for case, timing in result.timings.items()}
-    known = [exponent for exponent in exponents.values() if exponent is not None]
-    low, middle, high = quantiles(known, n=4) if len(known) > 1 else (0.0, 0.0, 0.0)
-    passes = {record["id"] for result in results for record in result.passes if _timed(record)}
-    quiet = percent(mean(readings or [0]), 0)
-    lines = [
-        f"{len(readings):,} samples in {len(passes)} passes of {len(results)} results; {quiet} of the samples were taken while the machine "
-        f"was quiet, and {sum(timing.disturbed for timing in timings):,} of {len(timings):,} times have no quiet sample. {len(known)} of "
-        f"{len(exponents)} cases follow the control to a known exponent: {middle:.2f} in the median, {low:.2f} to {high:.2f} for the "
-        "middle half."
-    ]
-    reasons, far = [], 0
-    for python in sorted({result.python for result in results}):
-        records = [record for result in results if result.python == python for record in result.passes if _timed(record)]
-        recorded = [record["left_out"] for record in records if record.get("left_out")]
-        reasons += recorded
-        far += len(excluded_passes(records)) - len(recorded)
-    if reasons:
-        lines.append(f"- {len(reasons)} passes are excluded by their records: {escaped('; '.join(sorted(set(reasons))))}.")
-    if far:
-        lines.append(f"- {far} passes are excluded because their control is far from that of the others.")
-    return "\n".join(lines)
 
 
 def memory(machine: Machine) -> str:
@@ -115,11 +87,7 @@ def _document(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _timed(record: Mapping[str, Any]) -> bool:
-    return any(row["control_ns"] and any(row["control_ns"]) for row in record["suites"].values())
-
-
-PARTS: dict[str, Callable[[Machine], str]] = {
+PARTS: dict[str, Callable[[Machine], str | None]] = {
     "card": accuracy,
-    **{part.__name__: part for part in (agreement, quiet, memory)},
+    **{part.__name__: part for part in (agreement, memory)},
 }

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import tensorcopy
 from docs.tools import figures, labelled_plot, reference
-from tensorcopy import cli
+from tensorcopy import cli, configuration
 from tensorcopy.analysis import recommend
 from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy import configuration
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration
 from tensorcopy.report import advise, why

@@ -1,183 +1,124 @@
-"""Score the detection of steps on simulated histories: single steps, steps that go again, staircases and none.
+"""Draw histories in which nothing changes but a few planted cases, with the errors that launches really had, and count what is told.
 
-With several kinds of noise, and with the spread of each point unknown or known from its passes. Everything is seeded.
+An error is what a launch's difference of two releases differs by from the mean of all launches. A drawn history has the errors of whole
+launches, with signs at random, so that cases and releases vary together as they did. Everything is seeded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from math import log
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from docs.tools import asv_detection
-from tensorcopy.analysis import change_points
-from tensorcopy.analysis.change_points import NORMAL_MAD
-from tensorcopy.numbers import counted, percent
+from tensorcopy.analysis import comparisons, series
+from tensorcopy.analysis.paired import Verdict
+from tensorcopy.numbers import percent
+from tensorcopy.results.cases import Case
+from tensorcopy.results.effects import Effects, fit
+from tensorcopy.results.reader import Result
 
-POINTS = 27  # releases in a simulated series
-SIGMA = 0.016  # of a point's noise: as in the shipped history
-PASSES = 8  # of a release where its spread is known, each with that noise
-SERIES = 500  # of each kind with steps
-QUIET = 1000  # of each kind without: one false step in fifty of them is 20 ± 4.5
+DRAWS = 100  # histories
+STEPS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.15, 0.20)
+PLANTED = 0.1  # share of the cases that change in a drawn history: Holm's step-down is more lenient where many change
+OFTEN = 0.9
 SEED = 1
-WITHIN = 1  # release from the true one that counts as found
-MEDIAN_ERROR = 1.253  # standard error of a median of normal values over that of their mean
-T3_QUARTILE = 0.7649  # of Student's distribution with three degrees of freedom; a normal one's is 0.6745
-CORRELATION = 0.5
-DRIFT = 0.10  # over the series
 
-Floats = Any
-Shape = list[tuple[int, float]]  # index and ratio of each step
+Numbers = Any  # an array of floats; numpy's types differ from release to release
+Planted = Mapping[Case, tuple[int, float]]  # the release from which on a case is slower, and by how much
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """One kind of simulated history.
+def rows(axis: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, goal and value of the figures of drawn histories.
 
-    shape : returns the steps of a series at random
-    passes : of each release; 0 if only its value is known
+    axis : the results of one Python, in order of release
     """
-
-    name: str
-    noise: str
-    passes: int
-    shape: Callable[[Floats], Shape]
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """How detectors did on one kind of simulated history.
-
-    changes : true steps in each series
-    complete : series in which every true step was found; false : other steps, in all series together
-    """
-
-    name: str
-    noise: str
-    passes: int
-    series: int
-    changes: int
-    complete: int
-    false: int
-    asv_complete: int
-    asv_false: int
-
-
-def scenarios() -> list[Scenario]:
-    """Return every kind of history in the report."""
-    inside, edges = range(3, POINTS - 2), (1, 2, POINTS - 2, POINTS - 1)
-    kinds = [(noise, passes) for noise in NOISES for passes in (0, PASSES) if passes or noise != "normal, passes Student's t"]
-    result = [Scenario("no step", noise, passes, lambda _: []) for noise, passes in kinds]
-    result += [Scenario(f"+{percent(size)}", "normal", 0, _single(inside, 1 + size)) for size in (0.02, 0.03, 0.05, 0.10, 0.25)]
-    result += [Scenario("+10 %", noise, 0, _single(inside, 1.1)) for noise, passes in kinds if not passes and noise != "normal"]
-    result += [Scenario(f"{name} at an edge", "normal", 0, _single(edges, ratio)) for name, ratio in (("+10 %", 1.1), ("−10 %", 1 / 1.1))]
-    for size in (0.10, 0.30):
-        for length in (1, 2, 3):
-            name = f"+{percent(size)} for {counted(length, 'release')}"
-            result.append(Scenario(name, "normal", PASSES, _pair(range(1, POINTS - length), length, 1 + size, 1 / (1 + size))))
-    result.append(Scenario("+10 % for 6 releases", "normal", 0, _pair(range(4, POINTS - 9), 6, 1.1, 1 / 1.1)))
-    for first, second in ((0.2, 0.2), (0.4, 0.5)):
-        name = f"+{percent(first)}, three releases later +{percent(second)}"
-        result.append(Scenario(name, "normal", 0, _pair(range(2, POINTS - 4), 3, 1 + first, 1 + second)))
-    return result
-
-
-def simulate(report_share: Callable[[float], None]) -> Iterator[Simulated]:
-    """Yield how our detector and asv's do on each kind of history."""
-    rows = scenarios()
-    for number, scenario in enumerate(rows):
-        report_share(number / len(rows))
-        yield score(scenario)
-
-
-def score(scenario: Scenario, series: int = 0, *, with_asv: bool = True) -> Simulated:
-    """Return how detectors do on one kind of history.
-
-    series : by default `SERIES`, or `QUIET` without steps
-    with_asv : also how asv's does
-    """
+    cases, residuals = errors(axis)
+    if not cases:
+        return
     random = np.random.default_rng(SEED)
-    number = series or (SERIES if scenario.shape(np.random.default_rng(SEED)) else QUIET)
-    changes, ours, theirs = 0, [0, 0], [0, 0]
-    for _ in range(number):
-        shape = scenario.shape(random)
-        values, spreads = _series(scenario, shape, random)
-        truth = [index for index, _ in shape]
-        changes = len(truth)
-        _count(ours, [step.index for step in change_points.steps(values, spreads)], truth)
-        _count(theirs, asv_detection.steps(values) if with_asv else [], truth)
-    return Simulated(scenario.name, scenario.noise, scenario.passes, number, changes, *ours, *theirs)
+    places = {"middle": len(axis) // 2, "newest": len(axis) - 1}
+    told: dict[tuple[str, int, float], list[bool]] = defaultdict(list)  # by place, kind and size
+    verdicts: dict[tuple[int, float], list[bool]] = defaultdict(list)  # of the comparison of the newest pair
+    alarms, false, quiet = [], 0, 0
+    for _ in range(DRAWS):
+        chosen = random.choice(len(cases), max(1, round(PLANTED * len(cases))), replace=False)
+        planted = {cases[number]: (places[str(random.choice([*places]))], float(random.choice(STEPS))) for number in chosen}
+        results = drawn(axis, cases, residuals, planted, random)
+        histories = series.over(results)
+        for case, (index, size) in planted.items():
+            kind, name = size_of(case), next(name for name, place in places.items() if place == index)
+            told[name, kind, size].append(any(step.index == index and step.ratio > 1 for step in histories[case].steps))
+        newest = comparisons.between(results[-2], results[-1]).changes
+        for case, (index, size) in planted.items():
+            if index == places["newest"]:
+                verdicts[size_of(case), size].append(newest[case].verdict == Verdict.SLOWER)
+        false += sum(len(histories[case].steps) for case in cases if case not in planted)
+        quiet += len(cases) - len(planted)
+        for before, after in pairwise(results):
+            changes = comparisons.between(before, after).changes
+            alarms.append(any(changes[case].verdict in (Verdict.SLOWER, Verdict.FASTER) for case in cases if case not in planted))
+    for name, goal in (("middle", "≤ 4 %"), ("newest", "≤ 5 %")):
+        texts = [smallest({size: told[name, kind, size] for size in STEPS}) for kind in range(3)]
+        yield (
+            f"smallest step at the {name} release that the history tells with {percent(OFTEN)}, ≤ 2¹⁴ / 2¹⁷ / ≥ 2²⁰",
+            goal,
+            " / ".join(texts),
+        )
+    texts = [smallest({size: verdicts[kind, size] for size in STEPS}) for kind in range(3)]
+    yield f"smallest slowdown of the newest release that compare tells with {percent(OFTEN)}, by size", "", " / ".join(texts)
+    yield "neighbours that do not differ: questions with a false alarm", "≤ 5 %", f"{percent(fmean(alarms), 1)} of {len(alarms)}"
+    yield "false steps in histories that do not change", "", f"{false} in {quiet:,}"
 
 
-def _count(counts: list[int], steps: Sequence[int], truth: Sequence[int]) -> None:
-    """Add to the series with every step found, and to the false steps."""
-    hits = [
-        min((step for step in steps if abs(step - index) <= WITHIN), key=lambda step: abs(step - index), default=None) for index in truth
-    ]
-    counts[0] += bool(truth) and None not in hits and len(set(hits)) == len(truth)
-    counts[1] += len(set(steps) - set(hits))
+def errors(axis: Sequence[Result]) -> tuple[list[Case], Numbers]:
+    """Return the cases that every launch has of every release of an axis, and their errors by launch, release and case."""
+    whole, columns = axis[-1].effects, [result.column for result in axis]
+    if whole is None or None in columns:
+        return [], np.empty((0, 0, 0))
+    logs = whole.logs[:, columns]
+    used = (~np.isnan(logs).all(axis=2)).all(axis=1)  # launches that have every release
+    logs = logs[used]
+    by_number = {number: case for case, number in whole.cases.items() if case.spec.torch}
+    numbers = [number for number in by_number if not np.isnan(logs[:, :, number]).any()]
+    launches = len(logs)
+    if launches < 2 or not numbers:
+        return [], logs
+    fitted = fit(logs[:, :, numbers], np.ones(logs.shape[:2]))
+    return [by_number[number] for number in numbers], fitted.residuals * (launches / (launches - 1)) ** 0.5
 
 
-def _series(scenario: Scenario, shape: Shape, random: Floats) -> tuple[list[float], list[float]]:
-    """Return the values of a series and their relative standard errors; none if unknown.
-
-    With passes, these and the scatter between releases add up to the same noise.
-    """
-    y = np.zeros(POINTS)
-    for index, ratio in shape:
-        y[index:] += log(ratio)
-    between_releases, of_passes = NOISES[scenario.noise]
-    if not scenario.passes:
-        return [float(value) for value in np.exp(y + between_releases(random, SIGMA))], []
-    error = MEDIAN_ERROR * SIGMA / scenario.passes**0.5
-    passes = np.stack([of_passes(random, SIGMA) for _ in range(scenario.passes)], axis=1)
-    middle = np.median(passes, axis=1)
-    deviation = float(np.median(np.abs(passes - middle[:, None]))) / NORMAL_MAD * (scenario.passes / (scenario.passes - 1)) ** 0.5
-    y += between_releases(random, (SIGMA**2 - error**2) ** 0.5) + middle
-    return [float(value) for value in np.exp(y)], [MEDIAN_ERROR * deviation / scenario.passes**0.5] * POINTS
+def drawn(axis: Sequence[Result], cases: Sequence[Case], residuals: Numbers, planted: Planted, random: Numbers) -> tuple[Result, ...]:
+    """Return results with the same number of launches, in which only the planted cases change."""
+    logs = residuals * random.choice((-1.0, 1.0), (len(residuals), 1, 1)) - 12.0  # some microseconds
+    for number, case in enumerate(cases):
+        if case in planted:
+            index, size = planted[case]
+            logs[:, index:, number] += log(1 + size)
+    columns = {(result.sha, result.environment, result.revision): number for number, result in enumerate(axis)}
+    names = tuple(f"{number}" for number in range(len(residuals)))
+    effects = Effects(names, names, columns, {case: number for number, case in enumerate(cases)}, logs)
+    return tuple(
+        replace(result, effects=effects, column=number, timings=effects.timings(number), counts={}, count_repeats={})
+        for number, result in enumerate(axis)
+    )
 
 
-def _normal(random: Floats, sigma: float) -> Floats:
-    return random.normal(0, sigma, POINTS)
+def size_of(case: Case) -> int:
+    """Return 0, 1 or 2: how large a case's tensor is."""
+    return max(comparisons.kind(case)[1], 0)
 
 
-def _student(random: Floats, sigma: float) -> Floats:
-    """Return heavy-tailed noise with the quartiles of normal noise."""
-    return random.standard_t(3, POINTS) * sigma * NORMAL_MAD / T3_QUARTILE
-
-
-def _correlated(random: Floats, sigma: float) -> Floats:
-    """Return first-order autoregressive noise."""
-    y = random.normal(0, sigma, POINTS)
-    for i in range(1, POINTS):
-        y[i] = CORRELATION * y[i - 1] + (1 - CORRELATION**2) ** 0.5 * y[i]
-    return y
-
-
-def _drifting(random: Floats, sigma: float) -> Floats:
-    return random.normal(0, sigma, POINTS) + np.linspace(0, log(1 + DRIFT), POINTS) * random.choice((-1, 1))
-
-
-# between releases, and of the passes of one release where they are known
-NOISES: dict[str, tuple[Callable[[Floats, float], Floats], Callable[[Floats, float], Floats]]] = {
-    "normal": (_normal, _normal),
-    "normal, passes Student's t": (_normal, _student),
-    "Student's t": (_student, _normal),
-    "correlation 0.5": (_correlated, _normal),
-    "drift of 10 %": (_drifting, _normal),
-}
-
-
-def _single(indices: Sequence[int], ratio: float) -> Callable[[Floats], Shape]:
-    return lambda random: [(int(random.choice(indices)), ratio)]
-
-
-def _pair(indices: Sequence[int], length: int, first: float, second: float) -> Callable[[Floats], Shape]:
-    def shape(random: Floats) -> Shape:
-        index = int(random.choice(indices))
-        return [(index, first), (index + length, second)]
-
-    return shape
+def smallest(told: Mapping[float, Sequence[bool]]) -> str:
+    """Return the smallest size from which on this size and all larger ones are told often enough."""
+    answer = None
+    for size in sorted(told, reverse=True):
+        if not told[size] or fmean(told[size]) < OFTEN:
+            break
+        answer = size
+    return f"> {percent(max(told))}" if answer is None else percent(answer)
