@@ -29,24 +29,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from docs.tools import simulated_histories
+from tensorcopy import configuration
 from tensorcopy.analysis import change_points, comparisons, paired, series
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.paired import MARGIN, Change, Verdict
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
+from tensorcopy.measure.launch import Side
+from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
 from tensorcopy.results import launches, reader, select, writing
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
-from tensorcopy.worker.declarations import CHECKOUT
 
 FILE = Path("docs/accuracy.json")
 RESULTS = Path("results")
 FOLDER = Path(".asv/accuracy")
 QUIET, BUSY = "quiet", "busy"  # have the places of machines
-ENVIRONMENTS = Path(".asv/env")
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
@@ -106,21 +107,11 @@ def take(machine: str, count: int, selection: str, core: int | None) -> None:
         sys.stdout.flush()
 
 
-def _side(version: str, revision: str = "", extra: float = 0.0) -> launch.Side:
+def _side(version: str, revision: str = "", extra: float = 0.0) -> Side:
     """Return a side with an installed release; extra : share of calls that it makes without counting them."""
-    release, build = release_table.find(version), environments.expected_build()
-    folder = environments.path_of(ENVIRONMENTS.resolve(), release, PYTHON, build)
-    environment = _inspected(folder)
-    return launch.Side(
-        release.sha,
-        environments.name(PYTHON, build),
-        environment.report["ledger"],
-        environment.python,
-        CHECKOUT / "benchmarks",
-        {**environment.variables(), **({EXTRA: f"{extra:g}"} if extra else {})},
-        folder,
-        revision,
-    )
+    paths, measurement = configuration.paths(), Measurement(release_table.find(version), PYTHON)
+    side = measurement.side(_inspected(measurement.path(paths)), paths)
+    return replace(side, revision=revision, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
 
 
 @cache

@@ -33,13 +33,13 @@ def accuracy(machine: Machine) -> str | None:
 
 
 def agreement(machine: Machine) -> str:
-    """Return the ratio of asv's time to that of torch's Timer, of the suites together."""
+    """Return the ratio of the suites' time to that of torch's Timer, of the suites together."""
     checked = _document(AGREEMENT)
     suites = checked["suites"].values()
     low, high = min(row["min"] for row in suites), max(row["max"] for row in suites)
     source = escaped(f"torch {checked['torch']} on {checked['on']}, {checked['day']}")
     return (
-        f"asv's time divided by the Timer's is {checked['median']:.3f} in the median of {sum(row['cases'] for row in suites)} cases, "
+        f"The suites' time divided by the Timer's is {checked['median']:.3f} in the median of {sum(row['cases'] for row in suites)} cases, "
         f"{low:.3f} to {high:.3f} over all ({source})."
     )
 

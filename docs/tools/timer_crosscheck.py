@@ -1,7 +1,7 @@
-"""Compare asv's times with torch's benchmark Timer and with CUDA events.
+"""Compare the suites' times with torch's benchmark Timer and with CUDA events.
 
-`python -m docs.tools.timer_crosscheck` runs inside a release's environment. Every case is timed by asv's runner and by the
-reference in alternating order, on the same tensor, in a forked process as in asv. Each case's ratio is printed as a line of JSON.
+`python -m docs.tools.timer_crosscheck` runs inside a release's environment. Every case is timed by its suite and by the reference in
+alternating order, on the same tensor, in a forked process as in a launch. Each case's ratio is printed as a line of JSON.
 """
 
 from __future__ import annotations
@@ -26,16 +26,13 @@ import torch
 from tensorcopy.errors import exception_line
 from tensorcopy.worker import devices
 from tensorcopy.worker.methods import METHODS, NAMES, make_tensor
+from tensorcopy.worker.turns import interruptions
 
 LARGEST = 2**20  # elements; beyond, page faults dominate, and they vary with any harness
-SECONDS = 0.005  # of a measurement by the reference, as of a sample of asv
+SECONDS = 0.001  # of a measurement by the reference, as of a turn
 PROCESSES, TURNS = 3, 5
-TRIES = 40  # turns, including those discarded because the machine's speed changed
-STEADY = 1.1  # maximum over minimum control reading around a turn that counts
-MORE = 6  # processes to repeat a case that disagrees
-CONFIRMATIONS = 2  # repetitions that must disagree, too
+TRIES = 40  # of these turns
 COLD = 2.0  # times the reference; a slower first sample includes the cost of a cold start
-DISAGREES = 0.08  # distance of a ratio from 1 from which a case disagrees
 
 
 @dataclass(frozen=True)
@@ -71,16 +68,14 @@ def timed_cases(root: Path, device: str) -> list[TimedCase]:
     return cases
 
 
-def ratio(root: Path, case: TimedCase, device: str, reference: str, processes: int) -> float | None:
-    """Return asv's time over the reference's; None for a case that is skipped.
-
-    The ratio is the median over all turns in all processes.
+def ratio(root: Path, case: TimedCase, device: str, reference: str) -> float | None:
+    """Return the suite's time over the reference's, the median over all turns in all processes; None for a case that is skipped.
 
     reference : "Timer", or "events" for CUDA's own timing
     Raises RuntimeError where a process fails.
     """
     ratios: list[float] = []
-    for _ in range(processes):
+    for _ in range(PROCESSES):
         ratios += _in_a_process(lambda: list(_turns(root, case, device, reference)))
     return median(ratios) if ratios else None
 
@@ -90,8 +85,6 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     from asv_runner.benchmarks.mark import SkipNotImplemented
     from asv_runner.discovery import get_benchmark_from_name
 
-    from benchmarks import cases
-
     benchmark = get_benchmark_from_name(str(root), f"{case.suite}-{case.index}")
     torch.set_num_threads(1)
     wait = devices.waiter(device)
@@ -100,43 +93,36 @@ def _turns(root: Path, case: TimedCase, device: str, reference: str) -> Iterator
     def by_reference() -> float:
         return by_timer(code, names, wait) if reference == "Timer" else _by_events(code, names)
 
-    def through_asv() -> float:
+    def by_suite() -> float:
         return float(median(benchmark.do_run()["samples"]))
 
     try:
         if benchmark.do_setup():
             return
         benchmark.repeat = 1
-        first = through_asv()
+        first = by_suite()
     except SkipNotImplemented:
         return
+    loop = getattr(benchmark.func.__self__, "loop", None)
     # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
-    arguments = {"device": device, **case.arguments}
-    names["x"] = cases.timed[0].names["x"] if cases.timed else make_tensor(**arguments)
-    code = f"{case.code}; wait()" if any(timed.each_waited_for for timed in cases.timed) else case.code
-    for timed in cases.timed:
-        timed.moves = False
+    names["x"] = loop.names["x"] if loop else make_tensor(**{"device": device, **case.arguments})
+    code = f"{case.code}; wait()" if loop and loop.each_waited_for else case.code
+    if loop:
+        loop.nbytes = 0  # so that it stays there
     expected = by_reference()
     if first > COLD * expected:  # only the first sample includes a cold start
         yield from [first / expected] * TURNS
         return
-    yield from turns(through_asv, by_reference, cases.read)
+    yield from turns(by_suite, by_reference)
 
 
-def turns(measured: Callable[[], float], reference: Callable[[], float], control: Callable[[], float]) -> Iterator[float]:
-    """Yield `measured` over `reference` `TURNS` times, alternating which runs first.
-
-    A turn during which the control shows that the machine's speed changed is repeated.
-    """
+def turns(measured: Callable[[], float], reference: Callable[[], float]) -> Iterator[float]:
+    """Yield `measured` over `reference` `TURNS` times, alternating which runs first; a turn that other programs interrupt is repeated."""
     yielded = 0
     for attempt in range(TRIES):
-        order = (measured, reference) if attempt % 2 else (reference, measured)
-        readings = [control()]
-        times = {}
-        for function in order:
-            times[function] = function()
-            readings.append(control())
-        if max(readings) <= min(readings) * STEADY or attempt >= TRIES - TURNS + yielded:
+        _, before = interruptions()
+        times = {function: function() for function in ((measured, reference) if attempt % 2 else (reference, measured))}
+        if interruptions()[1] == before or attempt >= TRIES - TURNS + yielded:
             yield times[measured] / times[reference]
             yielded += 1
         if yielded == TURNS:
@@ -146,7 +132,7 @@ def turns(measured: Callable[[], float], reference: Callable[[], float], control
 def by_timer(code: str, names: dict[str, Any], wait: Callable[[], object]) -> float:
     """Return seconds per call by torch's `Timer.blocked_autorange`.
 
-    The clock waits for the device before it is read. The result is the median of the blocks, as a sample of asv is the median of its parts.
+    The clock waits for the device before it is read. The result is the median of the blocks.
     """
     from torch.utils.benchmark import Timer
 
@@ -228,19 +214,8 @@ def main(arguments: Sequence[str]) -> None:
     references = ["Timer", "events"] if device == "cuda" else ["Timer"]
     (model,) = _in_a_process(lambda: [devices.model(device)])
     print(json.dumps({"cases": len(cases) * len(references), "torch": torch.__version__, "on": model}), flush=True)
-    disagreeing = []
     for reference, case in product(references, cases):
-        value = ratio(root, case, device, reference, PROCESSES)
-        if value is not None and abs(value - 1) > DISAGREES:
-            disagreeing.append((reference, case))  # repeated at the end, when a disturbance is over and a real error is not
-        else:
-            _print_ratio(case, reference, value)
-    for reference, case in disagreeing:
-        for _ in range(CONFIRMATIONS):
-            value = ratio(root, case, device, reference, MORE)
-            if value is None or abs(value - 1) <= DISAGREES:
-                break
-        _print_ratio(case, reference, value)
+        _print_ratio(case, reference, ratio(root, case, device, reference))
 
 
 def _print_ratio(case: TimedCase, reference: str, value: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Compare asv's times with torch's own Timer in a release's environment; exit 1 if they disagree.
+"""Compare the suites' times with torch's own Timer in a release's environment; exit 1 if they disagree.
 
     uv run python -m docs.tools.verify [RELEASE] [--device cuda] [--bench REGEX] [--interpreter PYTHON] [--keep]
 
@@ -16,10 +16,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from statistics import median
-from time import monotonic
 from typing import Any
 
 from rich.console import Console
@@ -27,10 +25,9 @@ from rich.console import Console
 from tensorcopy import configuration
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import expression
-from tensorcopy.cli.output import progress_bar
+from tensorcopy.cli.output import share_bar
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan, run_passes
-from tensorcopy.measure.progress import Reporter
+from tensorcopy.measure import plan
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.releases.environments import Environment
 from tensorcopy.report.terminal import terminal_table
@@ -39,17 +36,15 @@ from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import CHECKOUT
 from tensorcopy.worker.devices import DEVICES
 
-SECONDS = 600.0  # rough estimate for all cases; shown until a tenth of them is compared
 FILE = Path("docs/agreement.json")  # written with --keep
 MEDIAN_TOLERANCE = 0.03  # largest deviation of the median ratio from 1
 CASE_TOLERANCE = 0.08  # largest deviation of any case's ratio from 1
 
-# arguments: share done (0 to 1), seconds since the start, the case that was compared
-ReportProgress = Callable[[float, float, str], None]
+ReportShare = Callable[[float, str], None]  # the share that is done, and the case that was compared
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print how asv's times agree with the reference's, and return the exit code. Raises TensorcopyError."""
+    """Print how the suites' times agree with the reference's, and return the exit code. Raises TensorcopyError."""
     parser = argparse.ArgumentParser(prog="python -m docs.tools.verify", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="default: the newest that can be installed here")
     parser.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; on cuda, CUDA events are a second reference")
@@ -80,26 +75,19 @@ def _require_for_keeping(condition: bool) -> None:
 
 
 def _crosschecked(options: argparse.Namespace) -> Agreement:
-    """Install the release unless an interpreter has it, and time every case with asv and with its reference. Raises TensorcopyError."""
+    """Install the release unless an interpreter has it, and time every case by its suite and by its reference. Raises TensorcopyError."""
     paths = configuration.paths()
     named = [options.release] if options.release else []
     if options.interpreter:
         measurement = plan.in_interpreter(options.interpreter, named)
     else:
         (measurement, *_), _skipped = plan.select(named, paths.pythons, newest_first=True)
-    release, python = measurement.release, measurement.python
-    with progress_bar() as report_progress:
-        stages = [
-            (f"installing torch {release.version} on Python {python}", run_passes.INSTALL),
-            (f"torch {release.version}", SECONDS),
-        ]
-        reporter = Reporter(stages, report_progress)
-        reporter.at(0)
-        environment = measurement.opened(paths)
-        if measurement.interpreter:
-            search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
-            environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
-        return run(Probe(environment, options.device, options.bench), partial(reporter.at, 1))
+    environment = measurement.opened(paths)
+    if measurement.interpreter:
+        search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
+        environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
+    with share_bar(str(measurement)) as report_share:
+        return run(Probe(environment, options.device, options.bench), report_share)
 
 
 def _print_agreement(agreement: Agreement, console: Console) -> None:
@@ -107,12 +95,12 @@ def _print_agreement(agreement: Agreement, console: Console) -> None:
     for name, ratios in by_suite(agreement.ratios).items():
         values = [ratio.ratio for ratio in ratios]
         rows.append([name, str(len(values)), f"{median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}"])
-    console.print(terminal_table(["asv / reference", "cases", "median", "min", "max"], rows, "lrrrr"))
+    console.print(terminal_table(["suite / reference", "cases", "median", "min", "max"], rows, "lrrrr"))
     for ratio in agreement.outside:
         console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
     verb = "agree" if agreement.holds else "DISAGREE"
     console.print(
-        f"asv and its reference {verb} with torch {agreement.torch} on {agreement.on}: the median of {len(agreement.ratios)} cases "
+        f"suites and their reference {verb} with torch {agreement.torch} on {agreement.on}: the median of {len(agreement.ratios)} cases "
         f"is {agreement.median:.3f} (allowed 1 ± {MEDIAN_TOLERANCE}), {len(agreement.outside)} outside 1 ± {CASE_TOLERANCE}",
         soft_wrap=True,
     )
@@ -120,7 +108,7 @@ def _print_agreement(agreement: Agreement, console: Console) -> None:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A case's time by asv, divided by its time by a reference."""
+    """A case's time by its suite, divided by its time by a reference."""
 
     suite: str
     code: str
@@ -175,18 +163,18 @@ class Probe:
         return [str(self.environment.python), "-m", module, str(self.root), self.device, self.suites]
 
 
-def run(probe: Probe, report_progress: ReportProgress) -> Agreement:
+def run(probe: Probe, report_share: ReportShare) -> Agreement:
     """Compare every case of a probe with its reference.
 
     The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
     of 4 MiB to the system. Raises TensorcopyError where the device cannot be used, and where the comparison fails or has no case.
     """
     environments.require(probe.environment, probe.device)
-    first = _compare(probe, report_progress)
+    first = _compare(probe, report_share)
     if not first.outside:
         return first
     names = sorted({re.escape(ratio.suite) for ratio in first.outside})
-    second = _compare(replace(probe, suites=f"^({'|'.join(names)})$"), report_progress)
+    second = _compare(replace(probe, suites=f"^({'|'.join(names)})$"), report_share)
     repeated = {_key(ratio): ratio for ratio in second.ratios}
     ratios = [repeated.get(_key(ratio), ratio) if ratio in first.outside else ratio for ratio in first.ratios]
     return replace(first, ratios=tuple(ratios))
@@ -196,10 +184,9 @@ def _key(ratio: Ratio) -> tuple[str, str, str]:
     return ratio.suite, ratio.case, ratio.reference
 
 
-def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
+def _compare(probe: Probe, report_share: ReportShare) -> Agreement:
     """Run the probe in one process, and read a line of JSON per case from its output."""
     environment = probe.environment
-    started = monotonic()
     ratios: list[Ratio] = []
     head: dict[str, Any] = {}
     with (
@@ -216,7 +203,7 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
                 continue
             if row["ratio"] is not None:
                 ratios.append(Ratio(**row))
-            report_progress(number / head["cases"], monotonic() - started, f"{row['suite'].rpartition('.')[0]} {row['code']}")
+            report_share(number / head["cases"], f"{row['suite'].rpartition('.')[0]} {row['code']}")
         process.wait()
         errors.seek(0)
         _check(process.returncode, errors.read(), ratios, probe)
@@ -226,7 +213,7 @@ def _compare(probe: Probe, report_progress: ReportProgress) -> Agreement:
 def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -> None:
     if exit_code != 0:
         raise TensorcopyError(
-            "asv and torch's Timer could not be compared",
+            "the suites and torch's Timer could not be compared",
             got=(errors.strip().splitlines() or [f"exit code {exit_code}"])[-1],
             allowed="a torch whose torch.utils.benchmark can be imported",
             next=f"{shlex.join(probe.command())} shows the traceback",
