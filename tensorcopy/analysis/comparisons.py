@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log
 from os.path import relpath
 from statistics import median
 
@@ -240,6 +241,18 @@ def count_change(before: Result, after: Result, case: Case, others: Sequence[Res
     own = [spread for spread in (first.spread, second.spread) if spread is not None]
     repeats = max([repeatability(counted, [before, after, *others]), *own])
     return CountPair(counted.spec.unit, first.value, second.value, repeats, max(least, REPEATS * repeats))
+
+
+def distance(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return how far two sides of the same launches are apart, as a log ratio; 0 where the difference is not significant.
+
+    before, after : seconds by launch; one value of each is exact
+    """
+    logs = np.log(after) - np.log(before)
+    if len(logs) == 1:
+        return abs(float(logs[0])) if abs(logs[0]) >= log(1 + LEAST_COUNT) else 0.0
+    change = paired.judge({0: paired.of_launches(logs)}, margin=0.0)[0]
+    return abs(log(change.size)) if change.reason is Reason.CHANGED else 0.0
 
 
 def case_name(case: Case) -> str:

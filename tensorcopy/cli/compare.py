@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, expression
+from tensorcopy.cli.arguments import MACHINE, RESULTS, add_strict, duration, expression
 from tensorcopy.cli.output import incomplete, print_warnings
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
@@ -54,6 +54,9 @@ def add(commands: Any) -> None:
     evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
     shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
     compare.add_argument("--all", action="store_true", help="also list the unchanged and inconclusive cases (text only)")
+    now = "measure both beside each other here, until every case is decided; what is there of them does not count"
+    compare.add_argument("--now", action="store_true", help=now)
+    compare.add_argument("--for", type=duration, default=300.0, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help="exit with 1 if any case is slower")
     add_strict(compare)
     compare.set_defaults(command=_compare)
@@ -113,9 +116,11 @@ def _compared(options: argparse.Namespace) -> Comparison:
     from tensorcopy.analysis.paired import MARGIN
     from tensorcopy.results import reader, select
 
+    margin = options.margin or MARGIN
+    if options.now:
+        return _measured_now(options, margin).selected(options.case, options.device)
     pair = select.pair(options.before, options.after, RESULTS, options.machine)
     print_warnings(pair.warnings)
-    margin = options.margin or MARGIN
     if options.metric == "time":
         comparison = comparisons.between(pair.before, pair.after, margin=margin)
     else:
@@ -129,6 +134,35 @@ def _compared(options: argparse.Namespace) -> Comparison:
                 next="tensorcopy measure RELEASE",
             )
     return replace(comparison.selected(options.case, options.device), problems=pair.problems)
+
+
+def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
+    """Measure both sides here, and compare them. Raises TensorcopyError."""
+    from tensorcopy import configuration
+    from tensorcopy.analysis import comparisons
+    from tensorcopy.analysis.paired import ALPHA, Reason
+    from tensorcopy.measure import now
+    from tensorcopy.measure.taking import Job
+    from tensorcopy.results import reader
+
+    paths = configuration.paths()
+    sides = now.sides([options.before, options.after], paths.pythons)
+
+    def judged(job: Job, share: float) -> Comparison:
+        by_place = {(each.sha, each.environment): each for each in reader.load_results(job.results).results}
+        before, after = (by_place[side.place] for side in sides)
+        return comparisons.between(before, after, margin=margin, alpha=ALPHA * share)
+
+    def undecided(job: Job, share: float) -> list[Case]:
+        open_reasons = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)
+        return [case for case, change in judged(job, share).changes.items() if change.reason in open_reasons]
+
+    def wanted(case: Case) -> bool:
+        return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
+
+    with output.progress_bar() as report_progress:
+        job = now.measure(sides, Job(paths, now.MACHINE, device=options.device), wanted, undecided, options.budget, report_progress)
+    return judged(job, 1 / len(now.LOOKS))
 
 
 def _only_one(comparison: Comparison, pattern: str) -> Case:

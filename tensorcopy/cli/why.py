@@ -35,7 +35,9 @@ def add(commands: Any) -> None:
     bisect.add_argument("case", type=expression, metavar="CASE", help="a method such as detach, or a name as compare prints it")
     bisect.add_argument("before", metavar="A", help="a release such as 2.8.0")
     bisect.add_argument("after", metavar="B", help="a later one")
-    bisect.add_argument("--time", action="store_true", help="search by time; default: by instructions, and by time where they are equal")
+    bisect.add_argument(
+        "--instructions", action="store_true", help="search by counted instructions, and name the functions; needs valgrind"
+    )
     bisect.set_defaults(command=_bisect)
 
 
@@ -74,10 +76,12 @@ def _why(options: argparse.Namespace, console: Console) -> int:
 def _bisect(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration, numbers
     from tensorcopy.analysis import comparisons, functions
-    from tensorcopy.measure import functions as counting
+    from tensorcopy.measure import bisect, plan
+    from tensorcopy.measure.taking import Job
     from tensorcopy.releases import release_table, uv, wheel_index
     from tensorcopy.report import why
     from tensorcopy.results import reader
+    from tensorcopy.results.functions import name_of
     from tensorcopy.worker import hardware
 
     releases, paths = release_table.select(f"{options.before}..{options.after}"), configuration.paths()
@@ -90,29 +94,30 @@ def _bisect(options: argparse.Namespace, console: Console) -> int:
             allowed=f"wheels for {' or '.join(paths.pythons)}",
             next="search between releases that share a Python; tensorcopy list releases lists them",
         )
-    name = why.selected_name(reader.load_results(RESULTS).results, options.case)
+    results = reader.load_results(RESULTS).results
+    name = why.selected_name(results, options.case)
+    case = next(case for result in reversed(results) for case in result.timings if name_of(case) == name)
     builds = wheel_index.between(first.version, last.version, python)
     console.print(f"{name}: {len(builds)} builds from torch {builds[0]} to {builds[-1]} on Python {python}")
-    file = paths.environments.parent / "bisect" / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}.json"
+    folder = paths.environments.parent / bisect.FOLDER / f"{name.replace(' ', '-')}-py{python}-{hardware.identity()}"
+    job = Job(paths, bisect.MACHINE, plan.expression_of([case]), folder=folder)
     with ExitStack() as added:
-        call = counting.SearchedCall(name, python, paths, file, console.print, added)
-        by_time = options.time or hardware.missing_valgrind()
-        counted = None if by_time else counting.search(builds, call.count, comparisons.distance)
-        found = counted or counting.search(builds, call.time, comparisons.distance)
-    if found is None:
-        raise TensorcopyError(
-            "nothing to search",
-            got=f"no significant difference of {name} between torch {builds[0]} and {builds[-1]}",
-            allowed="two releases between which the instructions or the time of the call differ",
-            next=f"tensorcopy history {name.split()[0]} shows where it changed; on a busy machine, repeat when it is quiet",
-        )
-    (before, *between, after), values = found
-    for build, value in values.items():
-        console.print(f"{build:<28}{f'{numbers.number(value)} instructions' if counted else numbers.duration(value):>24}")
-    change, whole = (numbers.signed_percent(values[new] / values[old]) for old, new in ((before, after), (builds[0], builds[-1])))
-    untold = f" {', '.join(between)} in between cannot be assigned to either side." if between else ""
-    console.print(f"Changed between torch {before} and {after}: {change}, of {whole} in all.{untold}", soft_wrap=True)
-    if counted:
-        difference = functions.of_profiles(int(name.split()[1]), call.functions(before), call.functions(after))
-        console.print(f"{why.sentence(difference)}\n{why.named_text(difference)}", soft_wrap=True, markup=False)
+        call = bisect.Search(name, python, job, console.print, added)
+        found = bisect.search(builds, call.count if options.instructions else call.time, comparisons.distance)
+        if found is None:
+            raise TensorcopyError(
+                "nothing to search",
+                got=f"no significant difference of {name} between torch {builds[0]} and {builds[-1]}",
+                allowed="two releases between which the time of the call differs, or with --instructions its instructions",
+                next=f"tensorcopy history {name.split()[0]} shows where it changed",
+            )
+        (before, *between, after), values = found
+        for build, value in values.items():
+            console.print(f"{build:<28}{f'{numbers.number(value)} instructions' if options.instructions else numbers.duration(value):>24}")
+        change, whole = (numbers.signed_percent(values[new] / values[old]) for old, new in ((before, after), (builds[0], builds[-1])))
+        untold = f" {', '.join(between)} in between cannot be assigned to either side." if between else ""
+        console.print(f"Changed between torch {before} and {after}: {change}, of {whole} in all.{untold}", soft_wrap=True)
+        if options.instructions:
+            difference = functions.of_profiles(int(name.split()[1]), call.functions(before), call.functions(after))
+            console.print(f"{why.sentence(difference)}\n{why.named_text(difference)}", soft_wrap=True, markup=False)
     return 0

@@ -118,15 +118,16 @@ class Side:
             folder.mkdir()
             os.chdir(folder)
             path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read where it is killed
+            outcome: tuple[Any, Exception | None]
             try:
                 outcome = benchmark.do_setup_cache(), None
             except Exception as error:
                 outcome = None, RuntimeError(f"setup_cache: {type(error).__name__}: {error}")
             path.write_bytes(pickle.dumps(outcome))
         os.chdir(folder)
-        value, error = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
-        if error:
-            raise error
+        value, raised = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
+        if raised:
+            raise raised
         return value
 
     def _loop(self, name: str, index: int) -> Any:

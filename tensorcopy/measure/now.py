@@ -1,0 +1,83 @@
+"""Compare two environments now: launches of both, until every case is decided or the time is over. Prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import plan, taking
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.progress import Progress
+from tensorcopy.measure.taking import Job
+from tensorcopy.releases import release_table
+from tensorcopy.results import launches
+from tensorcopy.results.cases import Case, cases_of
+
+LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged, each time at a fifth of the chance of a false alarm
+MACHINE = "here"  # the machine's name in results that are read once
+FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
+
+
+def measure(
+    sides: Sequence[Measurement],
+    job: Job,
+    wanted: Callable[[Case], bool],
+    undecided: Callable[[Job, float], Collection[Case]],
+    seconds: float,
+    report_progress: taking.ReportProgress,
+) -> Job:
+    """Take launches of two sides, and return the job, whose folder has them.
+
+    wanted : whether a case is measured
+    undecided : judges a job's launches, with a look's share of the chance of a false alarm, and returns the cases that need more
+    seconds : after which no launch begins; opening the environments, which may install them, does not count
+
+    Raises TensorcopyError where a side cannot be measured.
+    """
+    job = replace(job, folder=job.paths.environments.parent / FOLDER / launches.new_id())
+    taking.open_all(sides, job, report_progress)
+    for error in job.failed.values():
+        raise error
+    cases: Collection[Case] = [case for case in _cases(job.suites(sides)) if wanted(case)]
+    if not cases:
+        raise TensorcopyError(
+            "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
+        )
+    until, taken = monotonic() + seconds, 0
+    for look in LOOKS:
+        selected = replace(job, selection=plan.expression_of(sorted(cases, key=str)))
+        while taken < look and monotonic() < until:
+            left = max(0.0, until - monotonic())
+            report_progress(Progress(f"launch {taken + 1} of at most {LOOKS[-1]}", max(taken / LOOKS[-1], 1 - left / seconds), left))
+            taking.take_launches(sides, selected)
+            for error in job.failed.values():
+                raise error
+            taken += 1
+        cases = undecided(job, 1 / len(LOOKS))
+        if not cases or taken < look:
+            break
+    return job
+
+
+def _cases(suites: taking.Suites) -> Iterator[Case]:
+    """Yield the selected cases of suites."""
+    for name, suite in suites.items():
+        of_suite = cases_of(name, tuple(suite["param_names"]), tuple(map(tuple, suite["params"])))
+        yield from (of_suite[index] for index in suite["selected"].values())
+
+
+def sides(names: Sequence[str], pythons: Sequence[str]) -> list[Measurement]:
+    """Return what two names such as "2.14.1" or "2.15.0@3.11" are measured as, on the same Python unless a name has one.
+
+    Raises TensorcopyError for a name that is no release, or cannot be installed here, or twice the same.
+    """
+    releases = [release_table.find(name.partition("@")[0]) for name in names]
+    shared = [python for python in pythons if all(release.runs_on(python) for release in releases)]
+    chosen = [plan.select([name], shared or pythons)[0][0] for name in names]
+    if chosen[0] == chosen[1]:
+        raise TensorcopyError(
+            "nothing to compare", got=f"{names[0]} and {names[1]}", allowed="two releases or Pythons", next="name another"
+        )
+    return chosen
