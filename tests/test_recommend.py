@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from markupsafe import escape
 
 from docs.tools import readme
 from tensorcopy.analysis import recommend
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import CopyRequest
-from tensorcopy.analysis.two_sample import Verdict
 from tensorcopy.report import advise
 from tensorcopy.results import select
-from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, data_files, render
 from tensorcopy.site.pages import chooser, landing
+from tests import launch_files
 from tests.conftest import NEW, SEEN, measured
 
 OWN = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -33,9 +35,7 @@ def recommended(times, request=OWN, **observed):
 
 @pytest.fixture(scope="module")
 def newest(shipped_results):
-    results = shipped_results.results
-    result = select.newest(results)
-    return result, [other for other in results if other.environment == result.environment]
+    return select.newest(shipped_results.results)
 
 
 def test_the_fastest_matching_method_comes_first():
@@ -125,10 +125,9 @@ def test_every_answer_does_what_was_requested(newest):
 
     The first option does not warn if another one does not.
     """
-    result, others = newest
-    checked = 0
+    result, checked = newest, 0
     for request in recommend.requests("cpu"):
-        answers = recommend.options_by_size(result, request, others)
+        answers = recommend.options_by_size(result, request)
         assert answers, request
         for options in answers.values():
             checked += 1
@@ -149,10 +148,9 @@ def test_every_answer_does_what_was_requested(newest):
 
 def test_the_answers_to_the_article_s_questions(newest):
     """An independent tensor, an independent ndarray, and shared storage."""
-    result, others = newest
 
     def first(**request):
-        answers = recommend.options_by_size(result, CopyRequest(**{"device": "cpu", "requires_grad": True, **request}), others)
+        answers = recommend.options_by_size(newest, CopyRequest(**{"device": "cpu", "requires_grad": True, **request}))
         return {options[0].code for options in answers.values()}
 
     assert first(to="tensor", own=True, keeps_graph=False) == {"x.detach().clone()"}
@@ -161,18 +159,9 @@ def test_the_answers_to_the_article_s_questions(newest):
     assert first(to="tensor", own=True, keeps_graph=True) == {"x.clone()"}
 
 
-def with_grad(result, times):
-    """Add times of tensors that require grad to a result, by (method, numel)."""
-    for (method, numel), time in times.items():
-        (timing,) = measured(NEW, {(method, numel): time}).timings.values()
-        case = Case("copies.ByGrad.time_copy", (("method", method), ("numel", str(numel)), ("requires_grad", "True")))
-        result.timings[case] = timing
-    return result
-
-
 def test_one_answer_is_shown_everywhere(newest):
     """Landing page, badge, first page of the chooser, README and `advise` recommend the same code, for an independent tensor."""
-    content = render.content(newest[:1])
+    content = render.content((newest,))
     option = content.machine.recommended("tensor")
     assert data_files.badge_message(content.machine).startswith(f"{option.code} on torch ")
     landing_page = next(page for page in landing.pages(content) if page.address == addresses.LANDING)
@@ -184,13 +173,17 @@ def test_one_answer_is_shown_everywhere(newest):
     assert advise.advise(requires_grad=request.requires_grad, shipped=True).code == option.code
 
 
-def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad():
+def test_the_time_with_grad_decides_for_a_tensor_that_requires_grad(tmp_path):
     """Without it, as on a GPU and in a quick measurement, the time without grad stands for it, which is a caveat."""
-    request = recommend.common_request("tensor", "cpu")
-    result = measured(NEW, {("a", 16): 1e-6, ("b", 16): 2e-6})
-    option = recommend.recommended(result, request)
+    request, release = recommend.common_request("tensor", "cpu"), "2.15.0"
+    launch_files.write_counts(tmp_path, release, {}, methods={"a": launch_files.observed(), "b": launch_files.observed()})
+    plain = {f"copies.BySize.time_copy {method} 16": {release: time} for method, time in (("a", 1.0), ("b", 2.0))}
+    launch_files.write(tmp_path, plain)
+    option = recommend.recommended(*launch_files.load(tmp_path, release), request)
     assert (option.method, option.caveats) == ("a", (("timed_without_grad", ""),))
-    option = recommend.recommended(with_grad(result, {("a", 16): 2e-6, ("b", 16): 1e-6}), request)
+    with_grad = {f"copies.ByGrad.time_copy {method} 16 True": {release: time} for method, time in (("a", 2.0), ("b", 1.0))}
+    launch_files.write(tmp_path, {**plain, **with_grad}, start=launch_files.START + timedelta(days=1))
+    option = recommend.recommended(*launch_files.load(tmp_path, release), request)
     assert (option.method, option.caveats) == ("b", ())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcopy.results import related
-from tensorcopy.results.passes import Case, Timing
+from tensorcopy.results.cases import Case, Timing
 from tests.conftest import NEW, OLD, measured
 
 
@@ -38,9 +38,8 @@ def case(suite, **parameters):
             case("floors.OnDevice.time_transfer", way="device to host, pageable", numel=1024, device="cuda"),
         ),
         (case("primitives.BySize.time_primitive", method="detach", numel=1024), None),
-        (case("floors.Control.time_sum"), None),
     ],
-    ids=["size", "dtype", "strided", "device", "device, waited for", "to host", "copies nothing", "control"],
+    ids=["size", "dtype", "strided", "device", "device, waited for", "to host", "copies nothing"],
 )
 def test_every_case_that_copies_has_a_baseline(timed, expected):
     """It copies as many bytes; dense layouts share one baseline."""
@@ -52,9 +51,9 @@ def test_a_time_is_a_multiple_of_memcpy_and_a_bandwidth():
     result = measured(NEW, {("clone_detach", 16): 1e-6})
     (copy,) = result.timings
     assert related.times_memcpy(result, copy) is None
-    result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6, 0.25e-6, 0.25e-6)
-    assert related.times_memcpy(result, copy) == pytest.approx(4.0)
-    assert related.bandwidth(result, copy) == pytest.approx(64e6)
+    result.timings[case("floors.ByBytes.time_memcpy", memory="fresh", nbytes=64)] = Timing(0.25e-6)
+    assert related.times_memcpy(result, copy) == pytest.approx(4.0, rel=0.01)
+    assert related.bandwidth(result, copy) == pytest.approx(64e6, rel=0.01)
 
 
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
@@ -75,7 +74,7 @@ def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
         (case("copies.Throughput.time_copy", method="clone", numel=1048576, device="cuda"), "L2"),
         (case("copies.Throughput.time_copy", method="clone", numel=268435456, device="cuda"), "device memory"),
         (case("conversions.Latency.time_conversion", method="detach_numpy_copy", numel=1048576, device="cuda"), "bus"),
-        (case("floors.Control.time_sum"), ""),
+        (case("primitives.BySize.time_primitive", method="detach", numel=1024), ""),
     ],
 )
 def test_bandwidth_is_that_of_the_place_of_the_bytes(timed, place):

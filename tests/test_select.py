@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader, select
-from tests.conftest import measured_in_passes
+from tests import launch_files
 
 BEFORE, NEWEST = release_table.load()[-2:]
-TIMES = {"clone_detach": [1.0, 1.01, 0.99]}
-EARLY, LATE = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
+CASE = "copies.BySize.time_copy clone_detach 16"
+EARLY, LATE = launch_files.START, launch_files.START + timedelta(days=1)
 
 
 def measure(folder, *results):
     """Write results given as (release, machine, python, started)."""
     for release, machine, python, started in results:
-        measured_in_passes(folder, release, TIMES, machine, python, started=started)
+        side = f"{release.version}@{python}"
+        launch_files.write(folder, {CASE: {side: 1.0}}, launches=1, machine=machine, start=started, identity=f"of {machine}")
 
 
 @pytest.fixture
@@ -69,19 +72,18 @@ def test_a_folder_selects_its_newest_release(folder, tmp_path):
     assert selected(str(other), NEWEST.version, folder)[0] == (BEFORE.sha, "elsewhere", "3.11")
     sides = selected(f"{folder}:{BEFORE.version}@3.9", str(folder), other)
     assert sides == [(BEFORE.sha, "both", "3.9"), (NEWEST.sha, "both", "3.11")]
-    pair = select.pair(str(other), NEWEST.version, folder)
-    assert {result.machine for result in pair.beside} == {"elsewhere", "both", "later"}
 
 
 def test_machines_of_two_folders_are_the_same_only_with_the_same_identity(tmp_path):
     """Their name alone does not make them so: of the other folder's machines, the one of the same hardware is taken."""
     first, second, other = tmp_path / "first", tmp_path / "second", "ba9876543210"
-    measured_in_passes(first, BEFORE, TIMES, "box", identity="0123456789ab", started=EARLY)
-    measured_in_passes(second, NEWEST, TIMES, "box", identity=other, started=LATE)
+    before, newest = {CASE: {BEFORE.version: 1.0}}, {CASE: {NEWEST.version: 1.0}}
+    launch_files.write(first, before, identity="0123456789ab", start=EARLY)
+    launch_files.write(second, newest, identity=other, start=LATE)
     pair = select.pair(str(first), str(second), tmp_path)
     assert [result.provenance["identity"] for result in (pair.before, pair.after)] == ["0123456789ab", other]
-    measured_in_passes(first, BEFORE, TIMES, "fast", identity=other, started=EARLY)
-    measured_in_passes(second, NEWEST, TIMES, "fast", identity=other, started=EARLY)
+    launch_files.write(first, before, machine="fast", identity=other, start=EARLY)
+    launch_files.write(second, newest, machine="fast", identity=other, start=EARLY)
     pair = select.pair(str(first), str(second), tmp_path)
     assert [result.machine for result in (pair.before, pair.after)] == ["fast", "fast"]
 

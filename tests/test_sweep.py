@@ -30,9 +30,9 @@ matplotlib.use("agg")
 
 @pytest.fixture(scope="module")
 def sweep_document():
-    """A real sweep of five sizes, in few rounds."""
+    """A real sweep of five sizes, in few turns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "SIZES_ROUNDS", 3)
+        patch.setattr(timing, "SIZES_TURNS", 3)
         return timing.time_sizes(what="copies", most=16)
 
 
@@ -52,7 +52,6 @@ def known(what="copies", **times):
         "python": "3.11.7",
         "on": "Box",
         "day": "2026-11-21",
-        "quiet": 0.9,
     }
     return {**head, "curves": rows, "baseline": curve("baseline", 1e-7, 1e-7, 1e-7)}
 

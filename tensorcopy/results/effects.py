@@ -56,11 +56,11 @@ class Effects:
     def _fitted(self) -> tuple[Numbers, Numbers, Numbers]:
         """Return seconds, relative standard errors and numbers of launches, by column and case."""
         if 0 not in self._fits:
-            _, columns, cases = self.logs.shape
+            launches, columns, cases = self.logs.shape
             seconds, errors = np.full((columns, cases), np.nan), np.zeros((columns, cases))
             measured = ~np.isnan(self.logs)
             counts = measured.sum(axis=0)
-            patterns, places = np.unique(measured.reshape(-1, cases).T, axis=0, return_inverse=True)
+            patterns, places = np.unique(measured.reshape(launches * columns, cases).T, axis=0, return_inverse=True)
             for number, pattern in enumerate(patterns):
                 of_pattern = np.flatnonzero(places.ravel() == number)
                 mask = pattern.reshape(measured.shape[:2])
