@@ -117,8 +117,8 @@ def size_of(case: Case) -> int:
 def smallest(told: Mapping[float, Sequence[bool]]) -> str:
     """Return the smallest size from which on this size and all larger ones are told often enough."""
     answer = None
-    for size in sorted(told, reverse=True):
-        if not told[size] or fmean(told[size]) < OFTEN:
+    for size in sorted(filter(told.get, told), reverse=True):
+        if fmean(told[size]) < OFTEN:
             break
         answer = size
     return f"> {percent(max(told))}" if answer is None else percent(answer)
