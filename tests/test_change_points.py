@@ -140,10 +140,19 @@ def test_a_short_slowdown_of_known_spread_is_two_steps(length):
     assert hits >= 0.9 * len(firsts)
 
 
-def test_one_release_among_outliers_is_not_a_step():
-    """Even with a known spread: others are almost as far out."""
+def test_bumps_of_single_releases_do_not_hide_each_other():
+    """Of known spread, at any size; of unknown spread they may be outliers."""
     values = series(np.random.default_rng(15), spikes=[(8, 1.25), (15, 1.3), (20, 0.75)])
-    assert not indices(values, [0.006] * POINTS)
+    assert indices(values, [0.006] * POINTS) == [8, 9, 15, 16, 20, 21]
+    assert not indices(values)
+
+
+def test_a_change_that_is_known_is_a_step():
+    """However small beside the noise; its p is the known one, and other steps are found as before."""
+    values = series(np.random.default_rng(19), 0.01, steps=[(9, 1.2)])
+    steps = change_points.steps(values, known={20: 0.01})
+    assert [(step.index, step.p) for step in steps if step.index != 9] == [(20, 0.01)]
+    assert indices([1.0, 1.1], known={1: 0.01}) == [1]
 
 
 @pytest.mark.parametrize("ratios", [(1.2, 1.2), slow((1.4, 1.5)), slow((1 / 1.3, 1 / 1.2))])

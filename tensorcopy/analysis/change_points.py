@@ -300,8 +300,8 @@ def _outlier_chance(sides: Sequence[slice], size: float, noise: _Noise) -> float
     n = len(noise.deviations)
     singles = [side for side in sides if _length(side) == 1]
     others: Floats = np.delete(noise.deviations, [side.start for side in singles])
-    if any(_is_inside(side, n) for side in singles):
-        return 0.0  # see _is_spike
+    if any(_is_inside(side, n) for side in singles) or not others.size:
+        return 0.0  # see _is_spike; a known change between the only two points
     if singles:
         return float(size / float(noise.points[singles[0]].item()) < LAST * float((others**4).mean()) ** 0.25)
     fewest = min(_length(side) for side in sides)
