@@ -112,21 +112,20 @@ def prepare() -> None:
 
     def of_torch(kind: str) -> Any:
         if kind not in KINDS:  # such an environment would hold the project, and torch at no particular release
-            _refuse_environment(f"-E {kind}")
+            _refuse_environment(kind)
         return class_by_name(kind)
 
     environment.get_environment_class_by_name = of_torch
-    environment.ExistingEnvironment.__init__ = lambda _, conf, python, *others: _refuse_environment(f"-E existing:{python}")
+    environment.ExistingEnvironment.__init__ = lambda *_: _refuse_environment("existing")
 
 
-def _refuse_environment(got: str) -> NoReturn:
-    kind, _, python = got.partition(":")
+def _refuse_environment(kind: str) -> NoReturn:
     with exit_on_error():
         raise TensorcopyError(
             "torch releases cannot be measured in such an environment",
-            got=got,
+            got=f"-E {kind}",
             allowed=ALLOWED,
-            next=f"-E interpreter:{python}, which needs only torch and numpy" if kind == "-E existing" and python else "leave -E out",
+            next="leave -E out, or -E interpreter:same, which needs only torch and numpy",
         )
     raise AssertionError  # never: the context has ended asv
 

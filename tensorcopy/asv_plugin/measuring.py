@@ -100,7 +100,10 @@ def _run(conf: Any, options: Namespace) -> int:
         timed, counting = (job.suites(chosen, timed=timed) for timed in (True, False))
         if not timed and not counting:
             raise TensorcopyError(
-                "no benchmark is selected", got=f"--bench {job.selection}", allowed="a regular expression on names", next="asv check"
+                "no benchmark is selected",
+                got=f"--bench {' '.join(options.bench or ())}",
+                allowed="a regular expression on names",
+                next="asv check",
             )
         failed = False
         for group in plan.groups(chosen, job.reference, sys.maxsize):
@@ -205,7 +208,7 @@ def _taken(sides: Sequence[Measurement], job: Job, rounds: int) -> list[Launch]:
     for each in (*sides, *([job.reference] if job.reference else [])):
         if not each.is_installed(job.paths):
             log.info(f"Installing torch {each.release.version} on Python {each.python}")
-    names = ", ".join(f"{each.release.tag} [{each.environment}]" for each in sides)
+    names = ", ".join(f"{each.release.tag} [{each.environment}]" for each in sides) if len(sides) < 4 else f"{len(sides)} releases"
     beside = f" beside {job.reference.release.tag}" if job.reference and job.reference not in sides else ""
     taken: list[Launch] = []
     for number in range(rounds):
