@@ -16,7 +16,7 @@ import pytest
 from tensorcopy import cli
 from tensorcopy.cli import main, output
 from tests import walk
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT
+from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
@@ -72,7 +72,7 @@ def test_releases_lists_every_row_of_the_table_and_where_it_was_measured(small_c
     assert lines[0].split("  ")[0] == "torch"
     (newest,) = [line for line in lines if line.startswith(NEWEST_SHIPPED.version)]
     assert " to ".join(NEWEST_SHIPPED.pythons) in newest
-    assert "xeon-2core" in newest
+    assert SHIPPED.name in newest
 
 
 def test_methods_lists_what_each_method_does(small_checkout, capsys):
@@ -86,15 +86,6 @@ def test_methods_lists_what_each_method_does(small_checkout, capsys):
     assert re.search(rf"{NEWEST_SHIPPED.version}\+\w+ +3.11 +independent, out of the graph +independent, in the graph, warns", listed)
 
 
-def test_a_missing_list_of_suites_is_an_error(small_checkout, capsys):
-    """It does not mean that nothing was measured."""
-    (small_checkout / "results" / "benchmarks.json").unlink()
-    assert main(["list", "methods"]) == 2
-    error = capsys.readouterr().err
-    assert LINE.match(error)
-    assert "the result file results/benchmarks.json cannot be read" in error
-
-
 def test_an_unknown_method_is_an_error_that_lists_the_methods(small_checkout, capsys):
     assert main(["list", "methods", "klone"]) == 2
     error = capsys.readouterr().err
@@ -103,15 +94,16 @@ def test_an_unknown_method_is_an_error_that_lists_the_methods(small_checkout, ca
 
 
 def test_times_are_shown_beside_their_memcpy_baseline(small_checkout, capsys):
-    """Of the shipped results: the time, its multiple of memcpy and the bytes a second."""
+    """Of the shipped results: the time, its error, its multiple of memcpy, the bytes a second, and the number of launches."""
     assert main(["list", "times", NEWEST_SHIPPED.version, "--bench", "copies.BySize"]) == 0
     shown = capsys.readouterr().out
-    row = re.search(r"^detach_clone +1048576 +(\S+) µs +\S+ … \S+ .s +(\S+) +(\S+) +L\d +(\d+) of (\d+)$", shown, re.MULTILINE)
+    row = re.search(r"^detach_clone +1048576 +(\S+) µs +(\S+) % +(\S+) +(\S+) +L\d +(\d+)$", shown, re.MULTILINE)
     assert row
-    microseconds, multiple, speed, judged, passes = (float(text) for text in row.groups())
+    microseconds, error, multiple, speed, launches = (float(text) for text in row.groups())
     assert speed == pytest.approx(2**20 * 4 / microseconds / 1e3, rel=0.01)
     assert 0.8 < multiple < 5
-    assert 1 <= judged <= passes >= 4
+    assert 0 < error < 10
+    assert launches >= 2
     assert "memcpy copies the same bytes into fresh memory without torch" in shown
 
 
@@ -135,7 +127,7 @@ def test_numbers_keep_their_meaning_where_characters_are_missing(small_checkout,
     for name in ("ascii", "utf-8"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=name, write_through=True)
         monkeypatch.setattr(sys, "stdout", stream)
-        assert main(["compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version, "--machine", "xeon-2core"]) == 0
+        assert main(["compare", OLDEST_SHIPPED.version, NEWEST_SHIPPED.version, "--machine", SHIPPED.name]) == 0
         shown[name] = stream.buffer.getvalue().decode(name)
     assert "−" in shown["utf-8"]
     assert "2^14" in shown["ascii"]

@@ -11,7 +11,7 @@ import torch
 from tensorcopy.asv_plugin import environment
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import plan
-from tensorcopy.worker import devices, timing
+from tensorcopy.worker import devices
 from tensorcopy.worker.devices import Usability, has_kernels
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
@@ -141,14 +141,3 @@ def test_suites_that_name_a_device_ask_for_it(suites, device):
 def test_only_the_named_pythons_are_used(arguments, used):
     """asv constructs the configuration's environments too; without uv or their Pythons, that would end the run."""
     assert [python for python in ("3.11", "3.9") if environment._is_used(python, arguments)] == used
-
-
-def test_the_clock_of_plot_and_advise_waits_for_every_device(monkeypatch):
-    """torch's own waits for XPU and MPS in recent releases only."""
-    waits = []
-    monkeypatch.setattr(devices, "waiter", lambda device: lambda: waits.append(device))
-    timing.make_timer("None", {}, "xpu").timeit(5)
-    assert waits == ["xpu"] * len(waits)
-    assert len(waits) >= 2  # before and after the loop
-    timing.make_timer("None", {}, "cpu").timeit(5)
-    assert set(waits) == {"xpu"}

@@ -10,10 +10,10 @@ from tensorcopy import cli
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.report import why
 from tensorcopy.results import functions, select
+from tensorcopy.results.cases import Case
 from tensorcopy.results.functions import FunctionCost, Profile
-from tensorcopy.results.passes import Case
 from tensorcopy.site.changes import CountedChange, cause_link, counted_changes
-from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT
+from tests.conftest import MEASURED, NEWEST_SHIPPED, ROOT, SHIPPED
 
 RESULTS = ROOT / "results"
 PAIRS = [  # whose functions were counted on both sides
@@ -157,7 +157,7 @@ def test_a_link_says_which_case_its_page_is_about(shipped_results, numel, text):
     page = CountedChange(result, result, "detach 1 float32 contiguous")
     number, _, grad = numel.partition(" ")
     case = Case("primitives.BySize.time_primitive", (("method", "detach"), ("numel", number), ("requires_grad", str(bool(grad)))))
-    link = cause_link({(result.path, page.name): page}, result, case)
+    link = cause_link({(result.place, page.name): page}, result, case)
     assert link is not None
     assert (link.address, link.text) == (page.address, text)
     assert cause_link({}, result, case) is None
@@ -185,4 +185,4 @@ def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, 
     assert cli.main(["why", "detach", "1.9.0", "2.15.0"]) == 2
     printed = capsys.readouterr().err
     assert printed.count("\n") == 1
-    assert "tensorcopy measure 1.9.0@3.9 --machine xeon-2core, which needs valgrind" in printed
+    assert f"tensorcopy measure 1.9.0@3.9 --machine {SHIPPED.name}, which needs valgrind" in printed

@@ -76,6 +76,7 @@ DASHBOARD = (
     "markdown_it",
     "markupsafe",
     "mdit_py_plugins",
+    "msgspec",
     "psutil",
     "scipy",
     "tomlkit",

@@ -1,9 +1,8 @@
-"""Time methods on this machine: those that suit one request, copies or conversions over numel, or one call.
+"""Time methods on this machine: those that suit one request, or copies or conversions over numel.
 
-`python -m tensorcopy.worker.processes tensorcopy.worker.timing WHAT ARGUMENT` prints the result as JSON: WHAT is "request" for `tensorcopy
-advise` or "sizes" for `tensorcopy plot`, with the arguments of `time_request` or `time_sizes` as a JSON object, or "call" for `tensorcopy
-bisect`, with a name. Methods take turns of a millisecond on one thread (`worker.loop`), so that other load on the machine affects all of
-them alike.
+`python -m tensorcopy.worker.processes tensorcopy.worker.timing WHAT ARGUMENTS` prints the result as JSON: WHAT is "request" for `tensorcopy
+advise` or "sizes" for `tensorcopy plot`, with the arguments of `time_request` or `time_sizes` as a JSON object. Methods take turns of a
+millisecond on one thread (`worker.loop`), so that other load on the machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import numpy as np
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import conformance, declarations, devices, instruction_count
+from tensorcopy.worker import conformance, declarations, devices
 from tensorcopy.worker.loop import MOVED, Loop, take_turns
-from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists, make_tensor
+from tensorcopy.worker.methods import CONVERSIONS, COPIES, Method, code_on, exists
 from tensorcopy.worker.own import BASELINE, find_method, groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
-REQUEST_TURNS, SIZES_TURNS, CALL_TURNS = 60, 24, 150
+REQUEST_TURNS, SIZES_TURNS = 60, 24
 LONGEST = 5.0  # seconds of all turns of large tensors
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
@@ -123,26 +122,9 @@ def time_sizes(
     }
 
 
-def time_call(name: str) -> dict[str, Any]:
-    """Return the "seconds" per call of each turn.
-
-    name : of a method and its tensor, as `instruction_count` prints it: "detach 1 float32 contiguous"
-    """
-    section = next(section for section in instruction_count.all_of_them() if str(section) == name)
-    x = make_tensor(section.numel, dtype=section.dtype, layout=section.layout, requires_grad=section.requires_grad)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # formatting a warning is not part of the call
-        method = find_method(section.method)
-        loop = Loop(method.code, lambda: {"x": x}, namespace=method.names)
-        return {"seconds": take_turns({name: loop}, CALL_TURNS)[name]}
-
-
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
     """Time what the first argument says."""
     what, argument = arguments
-    if what == "call":
-        report_progress(0.0, "timing")
-        return time_call(argument)
     request: dict[str, Any] = json.loads(argument)
     if what == "sizes":
         return time_sizes(**request, report_progress=report_progress)
