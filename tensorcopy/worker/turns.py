@@ -133,7 +133,7 @@ class Side:
     def _loop(self, name: str, index: int) -> Any:
         """Return the loop of a time benchmark, warmed up."""
         benchmark = self._benchmark(name, index)
-        suite = getattr(benchmark.func, "__self__", None)
+        suite: Any = getattr(benchmark.func, "__self__", None)
         if hasattr(suite, "loop"):
             benchmark.func(*benchmark._build_params())
             return suite.loop
