@@ -88,6 +88,5 @@ def _document(path: Path) -> Any:
 
 
 PARTS: dict[str, Callable[[Machine], str | None]] = {
-    "card": accuracy,
-    **{part.__name__: part for part in (agreement, memory)},
+    **{part.__name__: part for part in (accuracy, agreement, memory)},
 }
