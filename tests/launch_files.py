@@ -3,7 +3,7 @@
     launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}})
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
 
-Releases are those of the table, or `conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, and "2.8.0#main" has a revision of a project.
+Releases are those of the table, or `conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
 """
 
 from __future__ import annotations
@@ -53,7 +53,17 @@ PROVENANCE = {
     "accelerators": {},
     "driver": "",
     "settings": {},
-    "hardware": {"caches": ["L1 Data 32K", "L2 Unified 1024K", "L3 Unified 32768K"]},
+    "hardware": {
+        "family": "6",
+        "model": "85",
+        "stepping": "4",
+        "flags": ["avx", "avx2", "fma"],
+        "caches": ["L1 Data 32K", "L1 Instruction 32K", "L2 Unified 1024K", "L3 Unified 32768K"],
+        "processors": 2,
+        "hypervisor": "unknown",
+        "memory_gib": 15.6,
+        "microcode": "0x1",
+    },
     "identity": "b0b0b0b0b0b0",
 }
 
@@ -183,6 +193,29 @@ def write_counts(
             article=dict(article or {}),
         )
         paths.append(launches.write(folder, document))
+    return paths
+
+
+METHODS = {"clone_detach": "x.clone().detach()", "detach_clone": "x.detach().clone()", "detach_numpy_copy": "x.detach().numpy().copy()"}
+
+
+def write_small(folder: Path, *sides: str, launches: int = 4, **options: Any) -> list[Path]:
+    """Write launches of times of some sides together, and a launch of counts of each, with a few cases of several suites.
+
+    options : machine, start, reference and provenance, as for `write`
+    """
+    copies = [f"copies.BySize.time_copy {method} {numel}" for method in ("clone_detach", "detach_clone") for numel in (1, 16)]
+    others = ["conversions.BySize.time_conversion detach_numpy_copy 16", "floors.ByBytes.time_memcpy fresh 64"]
+    times = {case: {name: 1.0 + place + number / 10 for number, name in enumerate(sides)} for place, case in enumerate([*copies, *others])}
+    paths = write(folder, times, launches=launches, **options)
+    methods = {name: observed("conversion" if "numpy" in name else "copy", code) for name, code in METHODS.items()}
+    options.pop("reference", None)
+    for number, name in enumerate(sides):
+        counted = {
+            "instructions.BySize.track_instructions clone_detach 16 False": 1000 + number,
+            "memory.Host.track_peak detach_clone 16 cpu": 64,
+        }
+        paths += write_counts(folder, name, counted, methods=methods, article={"cpu": {"statements": 3, "hold": 3, "fail": []}}, **options)
     return paths
 
 

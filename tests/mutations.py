@@ -1,4 +1,4 @@
-"""Damage to files of results: small real results of every kind of file, and one mutation of them at a time.
+"""Damage to files of results: small results of every kind of file, and one mutation of them at a time.
 
 A mutation is drawn with `choose`, which returns one of several values: from hypothesis, or from a seeded generator.
 """
@@ -11,19 +11,18 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from itertools import product
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import ROOT, SHIPPED
+from tensorcopy.results import functions
+from tests import launch_files
+from tests.conftest import ROOT
 
 Choose = Callable[[Sequence[Any]], Any]
 
-RELEASES = ("2.4.1", "2.15.0")  # compared; 2.4.1 has results on two Pythons
-STARTS = ("7269437d-py3.11", "d0f2af8b-py3.11", "38b96d33-py3.11", "38b96d33-py3.9")
-SUITES = ("copies.BySize.time_copy", "floors.Control.time_sum", "instructions.BySize.track_instructions", "memory.Host.track_peak")
-CHOICES = 2  # that are kept of each parameter
-PROFILE = ".functions.json.xz"
+RELEASES = ("2.4.1", "2.15.0")  # compared; 2.4.1 has launches on two Pythons
+PROFILED = "detach_clone 1 float32 contiguous"
 
 NUMBERS = (0, -1, 1, 1.0, 1.5, 2**63, 10**30, 10**400, 5e-324, 1e308, float("nan"), float("inf"), float("-inf"), -0.0)
 TEXTS = ("", "x", "9" * 5020, "a" * 100_000, "../../etc/passwd", "\x00", "\x1b[31m", "\ud800", "[/]", "<script>", "é", "٣", "1/0", "\n")
@@ -33,62 +32,34 @@ BYTES = (b"", b"\x00", b"\xff", b"\xef\xbb\xbf", b"[", b"{", b"}", b'"', b",", b
 
 
 def small_results(folder: Path) -> Path:
-    """Write four shipped results with a few cases each, with confirmations and profiles, and return their folder."""
-    machine = folder / "results" / SHIPPED.name
-    machine.mkdir(parents=True)
-    for name in ("machine.json", "confirmations.jsonl", *(path.name for start in STARTS for path in SHIPPED.glob(f"{start}-*{PROFILE}"))):
-        shutil.copy(SHIPPED / name, machine)
-    suites = json.loads((ROOT / "results" / "benchmarks.json").read_text(encoding="utf-8"))
-    retained = {name: {**suites[name], "params": [axis[:CHOICES] for axis in suites[name]["params"]]} for name in SUITES}
-    (machine.parent / "benchmarks.json").write_text(json.dumps({**retained, "version": suites["version"]}), encoding="utf-8")
-    for start in STARTS:
-        (path,) = SHIPPED.glob(f"{start}-*.json")
-        document = small(json.loads(path.read_text(encoding="utf-8")))
-        (machine / path.name).write_text(json.dumps(document), encoding="utf-8")
+    """Write launches of both kinds with a few cases each, and profiles, and return their folder."""
+    results = folder / "results"
+    launch_files.write_small(results, "2.4.1", "2.12.1", "2.15.0", reference="2.12.1")
+    launch_files.write_small(results, "2.4.1@3.9", start=launch_files.START + timedelta(hours=2))
+    for release in RELEASES:
+        side = launch_files.side(release)
+        names = ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")
+        profiles = {
+            "version": functions.VERSION,
+            **{name: side.provenance[name] for name in names},
+            "valgrind": "3.19.0",
+            "started": launch_files.START.isoformat(),
+            "functions": [["libc10", "c10::TensorImpl::TensorImpl"], ["libtorch_cpu", "at::native::copy_"]],
+            "cases": {PROFILED: {"instructions": 100.0 + len(release), "functions": [0, 60.0, 2, 1, 40.0 + len(release), 1]}},
+        }
+        functions.write(functions.path_of(results / "box", side.sha, side.environment), profiles)
     shutil.copy(ROOT / "asv.conf.json", folder)
-    return machine.parent
-
-
-def small(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a result file with a few of its cases, consistent with itself."""
-    columns = document["result_columns"]
-    rows, retained = {}, {}
-    for suite in SUITES:
-        row = dict(zip(columns, document["results"][suite]))
-        cases = list(product(*(range(len(axis)) for axis in row["params"])))
-        retained[suite] = [index for index, case in enumerate(cases) if all(place < CHOICES for place in case)]
-        by_case = [name for name in row if isinstance(row[name], list) and (name in ("result", "samples") or name.startswith("stats_"))]
-        picked = {name: [row[name][index] for index in retained[suite]] for name in by_case}
-        rows[suite] = list({**row, **picked, "params": [axis[:CHOICES] for axis in row["params"]]}.values())
-    records = [_small_record(record, retained) for record in document["passes"]]
-    return {**document, "results": rows, "passes": records, "methods": dict(list(document["methods"].items())[:CHOICES])}
-
-
-def _small_record(record: dict[str, Any], retained: dict[str, list[int]]) -> dict[str, Any]:
-    suites = {}
-    for suite, row in record["suites"].items():
-        if suite in retained:
-            by_case = {name: [row[name][index] for index in retained[suite]] for name in ("samples", "control_ns")}
-            old = row.get("interruptions", {})
-            interruptions = {str(new): old[str(index)] for new, index in enumerate(retained[suite]) if str(index) in old}
-            suites[suite] = {"version": row["version"], **by_case, **({"interruptions": interruptions} if interruptions else {})}
-    counts = {
-        suite: {**row, "values": [row["values"][index] for index in retained[suite]]}
-        for suite, row in record.get("counts", {}).items()
-        if suite in retained
-    }
-    return {**record, "suites": suites, **({"counts": counts} if counts else {})}
+    return results
 
 
 def kinds(results: Path) -> dict[str, list[Path]]:
     """Return the files of a folder of results by kind: every kind that is read."""
-    machine = results / SHIPPED.name
+    launches = sorted(results.glob("*/*.json"))
+    counts = [path for path in launches if '"kind":"counts"' in path.read_text(encoding="utf-8", errors="replace")]
     return {
-        "benchmarks.json": [results / "benchmarks.json"],
-        "machine.json": [machine / "machine.json"],
-        "confirmations": [machine / "confirmations.jsonl"],
-        "profile": sorted(machine.glob(f"*{PROFILE}")),
-        "result": sorted(machine.glob("*-*.json")),
+        "times": [path for path in launches if path not in counts],
+        "counts": counts,
+        "profile": sorted(results.glob(f"*/*{functions.ENDING}")),
     }
 
 
@@ -100,11 +71,8 @@ def mutate(path: Path, choose: Choose) -> str:
 
 
 def _mutate_value(path: Path, choose: Choose) -> str:
-    """Change a value somewhere in the JSON: of lines, in one of them."""
-    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    lines = data.decode("utf-8").splitlines() if path.suffix == ".jsonl" else [data.decode("utf-8")]
-    place = choose(range(len(lines)))
-    document = json.loads(lines[place])
+    """Change a value somewhere in the JSON."""
+    document = json.loads(lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes())
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):
         node = node[keys[-1]]
@@ -123,8 +91,7 @@ def _mutate_value(path: Path, choose: Choose) -> str:
         node[choose(TEXTS)] = node.pop(key)
     else:
         node[key] = deepcopy(choose(list(document.values())))
-    lines[place] = json.dumps(document)
-    text = "\n".join(lines).encode("utf-8")
+    text = json.dumps(document).encode("utf-8")
     path.write_bytes(lzma.compress(text) if path.suffix == ".xz" else text)
     return f"{what} at {'.'.join(map(str, keys))}"
 

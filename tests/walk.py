@@ -22,11 +22,13 @@ from unittest import mock
 import psutil
 
 from tensorcopy import cli
-from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, ROOT, SHIPPED
+from tensorcopy.releases import release_table
+from tests import launch_files
+from tests.conftest import ROOT
 
 EXIT_CODES = (0, 1, 2, 3)
 SECONDS = 120  # that a command may take here, also on a busy machine
-SUITES = ("copies.BySize", "floors.")
+MACHINE = "box"
 EVIL = "\x1b[31m\x07\x9b2J\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # colours, bells, markup, and what ends it
 EVIL_DATA = "\u202e[bold]a[/]b[/nope] :smile: @x `#1`"  # what a file of results may have: one with control characters is not read
 BAD = (
@@ -34,7 +36,7 @@ BAD = (
     *("results", "2.15.0..1.9.0", "2.15.0@3.9@x", "9.9", "2.15.0@", "x" * 5000, "a/b", "a\nb", EVIL, "\udcff", "é×", "v", "0/0", "1/x"),
     *("%s", "{0}"),
 )
-RELEASE, OTHER = NEWEST_SHIPPED.version, OLDEST_SHIPPED.version
+OTHER, RELEASE = release_table.load()[0].version, release_table.load()[-1].version
 VALID = {  # what a required argument gets
     "before": f"{OTHER}@3.9",
     "after": f"{RELEASE}@3.11",
@@ -120,27 +122,14 @@ def checkout(folder: Path, evil: bool = False) -> Path:
 
     evil : whether names, the processor and outcomes of its results have markup and invisible characters
     """
-    machine = folder / "results" / SHIPPED.name
-    machine.mkdir(parents=True)
     (folder / "artifact").mkdir()
-    shutil.copy(ROOT / "results" / "benchmarks.json", machine.parent)
     text = (ROOT / "asv.conf.json").read_text().replace('["3.11", "3.9"]', '["3.99"]')
     assert "3.99" in text
     (folder / "asv.conf.json").write_text(text)
-    for start in ("machine", OLDEST_SHIPPED.sha[:8], NEWEST_SHIPPED.sha[:8]):
-        for path in SHIPPED.glob(f"{start}*.json"):
-            document = json.loads(path.read_text(encoding="utf-8"))
-            records = document.get("passes", [])
-            for rows in [
-                document.get("results", {}),
-                *(record[key] for record in records for key in ("suites", "counts") if key in record),
-            ]:
-                for suite in [name for name in rows if not name.startswith(SUITES)]:
-                    del rows[suite]  # the walk is about input, not about how many cases there are
-            text = json.dumps(poisoned(document) if evil else document)
-            if evil:  # a case's name, wherever it is
-                text = text.replace("clone_detach", f"clone_detach{json.dumps(EVIL_DATA)[1:-1]}")
-            (machine / path.name).write_text(text)
+    for path in launch_files.write_small(folder / "results", f"{OTHER}@3.9", RELEASE, machine=MACHINE):
+        if evil:
+            text = json.dumps(poisoned(json.loads(path.read_text(encoding="utf-8"))))
+            path.write_text(text.replace("clone_detach", f"clone_detach{json.dumps(EVIL_DATA)[1:-1]}"))  # a case's name, wherever it is
     return folder
 
 
