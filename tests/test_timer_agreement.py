@@ -44,7 +44,7 @@ class ColdFirstCall(cases.Suite):
         if not self.started:  # lazy initialization is in the first sample only
             cases._spent[0] += 0.001
             self.started = True
-        self.time(cases.case(COPIES[method], numel), method, numel)
+        self.time(cases.case(COPIES[method], numel))
 '''
 
 
@@ -64,6 +64,6 @@ def test_a_wrong_timer_disagrees(tmp_path, mistake):
     (root / "__init__.py").write_text("")
     (root / "wrong.py").write_text(WRONG)
     environment = environments.Environment(Path(sys.executable), {})
-    agreement = verify.run(verify.Probe(environment, suites=mistake, root=root), lambda share, elapsed, case: None)
+    agreement = verify.run(verify.Probe(environment, suites=mistake, root=root), lambda share, case: None)
     assert not agreement.holds
     assert min(ratio.ratio for ratio in agreement.ratios) > 1.1
