@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure a history on several nodes of the same kind: a job array in which each task measures a share of the passes of every release.
+# Measure a history on several nodes of the same kind: a job array in which each task takes a share of the launches.
 #
 #   sbatch --array=1-5 --gres=gpu:1 --export=ALL,MACHINE=h200 docs/slurm.sh 2.10..
 #   sbatch --array=1-5 --gres=gpu:1 --export=ALL,MACHINE=h200,INTERPRETER=/opt/conda/bin/python docs/slurm.sh
@@ -22,4 +22,4 @@ if [ -d "$collected" ]; then cp -R "$collected/." results; fi
 case "${CUDA_VISIBLE_DEVICES:-}" in "" | NoDevFiles) device=cpu ;; *) device=cuda ;; esac
 tensorcopy="${TENSORCOPY:-uv run --no-default-groups --extra dashboard tensorcopy}"
 $tensorcopy machine --device "$device" || [ -n "${ANYWAY:-}" ] # ANYWAY=1 measures even if the node is busy
-$tensorcopy measure "$@" ${INTERPRETER:+--interpreter "$INTERPRETER"} --machine "$MACHINE" --shard "$task/$tasks" ${PASSES:+--passes "$PASSES"}
+$tensorcopy measure "$@" ${INTERPRETER:+--interpreter "$INTERPRETER"} --machine "$MACHINE" --shard "$task/$tasks" ${LAUNCHES:+--launches "$LAUNCHES"}
