@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 
 ACCURACY_FILE = Path("docs/accuracy.json")
+HARDWARE_LABELS = {"flags": "instruction sets", "memory_gib": "memory in GiB"}
 
 
 def pages(content: Content) -> Iterator[Page | File]:
@@ -38,7 +39,7 @@ def pages(content: Content) -> Iterator[Page | File]:
         yield Page(addresses.of_machine(machine.name), "machine.html", machine.name, values)
     yield Page(addresses.ACCURACY, "accuracy-report.html", "Accuracy report", {"card": content.card})
     if content.card:
-        yield File(addresses.ACCURACY_DATA, accuracy_json(content.card))
+        yield File(addresses.ACCURACY_DATA, json.dumps(content.card, indent=1, ensure_ascii=False) + "\n")
     badge_text = badge_message(content.machine)
     for address, text in feeds(content):
         yield File(address, text)
@@ -50,26 +51,12 @@ def pages(content: Content) -> Iterator[Page | File]:
 
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return each field of a provenance as text, the hardware's fields after the processor.
-
-    Results from before the hardware was recorded have none of them.
-    """
-    hardware = provenance.get("hardware")
-    fields = {"identity of the hardware": provenance.get("identity", UNKNOWN_NAME)}
-    if hardware:
-        fields |= {
-            "family, model, stepping": ", ".join(hardware[name] or UNKNOWN_NAME for name in ("family", "model", "stepping")),
-            "caches": hardware["caches"] or UNKNOWN_NAME,
-            "instruction sets": hardware["flags"] or UNKNOWN_NAME,
-            "processors": hardware["processors"],
-            "memory": UNKNOWN_NAME if hardware["memory_gib"] is None else f"{hardware['memory_gib']} GiB",
-            "hypervisor": hardware["hypervisor"] or "none",
-            "microcode": hardware["microcode"] or UNKNOWN_NAME,
-        }
+    """Return each field of a provenance as text, the hardware's fields after the processor."""
+    hardware = {HARDWARE_LABELS.get(name, name): value or UNKNOWN_NAME for name, value in provenance.get("hardware", {}).items()}
     rows: dict[str, Any] = {}
     for name, value in provenance.items():
         rows |= {} if name in ("hardware", "identity") else {name: value}
-        rows |= fields if name == "cpu" else {}
+        rows |= {"identity of the hardware": provenance.get("identity", UNKNOWN_NAME), **hardware} if name == "cpu" else {}
     return [(name, text) for name, value in rows.items() if (text := _text(value))]
 
 
@@ -106,8 +93,3 @@ def _listed(content: Content) -> list[tuple[str, str]]:
         (addresses.DATA_SCHEMA, "JSON schema of a machine’s JSON"),
         (addresses.SCHEMA, "JSON schema of a launch, a file in results/"),
     ]
-
-
-def accuracy_json(report: Mapping[str, Any]) -> str:
-    """Return the text of docs/accuracy.json."""
-    return json.dumps(report, indent=1, ensure_ascii=False) + "\n"
