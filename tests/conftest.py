@@ -336,7 +336,11 @@ def measured(
         build="cuda",
         environment=f"py{python}-cuda",
         timings=effects.timings(0),
-        provenance={**PROVENANCE, "torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", **provenance},
+        provenance={
+            **PROVENANCE,
+            **{"torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", "started": starts[-1]},
+            **provenance,
+        },
         methods=methods,
         article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
         effects=effects,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.passes import Case, PassSamples, Timing, timing
+from tensorcopy.results.cases import Case, Timing
 from tensorcopy.site.machine import SizeCost, machines
 from tensorcopy.worker import semantics
 from tests.conftest import NEW, OLD, SEEN, measured
@@ -37,20 +39,19 @@ def test_a_missing_time_is_never_the_fastest():
     assert machine.costs[0].costs[1][0] == SizeCost(None, fastest=False, among_fastest=False)
 
 
-def test_the_share_of_quiet_samples_is_known():
-    """It comes from the control beside each sample, and is None without a control."""
-    result = measured(NEW, {("a", 1): 1e-6})
-    assert only(result).quiet is None
-    (case,) = result.timings
-    result.timings[case] = timing([PassSamples((1e-6, 1e-6, 2e-6, 2e-6), (9e-6, 9e-6, 9e-6, 17e-6), limit=1e-5)])
-    assert only(result).quiet == 0.75
-    assert only(result).passes_of(result) == (1, 1)
+def test_the_launches_of_a_result_are_counted():
+    """From the case with the fewest to that with the most."""
+    result = measured(NEW, {("a", 1): 1e-6, ("b", 1): 1e-6})
+    assert only(result).launches_of(result) == "8"
+    case, _ = result.timings
+    result.timings[case] = replace(result.timings[case], launches=3)
+    assert only(result).launches_of(result) == "3 to 8"
 
 
 def test_the_table_has_the_memcpy_baseline_of_each_size():
     """It is None where memcpy was not measured."""
     result = measured(NEW, {("a", 1): 1e-6, ("a", 16): 1e-6})
-    memcpy = Timing(1e-7, 1e-7, 1e-7)
+    memcpy = Timing(1e-7)
     result.timings[Case("floors.ByBytes.time_memcpy", (("memory", "fresh"), ("nbytes", "64")))] = memcpy
     assert only(result).costs[0].baselines == (None, memcpy)
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
 from html import unescape
 from io import StringIO
 
 import pytest
 
 from tensorcopy.analysis.comparisons import case_name
-from tensorcopy.numbers import signed_percent
+from tensorcopy.numbers import change_size, signed_interval, signed_percent
 from tensorcopy.releases import release_table
-from tensorcopy.results import confirmations
-from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.content import ComparisonTable
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import machines
 from tensorcopy.site.pages import history
-from tests.conftest import ROOT, measured
+from tests import launch_files
+from tests.conftest import measured
 
 SAMPLE = 24  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
@@ -28,9 +26,8 @@ WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 @pytest.fixture(scope="module")
 def content(shipped_results):
-    """Return the content of the shipped results, with their confirmations but no comparisons and functions, which take long."""
-    stored = confirmations.load(ROOT / "results")
-    content = render.content(shipped_results.results, confirmations=confirmations.latest(stored.confirmations))
+    """Return the content of the shipped results, without the comparisons and functions of pages, which take long."""
+    content = render.content(shipped_results.results)
     content.__dict__["comparisons"] = ComparisonTable(())
     content.machine.__dict__["causes"] = {}
     return content
@@ -73,7 +70,8 @@ def in_headline(page: str) -> set[tuple[str, str]]:
     listed = re.search(r'<ul class="?changes"?>(.*?)</ul>', page, re.DOTALL)
     items = texts_of("li", listed[1]) if listed else re.findall(r"torch .*", lead)
     assert ("No change detected" in lead) is not bool(items)
-    assert all(len(re.findall(r"[\d.]+ %", item)) == 1 for item in items)  # a second size would be another value of the same change
+    sizes = [re.sub(r"\(.*\)", "", item) for item in items]  # without the interval of the neighbours
+    assert all(len(re.findall(r"[\d.]+ %", item)) == 1 for item in sizes)  # a second one would be another value of the same change
     return {(re.search(r"torch ([\d.]+\d)", item)[1], signed(item)) for item in items}
 
 
@@ -132,7 +130,7 @@ def disagreements(site: dict[str, str], machine) -> list[str]:
 
 
 def test_every_place_of_a_case_shows_the_same_changes(site, content):
-    """Release, size and status; the words slower and faster stand only where the history changed."""
+    """Release and size; the words slower and faster stand only where the history changed."""
     assert len(site) > 40
     assert any(changes for case, changes in content.machine.case_changes.items() if content.machine.case_address(case) in site)
     assert disagreements(site, content.machine) == []
@@ -169,12 +167,13 @@ RELEASES = release_table.load()[-8:]
 
 
 def on_two_pythons(newer: list[float], older: list[float]):
-    """Return the changes of one case with times on Python 3.12 and 3.9, each release in turn; counts make them certain."""
-    results = []
-    for python, times in (("3.12", newer), ("3.9", older)):
-        for release, time in zip(RELEASES, times):
-            counted = Case("instructions.BySize.track_instructions", (("method", "a"), ("numel", "16"), ("requires_grad", "False")))
-            results.append(replace(measured(release, {("a", 16): time * 1e-6}, python=python), counts={counted: 1000.0 * time}))
+    """Return the changes of one case with times on Python 3.12 and 3.9, each release in turn."""
+    pythons = {"3.12": newer, "3.9": older}
+    results = [
+        measured(release, {("a", 16): time * 1e-6}, python=python)
+        for python, times in pythons.items()
+        for release, time in zip(RELEASES, times)
+    ]
     (machine,) = machines(results)
     return next(changes for case, changes in machine.case_changes.items() if case.spec.timed)
 
@@ -198,3 +197,14 @@ def test_a_change_on_one_python_is_said_to_be_its_own(newer, older, where):
     changes = on_two_pythons(newer, older)
     assert [change.where for change in changes] == where
     assert all(change.size == "+50.0 %" and change.release == RELEASES[4].version for change in changes)
+
+
+def test_a_change_has_the_interval_of_the_neighbours_alone(tmp_path):
+    """By which a reader of the history sees how sure it is."""
+    case = "copies.BySize.time_copy clone_detach 16"
+    launch_files.write(tmp_path, {case: {release.version: 1.0 if number < 4 else 1.5 for number, release in enumerate(RELEASES)}})
+    (machine,) = machines(launch_files.load(tmp_path))
+    ((change,),) = machine.case_changes.values()
+    low, high = change.interval
+    assert 1.45 < low < 1.5 < high < 1.55
+    assert change.text == f"slower by {change_size(change.step.ratio)} ({signed_interval(change.interval)} against the release before)"

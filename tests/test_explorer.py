@@ -13,7 +13,7 @@ from tensorcopy.analysis.comparisons import version
 from tensorcopy.numbers import duration
 from tensorcopy.releases import release_table
 from tensorcopy.results import related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, render, writer
 from tensorcopy.site.content import Content
 from tensorcopy.site.data_files import times_csv
@@ -63,7 +63,7 @@ def test_every_value_is_that_of_the_csv(machine, data):
     checked = 0
     for case, row in cases_of(machine, data):
         rows = csv.DictReader(StringIO(times_csv(machine, [case])))
-        expected = {(entry["environment"], entry["torch"]): float(entry["median"]) for entry in rows}
+        expected = {(entry["environment"], entry["torch"]): float(entry["value"]) for entry in rows}
         shown = {
             (f"py{python}-cuda", release): value
             for python, column in row["values"].items()
@@ -96,28 +96,23 @@ def test_joints_put_the_values_on_the_axis_of_the_history(machine, data):
     assert joined > 100
 
 
-def test_changes_are_those_of_the_history_with_their_status(machine, data):
+def test_changes_are_those_of_the_history(machine, data):
     for case, row in cases_of(machine, data):
         history = machine.history[case]
-        shown = [(data["releases"][step[0]], step[1], step[4]) for step in row.get("steps", ())]
-        expected = [
-            (history.releases[step.index], pytest.approx(step.ratio, rel=1e-3), explorer.STATUSES[machine.status(case, step)])
-            for step in history.steps
-        ]
-        assert shown == expected, case
+        shown = [(data["releases"][step[0]], step[1]) for step in row.get("steps", ())]
+        assert shown == [(history.releases[step.index], pytest.approx(step.ratio, rel=1e-3)) for step in history.steps], case
     assert any(row.get("steps") for row in data["cases"])
 
 
-def test_ranges_of_passes_and_times_memcpy_are_those_of_the_newest_result(machine, data):
-    """A range is in per mille of the value, the baseline beside it as in the tables."""
+def test_intervals_and_times_memcpy_are_those_of_the_newest_result(machine, data):
+    """Half an interval is in ten-thousandths of the time, the baseline beside it as in the tables; counts are exact."""
     index, compared = data["releases"].index("2.15.0"), 0
     for case, row in cases_of(machine, data):
-        first, _, *ranges = row["values"].get("3.11", (0, ()))
+        first, _, *halves = row["values"].get("3.11", (0, ()))
         timing, expected = machine.result.timings.get(case), related.times_memcpy(machine.result, case)
-        if timing and ranges:
-            assert [column[index - first] for column in ranges] == [
-                round(1000 * (end / timing.median - 1)) for end in (timing.low, timing.high)
-            ], case
+        assert len(halves) == case.spec.timed or not row["values"].get("3.11")
+        if timing:
+            assert halves[0][index - first] == round(1e4 * (timing.interval[1] / timing.seconds - 1)), case
         if expected:
             value, memcpy = (
                 dense(column["3.11"], len(data["releases"]))[index] for column in (row["values"], data["memcpy"][row["memcpy"]])
@@ -132,7 +127,7 @@ def test_each_place_has_one_case(machine, data):
     places = [json.dumps({name: value for name, value in row.items() if name in explorer.DEFAULTS}) for row in data["cases"]]
     assert len(places) == len(set(places))
     names = {suite for suite, _ in data["suites"]}
-    assert {"copies.BySize", "copies.ByGrad", "copies.ByDtype", "instructions.BySize", "threads.ByThreads"} <= names
+    assert {"copies.BySize", "copies.ByGrad", "copies.ByDtype", "instructions.BySize"} <= names
     by_dtype = [row for case, row in cases_of(machine, data) if case.suite.startswith("copies.ByDtype")]
     assert {row["dtype"] for row in by_dtype} == {"float16", "bfloat16", "int64", "bool"}
 
@@ -142,10 +137,10 @@ def test_a_link_names_the_place_and_the_methods(machine):
     suite = "copies.ByGrad.time_copy"
     cases = [Case(suite, (("method", name), ("numel", "16384"), ("requires_grad", "True"))) for name in ("clone_detach", "detach_clone")]
     fragment = "group=copies&method=clone_detach,detach_clone&numel=16384&grad=yes&base=2.5.1"
-    assert explorer.link(machine, *cases, base="2.5.1") == f"history/xeon-2core/index.html#{fragment}"
+    assert explorer.link(machine, *cases, base="2.5.1") == f"history/epyc-2core/index.html#{fragment}"
     counted = Case("instructions.BySize.track_instructions", (("method", "clone"), ("numel", "1"), ("requires_grad", "False")))
     assert explorer.link(machine, counted).endswith("#group=primitives&method=clone&numel=1&unit=instructions")
-    assert explorer.link(machine) == "history/xeon-2core/index.html"
+    assert explorer.link(machine) == "history/epyc-2core/index.html"
 
 
 def test_hostile_names_cannot_leave_the_script():
@@ -161,12 +156,12 @@ def test_hostile_names_cannot_leave_the_script():
 def test_without_scripts_the_page_links_to_every_case(content, machine):
     """Each value of its tables is a link; two cases never share one."""
     page, times, counted = explorer.machine_pages(content, machine)
-    assert page.address == "history/xeon-2core/index.html"
+    assert page.address == "history/epyc-2core/index.html"
     links = [address for table in page.values["tables"] for _, address in table["cells"].values()]
     assert sorted(links) == sorted(machine.case_address(case) for case in machine.cases)
     assert len(set(links)) == len(links)
     assert [file.address.rpartition("/")[2] for file in (times, counted)] == ["times.js", "counts.js"]
-    assert times.text.startswith('tensorHistory.receive({"machine":"xeon-2core"')
+    assert times.text.startswith('tensorHistory.receive({"machine":"epyc-2core"')
 
 
 def test_the_library_of_the_chart_keeps_its_licence(tmp_path):

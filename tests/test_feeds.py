@@ -8,16 +8,12 @@ import feedparser
 import pytest
 
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import confirmations
-from tensorcopy.results.confirmations import Confirmation, RepeatOutcome
-from tensorcopy.results.passes import Case
 from tensorcopy.site import addresses, render
 from tensorcopy.site.feeds import feeds
 from tests.conftest import NEW, measured
 
 TABLE = tuple(replace(NEW, version=f"2.{minor}.0", sha=f"{minor:x}" * 40) for minor in range(1, 10))
-SLOWER, FASTER = (Case("copies.BySize.time_copy", (("method", "a"), ("numel", str(numel)))) for numel in (16, 2**20))
-MEASURED, REPEATED = "2026-11-21", "2027-01-05"
+MEASURED, AGAIN = "2026-11-21", "2027-01-05"
 
 
 @pytest.fixture(autouse=True)
@@ -28,19 +24,13 @@ def releases(monkeypatch):
 
 @pytest.fixture
 def content():
-    """A history with a slowdown at 2.4.0 and a speedup at 2.7.0, both measured again later."""
+    """A history with a slowdown at 2.4.0 and a speedup at 2.7.0, of which the later one was measured again."""
     results = [
         measured(release, {("a", 16): 2e-6 if index > 2 else 1e-6, ("a", 2**20): 1e-3 if index > 5 else 2e-3})
         for index, release in enumerate(TABLE)
     ]
-    repeated = {}
-    for case, index, ratio in ((SLOWER, 3, 2.0), (FASTER, 6, 0.5)):
-        before, after = results[index - 1 : index + 1]
-        key = confirmations.key_of(before, after, case)
-        names = (*("2.0.0", "2.0.0"), before.sha, after.sha, "3.11", "cuda", key[0])
-        numbers = (ratio, ratio, (ratio * 0.99, ratio * 1.01), 4, (), (), RepeatOutcome.HELD, f"{REPEATED}T08:00:00+00:00")
-        repeated[key] = Confirmation("box", case, "3", *names, *numbers)
-    return render.content(results, confirmations=repeated)
+    results[6] = replace(results[6], launches=(*results[6].launches, f"{AGAIN}T08:00:00+00:00"))
+    return render.content(results)
 
 
 def parsed(content):
@@ -87,23 +77,11 @@ def test_an_id_stays_when_the_site_gets_an_address(content):
 
 
 def test_an_entry_is_dated_by_its_finding(content):
-    """By the newest measurement that shows it, not by the release, which may be years old: a reader would never show it."""
+    """By the newest launch of either release, not by the release, which may be years old: a reader would never show it."""
     changes, _ = parsed(content)
     assert TABLE[0].date.isoformat() < MEASURED
-    assert {entry.updated[:10] for entry in changes.entries} == {REPEATED}
-    assert changes.feed.updated[:10] == REPEATED
-
-
-def test_an_entry_that_a_count_confirms_is_dated_by_its_passes(content):
-    """Nothing was measured again; a pass was added later to one of the two releases."""
-    counted = Case("instructions.BySize.track_instructions", (("method", "a"), ("numel", "16"), ("requires_grad", "False")))
-    results = [
-        replace(result, counts={counted: 2000.0 if index > 2 else 1000.0}, passes=({"started": f"2026-12-0{index + 1}T08:00:00+00:00"},))
-        for index, result in enumerate(content.machine.results)
-    ]
-    (entry,) = parsed(render.content(results))[0].entries
-    assert entry.title.startswith("torch 2.4.0")
-    assert entry.updated[:10] == "2026-12-04"
+    assert [entry.updated[:10] for entry in changes.entries] == [AGAIN, MEASURED]
+    assert changes.feed.updated[:10] == AGAIN
 
 
 def test_links_are_absolute_where_the_site_has_an_address(content):

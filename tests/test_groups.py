@@ -12,7 +12,7 @@ import pytest
 from tensorcopy.analysis import series
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.report import sentences
-from tensorcopy.results.passes import Case, PassSamples, timing
+from tensorcopy.results.cases import Case
 from tests.conftest import measured
 
 RELEASES = tuple(

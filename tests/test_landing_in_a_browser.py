@@ -9,10 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tensorcopy.analysis.comparisons import version
-from tensorcopy.results import confirmations
 from tensorcopy.site import render, writer
 from tensorcopy.site.content import Content
-from tests.conftest import ROOT, write_files
+from tests.conftest import write_files
 
 pytestmark = pytest.mark.slow
 
@@ -30,11 +29,10 @@ def published(tmp_path_factory, shipped_results) -> Path:
     """Write the landing page of some of the shipped results, and in own/ that of fewer, on whose site a laptop has measured since."""
     directory = tmp_path_factory.mktemp("site")
     results = [result for result in shipped_results.results if version(result) in RELEASES]
-    stored = confirmations.load(ROOT / "results").confirmations
-    write(directory, render.content(results, confirmations=confirmations.latest(stored)))
+    write(directory, render.content(results))
     newest = next(result for result in results if version(result) == "2.15.0")
     since = {**newest.provenance, "started": "2027-01-01T00:00:00+00:00"}
-    laptop = replace(newest, machine="laptop", provenance=since, path=Path("laptop") / newest.path.name)
+    laptop = replace(newest, machine="laptop", provenance=since)
     write(directory / "own", render.content([laptop, newest, next(result for result in results if version(result) == "2.14.1")]))
     return directory
 
@@ -118,7 +116,7 @@ def test_two_selects_answer_for_any_upgrade(landing):
         )
         sentences = "Copies: {} slower, {} faster of {}. Conversions: {} slower, {} faster of {}."
         assert answer.inner_text().startswith(sentences.format(*copies, *conversions))
-    assert answer.get_by_role("link").get_attribute("href") == "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
+    assert answer.get_by_role("link").get_attribute("href") == "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"
     before.select_option("1.13.1")
     after.select_option("2.5.1")
     before.select_option("2.9.1")
@@ -178,7 +176,7 @@ def test_the_own_machine_is_beside_the_shipped_history(landing):
     """Its points are in the chart, and its values in the reading of a release, under its label."""
     page = landing(site="own")
     expect(page.locator(".own")).to_contain_text("Your machine (laptop): x.detach().clone() copies 2¹⁴ elements in")
-    expect(page.locator(".own")).to_contain_text("1.00 times the time on xeon-2core")
+    expect(page.locator(".own")).to_contain_text("1.00 times the time on epyc-2core")
     readings = page.locator(".hc-over").all_inner_texts()
     assert len(readings) == 5
     assert all(text.strip().startswith("Your machine") for text in readings)

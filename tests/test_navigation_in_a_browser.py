@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.slow
 
 PAGES = ("index.html", "ja/index.html", "choose/index.html", "ja/choose/index.html", "article.html", "ja/article.html", "semantics.html")
-MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/xeon-2core/py3.11-cuda/2.15.0.html", "machines.html")
+MORE_PAGES = ("memory.html", "docs/run-it.html", "ja/docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html", "machines.html")
 HEADER = "header.top a, header.top summary, header.top button"
 BOXES = """(selector) => [...document.querySelectorAll(selector)]
   .filter((element) => element.checkVisibility())
@@ -109,7 +109,7 @@ def test_the_menu_needs_no_script(opened):
 def test_labels_of_pictures_can_be_read_on_a_phone(opened, published):
     """They are at least 11 px high."""
     page = opened("article.html", 360, 740)
-    for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/xeon-2core/py3.11-cuda/2.15.0.html"):
+    for address in ("article.html", "ja/article.html", "docs/guide.html", "sizes/epyc-2core/py3.11-cuda/2.15.0.html"):
         page.goto((published / address).as_uri())
         labels = page.evaluate(LABELS)
         assert labels

@@ -24,14 +24,14 @@ KINDS = [
     "choose/cpu-ndarray-shared-plain-1024.html",
     "ja/choose/index.html",
     "history/index.html",
-    "history/xeon-2core/index.html",
-    "history/xeon-2core/copies.BySize/detach_clone-1024.html",
-    "history/xeon-2core/conversions.BySize/detach_numpy_copy-1.html",
+    "history/epyc-2core/index.html",
+    "history/epyc-2core/copies.BySize/detach_clone-1024.html",
+    "history/epyc-2core/conversions.BySize/detach_numpy_copy-1.html",
     "compare/index.html",
-    "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html",
-    "compare/xeon-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
+    "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html",
+    "compare/epyc-2core/py3.9-cuda..py3.11-cuda/2.0.1.html",
     "sizes/index.html",
-    "sizes/xeon-2core/py3.11-cuda/2.15.0.html",
+    "sizes/epyc-2core/py3.11-cuda/2.15.0.html",
     "article.html",
     "ja/article.html",
     "methods/asarray_copy.html",
@@ -46,7 +46,7 @@ KINDS = [
     "ja/docs/guide.html",
     "docs/measurement.html",
     "docs/findings.html",
-    "why/xeon-2core/py3.11-cuda/2.9.1..2.10.0/detach_clone-1-float32-contiguous.html",
+    "why/epyc-2core/py3.11-cuda/2.9.1..2.10.0/detach_clone-1-float32-contiguous.html",
     "docs/api.html",
     "data.html",
 ]  # at least one page of each template, with the longest words
@@ -57,7 +57,7 @@ MORE_SIZES = [(360, "dark"), (1280, "light"), (3840, "light"), (3840, "dark")]  
 
 
 MEASURE = "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
-ON_A_PHONE = {"index.html", "history/xeon-2core/index.html"}  # their controls are others there: all rules
+ON_A_PHONE = {"index.html", "history/epyc-2core/index.html"}  # their controls are others there: all rules
 DEPEND_ON_SIZE = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules, also on the colour scheme
 
 
@@ -121,7 +121,7 @@ def test_the_colour_scheme_is_remembered(offline, published_site):
 def test_pages_can_be_used_by_keyboard(offline, published_site):
     """The first stop skips the navigation; links, scrolling tables and points of a plot take the focus."""
     page = offline(1280)
-    page.goto((published_site / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
+    page.goto((published_site / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -130,7 +130,7 @@ def test_pages_can_be_used_by_keyboard(offline, published_site):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.closest('svg.plot') ? 'plot' : document.activeElement.tagName.toUpperCase()"))
     assert {"A", "DIV", "plot"} <= reached
-    page.goto((published_site / "history/xeon-2core/copies.BySize/detach_clone-1024.html").as_uri())
+    page.goto((published_site / "history/epyc-2core/copies.BySize/detach_clone-1024.html").as_uri())
     page.locator("svg.plot .flags a").first.click()
     assert "/compare/" in page.url
 

@@ -14,7 +14,7 @@ from docs.tools import labelled_plot
 from tensorcopy.analysis.change_points import Step
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import plots
 from tensorcopy.site.machine import machines
 from tensorcopy.site.plots import SPARK_HEIGHT, SPARK_MARGIN, Sparkline, sparkline

@@ -7,23 +7,20 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tensorcopy.results import confirmations
 from tensorcopy.site import render, svg
 from tensorcopy.site.content import Content
-from tests.conftest import ROOT
 from tests.test_case_changes import disagreements
 
 pytestmark = pytest.mark.slow
 
-CASE = "history/xeon-2core/copies.BySize/detach_clone-16384.html"
-COMPARISON = "compare/xeon-2core/py3.11-cuda/2.14.1..2.15.0.html"
+CASE = "history/epyc-2core/copies.BySize/detach_clone-16384.html"
+COMPARISON = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"
 
 
 @pytest.fixture(scope="module")
 def content(shipped_results) -> Content:
     """Return the shipped history."""
-    stored = confirmations.load(ROOT / "results").confirmations
-    return render.content(shipped_results.results, confirmations=confirmations.latest(stored))
+    return render.content(shipped_results.results)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +113,7 @@ def test_every_case_is_filtered_by_method_suite_and_parameters(page, published_s
     expect(page.get_by_role("status").last).to_have_text("No case matches “no such case”.")
     search.fill("")
     assert (rows.count(), tables.count(), matching.count()) == (all_rows, all_tables, all_cases)
-    page.goto((published_site / "compare/xeon-2core/py3.11-cuda/2.9.1..2.10.0.html").as_uri())
+    page.goto((published_site / "compare/epyc-2core/py3.11-cuda/2.9.1..2.10.0.html").as_uri())
     page.get_by_placeholder(re.compile(r"filter \d+ cases")).fill("regression")
     assert 0 < matching.count() == page.locator(".cells .slower").count()
 
@@ -157,16 +154,16 @@ def test_a_plot_shows_the_row_under_the_pointer(page, published_site):
 
 def test_two_releases_are_chosen(page, published_site):
     """A pair with a page opens it, in the order of releases; another one opens the explorer with both marked."""
-    page.goto((published_site / "compare/index.html").as_uri() + "#from=2.15.0&to=2.13.0&on=xeon-2core/py3.11-cuda")
+    page.goto((published_site / "compare/index.html").as_uri() + "#from=2.15.0&to=2.13.0&on=epyc-2core/py3.11-cuda")
     form = page.locator("form[data-pairs]")
     assert [form.locator(f"select[name={name}]").input_value() for name in ("from", "to")] == ["2.15.0", "2.13.0"]
     form.get_by_role("button", name="Compare").click()
-    page.wait_for_url("**/compare/xeon-2core/py3.11-cuda/2.13.0..2.15.0.html")
+    page.wait_for_url("**/compare/epyc-2core/py3.11-cuda/2.13.0..2.15.0.html")
     page.go_back()
     form.locator("select[name=from]").select_option("2.0.1")
     form.locator("select[name=to]").select_option("2.6.0")
     expect(form.get_by_role("status")).to_contain_text("no page of its own")
-    assert page.url.endswith("#from=2.0.1&to=2.6.0&on=xeon-2core/py3.11-cuda")
+    assert page.url.endswith("#from=2.0.1&to=2.6.0&on=epyc-2core/py3.11-cuda")
     form.get_by_role("button", name="Compare").click()
-    page.wait_for_url("**/history/xeon-2core/index.html#*")
+    page.wait_for_url("**/history/epyc-2core/index.html#*")
     assert {"base=2.0.1", "with=2.6.0"} <= set(page.url.partition("#")[2].split("&"))
