@@ -74,7 +74,7 @@ class Loop:
         namespace : other names that the code may use
         """
         torch.set_num_threads(threads)
-        self.device, self.threads, self.nbytes, self.each_waited_for = device, threads, nbytes, each_waited_for
+        self.device, self.nbytes, self.each_waited_for = device, nbytes, each_waited_for
         self._place, self.names, self._random = place, place(), Random()  # noqa: S311 - addresses are no secrets
         self._held: list[tuple[Any, ...]] = []
         self._extra = float(environ.get(EXTRA, "0")) if slowed else 0.0
@@ -113,6 +113,9 @@ class Loop:
         self._held[-1] += (self._filler(),)
         self.names = self._place()
         self._warm_up(FIRST_HERE)
+
+    def close(self) -> None:
+        """Do nothing: the process ends."""
 
     def _filler(self) -> torch.Tensor:
         return torch.empty(self._random.randrange(1, 2 * self.nbytes + FILLER), dtype=torch.uint8)

@@ -4,7 +4,7 @@
 `measure.launch` sends the requests, to the processes of several releases in turn:
 
 {"case": NAME, "index": N, "calls": C} : a fork sets up case N of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
-    calibrate. It answers {"pid": …}, then {"calls": …, "threads": …}, {"skipped": reason} or {"failed": error}
+    calibrate. It answers {"pid": …}, then {"calls": …}, {"skipped": reason} or {"failed": error}
 "turn" : the fork makes new inputs, times a turn and answers {"turn": [seconds, page faults, involuntary context switches]}
 {"value": NAME, "index": N} : a fork runs a benchmark that is not timed and answers {"value": …}, "skipped" or "failed"
 {"suites": true} : the benchmarks, as asv's discovery describes them
@@ -27,6 +27,7 @@ from typing import Any
 
 TURN_SECONDS = 0.001
 END, TURN = "end\n", "turn\n"
+THREADS = "threads"  # a parameter of suites that use several
 LONGEST_ERROR = 300  # characters of an exception
 
 
@@ -35,8 +36,6 @@ class AsvLoop:
 
     As with asv, setup runs before every timed call where there is one, unless the benchmark has a `number` of its own.
     """
-
-    threads = 1
 
     def __init__(self, benchmark: Any) -> None:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
@@ -48,6 +47,10 @@ class AsvLoop:
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
+
+    def close(self) -> None:
+        """Let the benchmark tear down what it has set up."""
+        self._benchmark.do_teardown()
 
     def seconds(self, calls: int) -> float:
         """Return the seconds that `calls` calls take, without their setup."""
@@ -104,6 +107,8 @@ class Side:
         from asv_runner.discovery import get_benchmark_from_name
 
         benchmark = get_benchmark_from_name(self._suites, f"{name}-{index}" if index >= 0 else name)
+        if THREADS in benchmark.param_names and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, range(os.cpu_count() or 1))  # several threads need more than the core of the launch
         if benchmark.setup_cache_key is not None:
             benchmark.set_cache(self._cached(benchmark))
         if benchmark.do_setup():
@@ -140,19 +145,18 @@ class Side:
         return AsvLoop(benchmark)
 
     def _take_turns(self, loop: Any, calls: int) -> None:
-        if loop.threads > 1 and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, range(os.cpu_count() or 1))
         gc.disable()
         calls = calls or loop.calls
-        self._answer(calls=calls, threads=loop.threads)
+        self._answer(calls=calls)
         for request in iter(sys.stdin.readline, ""):
             if request == END:
-                return
+                break
             loop.move()
             before = interruptions()
             seconds = loop.seconds(calls)
             after = interruptions()
             self._answer(turn=[seconds / calls, after[0] - before[0], after[1] - before[1]])
+        loop.close()
 
     def _answer(self, **document: Any) -> None:
         os.write(self._answers, f"{json.dumps(document)}\n".encode())
