@@ -158,10 +158,11 @@ def steps(
         middles = np.concatenate([np.full(_length(part), _median_of(points.y[part])) for part in parts])
         clipped = np.clip(points.y, middles - CLIP * noise.points, middles + CLIP * noise.points)
         straight = _straight(clipped, parts, noise)
-        tests = [_test(points, clipped, parts, i, noise, smallest, line=i in straight) for i in range(len(cuts))]
-        worst = min(range(len(cuts)), key=lambda i: (cuts[i] in known or tests[i].passed, not tests[i].spike, tests[i].t))
-        if cuts[worst] in known or tests[worst].passed:
-            return _steps(points, measured, cuts, [known.get(cut, test.p) for cut, test in zip(cuts, tests)], noise, smallest)
+        tests = {i: _test(points, clipped, parts, i, noise, smallest, line=i in straight) for i, cut in enumerate(cuts) if cut not in known}
+        worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=-1)
+        if worst < 0 or tests[worst].passed:
+            ps = [known[cut] if cut in known else tests[i].p for i, cut in enumerate(cuts)]
+            return _steps(points, measured, cuts, ps, noise, smallest)
         del cuts[worst]
     return []
 
