@@ -9,7 +9,6 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 
 FILE = "asv.conf.json"
-PROJECTION = "asv-results"  # beside the environments: what asv's commands read
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Paths:
     @property
     def projection(self) -> Path:
         """The folder of what asv's commands read."""
-        return self.environments.parent / PROJECTION
+        return self.results.parent / ".asv" / "results"
 
 
 def paths() -> Paths:

@@ -1,4 +1,4 @@
-"""asv's own commands over torch releases: each works, or ends in one line."""
+"""asv's own commands over launches: each works as asv's users know it, or ends in one line."""
 
 from __future__ import annotations
 
@@ -9,56 +9,53 @@ import shutil
 import subprocess
 import sys
 import venv
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import NEWEST_SHIPPED, ROOT
+from tensorcopy.results import launches
+from tests import launch_files
+from tests.conftest import ROOT
 from tests.test_cli import LINE
 
-TAG, BEFORE = NEWEST_SHIPPED.tag, "v2.14.1"
+BEFORE, TAG = "v2.14.1", "v2.15.0"
 PYTHON = "PYTHON"  # stands for a Python without any package
-RELEASES = r"py3\.11-\w+(\n· py3\.9-\w+)?"  # as far as there are these Pythons
-INTERPRETER = r"py3\.\d+-\w+-interpreter"
 RELEASE = f"{TAG}^!"
+COPY = "copies.BySize.time_copy"
 WORKING = {  # with a regular expression of what is printed
-    "setup": (["setup"], rf"^· Creating environments\n· {RELEASES}$"),
-    "setup --parallel": (["setup", "--parallel"], rf"^· Creating environments\n· {RELEASES}$"),
-    "setup of an interpreter": (["setup", "-E", "interpreter:same"], rf"^· Creating environments\n· {INTERPRETER}$"),
-    "check of an existing Python": (["check", "-E", "existing:same"], "No problems found"),
+    "show": (["show", TAG], r"tensor +2\.\d+±\S*μs"),
+    "show everything": (["show"], r"Machine    : box\nEnvironment: py3.11-cuda\n\n +5c488690\n +d0f2af8b"),
+    "show an environment": (["show", "-E", "py3.11-cuda", TAG], r"box/py3.11-cuda"),
+    "compare": (["compare", BEFORE, TAG], rf"\| \+ +\| \S+±\S*s +\| \S+±\S*s +\| +1\.2 \| {COPY}\('tensor', 16\) +\|"),
+    "update": (["update"], "Updating results data"),
+    "setup": (["setup"], r"^· Creating environments\n· py3\.11-\w+(\n· py3\.9-\w+)?$"),  # as far as there are these Pythons
+    "setup of an interpreter": (["setup", "-E", "interpreter:same"], r"^· Creating environments\n· py3\.\d+-\w+-interpreter$"),
+    "check of an interpreter": (["check", "-E", "interpreter:same"], "No problems found"),
 }
-SUM = "floors.Control.time_sum"
 REFUSED = {  # with parts of the last line
+    "rm": (["rm", "-y", f"commit_hash={TAG}"], ["several releases, and is never changed", "next: git rm the files of launches"]),
+    "find": (["find", f"v2.8.0..{TAG}", COPY], [f"next: tensorcopy bisect {COPY} 2.8.0 2.15.0"]),
+    "run --profile": (["run", RELEASE, "--profile"], ["got --profile", "next: tensorcopy why"]),
+    "run --parallel": (["run", "--parallel", "2", f"{BEFORE}..{TAG}"], ["got --parallel 2", "next: leave --parallel out"]),
+    "run --launch-method spawn": (["run", RELEASE, "--launch-method", "spawn"], ["got --launch-method spawn"]),
+    "a label of one's own": (["run", "--set-commit-hash", TAG], [f"got --set-commit-hash {TAG}"]),
+    "attributes of a sample": (["run", RELEASE, "-a", "repeat=3"], ["got -a repeat=3", "-a rounds=N"]),
+    "two cores": (["run", RELEASE, "--cpu-affinity", "0-1"], ["got --cpu-affinity 0,1"]),
+    "a factor that is no change": (["continuous", BEFORE, TAG, "--factor", "1"], ["got --factor 1"]),
+    "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing", "-E interpreter:same"]),
+    "virtualenv": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
+    "an unknown environment": (["show", "-E", "nonsense", TAG], ["got -E nonsense"]),
+    "an unknown release": (["compare", "v9", TAG], ["unknown torch release: got 'v9'"]),
+    "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
     "a Python without torch": (
         ["run", "-E", f"interpreter:{PYTHON}", RELEASE],
         ["there is no torch", f"next: {PYTHON} -m pip install torch"],
     ),
-    "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["names no Python", "next: -E interpreter:same"]),
-    "an existing Python without torch": (
-        ["run", "-E", f"existing:{PYTHON}"],
-        [f"got {PYTHON} without torch, numpy, asv_runner, tensorcopy", f"-E interpreter:{PYTHON}"],
-    ),
-    "an existing Python that is missing": (["run", "-E", "existing:nowhere"], ["no such interpreter: got nowhere"]),
-    "an existing Python with a release": (
-        ["run", "-E", "existing:same", RELEASE],
-        ["not stored", f"asv run -E interpreter:same {TAG}^!"],
-    ),
-    "a label of one's own": (["run", "-E", "existing:same", "--set-commit-hash", TAG], [f"got --set-commit-hash {TAG}"]),
-    "virtualenv": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N, interpreter:"]),
-    "setup of virtualenv": (["setup", "-E", "virtualenv:3.11"], ["got -E virtualenv"]),
-    "an unknown environment": (["show", "-E", "nonsense", TAG], ["got -E nonsense"]),
-    "run --parallel": (["run", "--parallel", "2", f"{BEFORE}..{TAG}"], ["next: leave --parallel out"]),
-    "find --parallel": (["find", "--parallel", "2", f"v2.5.1..{TAG}", SUM], ["next: leave --parallel out"]),
-    "find on neighbours": (
-        ["find", f"{BEFORE}..{TAG}", SUM],
-        [f"got {BEFORE}..{TAG}, which is {TAG}", f"next: tensorcopy compare {BEFORE[1:]} {TAG[1:]}, or"],
-    ),
-    "find on no release": (["find", f"{TAG}..", SUM], [f"got {TAG}.., which is none", f"tensorcopy compare {TAG[1:]} B"]),
-    "find on one release": (["find", TAG, SUM], [f"tensorcopy compare A {TAG[1:]}"]),
 }
-FAST = ("a Python without torch", "run --parallel")  # the others are slow tests
+SLOW = ("check of an interpreter", "setup of an interpreter")  # they import torch
 # asv takes half a second to start: it is imported once, and each command runs in its own process
 RUN_ALL = """
-import contextlib, json, os, sys
+import json, os, sys
 from pathlib import Path
 import tensorcopy.asv_plugin, tensorcopy.site.publisher
 from asv import main
@@ -81,64 +78,123 @@ def bare(tmp_path_factory):
     return str(folder / "bin" / "python")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory, bare):
-    """Runs commands by their names in a checkout without results; returns the exit code and the output of each."""
-    home, checkout = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("checkout")
+def checkout_in(folder: Path) -> Path:
+    """Return a checkout without results."""
     for name in ("tensorcopy", "benchmarks"):
-        (checkout / name).symlink_to(ROOT / name)
-    shutil.copy(ROOT / "asv.conf.json", checkout)
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "asv.conf.json", folder)
+    return folder
 
-    def run(*names):
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory, bare):
+    """Runs commands by their names, in a checkout with a few launches; returns the exit code and the output of each."""
+    home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
+    cases = {f"{COPY} tensor 16": {BEFORE[1:]: 2.0, TAG[1:]: 2.4}, f"{COPY} clone_detach 16": {BEFORE[1:]: 1.0, TAG[1:]: 1.0}}
+    launch_files.write(checkout / "results", cases, launches=6, common=0.01)
+    before = {path: path.read_bytes() for path in checkout.rglob("results/box/*")}
+
+    def run(names):
         commands = [[word.replace(PYTHON, bare) for word in {**WORKING, **REFUSED}[name][0]] for name in names]
-        named = [[*command, "--machine", "box"] if command[0] in ("run", "find", "show") else command for command in commands]
-        arguments = json.dumps([["machine", "--yes", "--machine", "box"], *named])
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HOME": str(home)}
-        done = subprocess.run(
-            [sys.executable, "-c", RUN_ALL, arguments], cwd=checkout, env=environment, capture_output=True, text=True, check=False
-        )
+        arguments = [sys.executable, "-c", RUN_ALL, json.dumps(commands)]
+        done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert not [path for path in checkout.glob("results/box/*.json") if path.name != "machine.json"]
-        return dict(zip(names, map(json.loads, done.stdout.splitlines()[1:]), strict=True))
+        assert {path: path.read_bytes() for path in checkout.rglob("results/box/*")} == before
+        return dict(zip(names, map(json.loads, done.stdout.splitlines()), strict=True))
 
     return run
 
 
 @pytest.fixture(scope="module")
-def fast(run):
-    return run(*FAST)
+def fast(outcomes):
+    return outcomes([name for name in (*WORKING, *REFUSED) if name not in SLOW])
 
 
 @pytest.fixture(scope="module")
-def slow(run):
-    return run(*(name for name in (*WORKING, *REFUSED) if name not in FAST))
+def slow(outcomes):
+    return outcomes(SLOW)
 
 
-@pytest.fixture
-def outcome(request, command):
-    """The exit code and the output of the test's command."""
-    return request.getfixturevalue("fast" if command in FAST else "slow")[command]
-
-
-def commands(names):
-    return pytest.mark.parametrize("command", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in names])
-
-
-@commands(WORKING)
-def test_asv_s_commands_work(outcome, command):
-    """`setup` prints names and no objects, and is no failure."""
-    code, shown = outcome
+@pytest.mark.parametrize("command", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in WORKING])
+def test_asv_s_commands_work(request, command):
+    """They read a projection of the launches, which stay as they are. `setup` prints names and no objects, and is no failure."""
+    code, shown = request.getfixturevalue("slow" if command in SLOW else "fast")[command]
     assert code == 0, shown
     assert re.search(WORKING[command][1], shown, re.MULTILINE), shown
 
 
-@commands(REFUSED)
-def test_what_cannot_be_measured_ends_in_one_line(outcome, bare, command):
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_cannot_be_done_ends_in_one_line(fast, bare, command):
     """With exit code 2, before anything is measured; asv's lines before it name the Pythons of the configuration that are not used."""
-    code, shown = outcome
+    code, shown = fast[command]
     assert code == 2, shown
     *others, last = [line.strip("· ") for line in shown.splitlines()]
     assert all("not used" in line or line.startswith("no Python") for line in others), others
     assert LINE.match(f"tensorcopy: {last}\n"), last
     for part in REFUSED[command][1]:
         assert part.replace(PYTHON, bare) in last
+
+
+@pytest.fixture(scope="module")
+def measuring(tmp_path_factory):
+    """Runs asv in a checkout whose environments are those of this one, installed where they are missing."""
+    home, checkout = tmp_path_factory.mktemp("home"), checkout_in(tmp_path_factory.mktemp("checkout"))
+    (ROOT / ".asv" / "env").mkdir(parents=True, exist_ok=True)
+    (checkout / ".asv").mkdir()
+    (checkout / ".asv" / "env").symlink_to(ROOT / ".asv" / "env")
+    cache = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    variables = {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "HOME": str(home),
+        "UV_CACHE_DIR": cache,
+        "PYENV_ROOT": os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv")),
+    }
+
+    def asv(*words):
+        command = [
+            sys.executable,
+            "-m",
+            "asv",
+            *words,
+            "--machine",
+            "box",
+            "-E",
+            "release:3.11",
+            "--bench",
+            f"{COPY}.*'tensor', (16|128)\\)",
+        ]
+        done = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
+        taken = [launches.read(path) for path in sorted(checkout.glob("results/box/*.json"))]
+        return done.returncode, done.stdout + done.stderr, taken
+
+    return asv
+
+
+@pytest.mark.slow
+def test_asv_run_takes_launches_beside_the_reference(measuring):
+    """It prints what asv would, of times that the launches have; --quick keeps none."""
+    code, shown, taken = measuring("run", RELEASE, "--quick")
+    assert (code, taken) == (0, []), shown
+    assert re.search(r"tensor +16 +\d\S*[nμ]s", shown), shown
+    code, shown, taken = measuring("run", RELEASE, "-a", "rounds=2")
+    assert code == 0, shown
+    assert re.search(rf"{re.escape(COPY)} +ok$", shown, re.MULTILINE), shown
+    assert re.search(r"tensor +16 +\d\S*±\S*[nμ]s", shown), shown
+    shas = [launch_files.sha_of(version) for version in ("2.15.0", "2.8.0")]
+    assert [[side.sha for side in launch.sides] for launch in taken] == [shas, shas]
+    assert [launch.reference for launch in taken] == [1, 1]
+    assert len(taken[0].suites[COPY].rows) == 2
+    code, shown, after = measuring("run", RELEASE, "--skip-existing")
+    assert (code, after) == (0, taken)
+    assert "has a result" in shown
+
+
+@pytest.mark.slow
+def test_asv_continuous_lets_two_releases_take_turns(measuring):
+    """A table as asv's, with the interval of each ratio."""
+    code, shown, taken = measuring("continuous", BEFORE, TAG, "-a", "rounds=3", "--no-only-changed", "--factor", "3")
+    assert code == 0, shown
+    assert re.search(rf"\| +\| \S+s +\| \S+s +\| ~?\d\.\d+ \(\d\.\d+ to \d\.\d+\) +\| {COPY}\('tensor', 16\)", shown), shown
+    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED." in shown
+    assert {launch_files.sha_of(tag[1:]) for tag in (BEFORE, TAG)} == {side.sha for side in taken[-1].sides}

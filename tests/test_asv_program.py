@@ -1,4 +1,4 @@
-"""Errors and progress of asv as a subprocess."""
+"""`asv publish` as a subprocess, and how the plugin ends asv."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ import json
 
 import pytest
 
-from tensorcopy.asv_plugin import commands, configuration, program, publisher
-from tensorcopy.asv_plugin.program import Run, _failure, _PhaseReader
+from tensorcopy.asv_plugin import commands, program, publisher
+from tensorcopy.asv_plugin.program import _failure
 from tensorcopy.errors import TensorcopyError
-from tests.conftest import ROOT
 
 ERROR = TensorcopyError("no torch", got="none", allowed="one", next="install it")
 
 
-def ignore(share, elapsed, suite):
-    pass
-
-
 def test_an_error_of_the_plugin_reaches_the_caller_unchanged(monkeypatch, tmp_path):
-    """A real `asv run` of an unknown release raises it with its four parts."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("HOME", str(tmp_path))  # asv's list of machines
-    configuration.register_machine("box")
-    config = configuration.write_configuration(tmp_path, tmp_path / "results")
+    """A real `asv publish` without the plugin of the pages raises it with its four parts."""
+    (tmp_path / "asv.conf.json").write_text(
+        '{"version": 1, "repo": "releases.toml", "dvcs": "torch-releases", "plugins": [".tensorcopy.asv_plugin"], "html_dir": "site"}'
+    )
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(TensorcopyError) as caught:
-        program.measure(Run("v9.9.9", "release:3.11", "^copies", "^copies", {}, "box"), config, ignore, ignore)
-    assert (caught.value.what, caught.value.got) == ("unknown torch release", "'v9.9.9'")
+        program.publish()
+    assert caught.value.what == "asv publish has no pages of tensorcopy to write"
+    assert caught.value.next == "add that plugin to asv.conf.json"
 
 
 def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tmp_path, caplog):
@@ -43,34 +39,15 @@ def test_the_plugin_writes_its_first_error_into_the_callers_file(monkeypatch, tm
 @pytest.mark.parametrize(
     ("lines", "got"),
     [
-        (["[50.00%] ··· copies.BySize.time_copy failed", "· threads.Copies.time_copy failed", "end"],
-         "failures in copies.BySize.time_copy, threads.Copies.time_copy"),
-        (["[50.00%] ··· a.B.time_c failed", "Traceback", "torch.AcceleratorError: CUDA error: unknown", "ValueError: 1"],
-         "failures in a.B.time_c: torch.AcceleratorError: CUDA error: unknown"),
         (["Traceback", "ModuleNotFoundError: No module named 'x'", "asv: more"], "ModuleNotFoundError: No module named 'x'"),
-        (["·· x: got a; allowed: b; next: c", "ValueError: 1"], "ValueError: 1"),
-        (["[50.00%] ··· a.B.time_c failed", "PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"],
-         "failures in a.B.time_c: PermissionError: [Errno 13] Permission denied: '/dev/cpu_dma_latency'"),
         (["PermissionError: [Errno 13] Permission denied: 'x'", "asv: more"], "PermissionError: [Errno 13] Permission denied: 'x'"),
         (["OSError: [Errno 28] No space left on device", "asv: more"], "No space left on device"),
         (["first", "· second", "", "·· third"], "second third"),
     ],
-    ids=["failed cases", "a failed case with its exception", "an exception", "a line that only resembles an error",
-         "a failed case that quotes the system", "a file that is not permitted", "a full disk", "asv's last lines"],
-)  # fmt: skip
+    ids=["an exception", "a file that is not permitted", "a full disk", "asv's last lines"],
+)
 def test_a_failure_names_its_most_specific_cause(lines, got):
-    """The order: failed cases, exception, asv's last lines."""
-    assert _failure("asv run failed", lines, next="look").got == got
-
-
-def test_progress_is_read_from_asvs_output():
-    """asv prints a share only while it measures."""
-    installing, measuring = [], []
-    reader = _PhaseReader(lambda *report: installing.append(report), lambda *report: measuring.append(report))
-    for line in ("· Installing", "", "·· Benchmarking release-py3.11", "[12.50%] ··· Running (copies.BySize.time_copy--).", ""):
-        reader.read(line)
-    assert [(share, suite) for share, _, suite in installing] == [(0.0, "")] * 2
-    assert [(share, suite) for share, _, suite in measuring] == [(0.125, "copies.BySize")]
+    assert _failure(lines).got == got
 
 
 @pytest.mark.parametrize(("writes", "line"), [(True, str(ERROR)), (False, "no pages of tensorcopy to write")], ids=["a fault", "no plugin"])
@@ -81,7 +58,7 @@ def test_a_site_that_cannot_be_written_ends_asv_with_exit_code_2(monkeypatch, tm
         raise ERROR
 
     monkeypatch.setattr(publisher, "_writers", [write] if writes else [])
-    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path)})
+    conf = type("Conf", (), {"html_dir": str(tmp_path), "results_dir": str(tmp_path), "env_dir": str(tmp_path), "pythons": ()})
     with pytest.raises(SystemExit, match="2"):
         publisher.Pages.publish(conf, None, None, None, None)
     assert line in caplog.text

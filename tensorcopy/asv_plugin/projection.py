@@ -46,6 +46,7 @@ def folder_of(results_dir: Path, projections: Path) -> Path:
     known = results_dir.absolute(), reader.folder_state(results_dir), [release.sha for release in release_table.load()], __version__
     folder = projections / hashlib.sha256(repr(known).encode()).hexdigest()[:16]
     if folder.exists():
+        folder.touch()  # it is in use, see `_remove_old`
         return folder
     projections.mkdir(parents=True, exist_ok=True)
     _remove_old(projections)
