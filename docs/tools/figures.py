@@ -27,8 +27,7 @@ def accuracy(machine: Machine) -> str | None:
     if not accuracy_tool.FILE.exists():
         return None
     report = _document(accuracy_tool.FILE)
-    rows = [[escaped(row[name]) for name in ("name", "goal", "value")] for row in report["rows"]]
-    table = markdown_table(["", "goal", "measured"], rows, "lll")
+    table = markdown_table(["", ""], [[escaped(row["name"]), escaped(row["value"])] for row in report["rows"]], "ll")
     return f"{table}\n\n{escaped(report['machine'])}, {report['launches']} launches, {report['day']}."
 
 

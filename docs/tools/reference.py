@@ -58,7 +58,7 @@ def commands(parser: argparse.ArgumentParser) -> str:
     for (option, row), times in uses.most_common():
         if times > 1:
             common.setdefault(option, row)
-    lines = [COMMANDS, "| | |", "|---|---|", *common.values(), ""]
+    lines = [COMMANDS, *common.values(), ""]
     for name, about, actions in found:
         positional = [_argument(action) for action in actions if not action.option_strings]
         usage = f"`{' '.join(['tensorcopy', name, *positional])}`" if positional else ""
@@ -66,7 +66,7 @@ def commands(parser: argparse.ArgumentParser) -> str:
         lines += [f"{about[:1].upper()}{about[1:]}." if about else "", ""]
         rows = [row for row in map(_row, actions) if row not in common.values()]
         if rows:
-            lines += ["| | |", "|---|---|", *rows, ""]
+            lines += [*rows, ""]
         if also := [f"`{action.option_strings[-1]}`" for action in actions if _row(action) in common.values()]:
             lines += [f"Common options: {', '.join(also)}.", ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
@@ -90,20 +90,20 @@ def _argument(action: argparse.Action) -> str:
 
 
 def _row(action: argparse.Action) -> str:
-    """Return an argument as a row of a table: its name and its help."""
-    return f"| {_cell(action)} | {_escaped(action.help or '')} |"
+    """Return an argument as an item of a list: its name and its help."""
+    return f"- {_names(action)}: {_escaped(action.help or '')}"
 
 
-def _cell(action: argparse.Action) -> str:
+def _names(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`{_argument(action)}`"
     value = "" if action.nargs == 0 else f" {_argument(action)}"
-    return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", "\\|")
+    return ", ".join(f"`{option}{value}`" for option in action.option_strings)
 
 
 def _escaped(help_text: str) -> str:
     return (
-        help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("|", "\\|").replace("*", "\\*")
+        help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("*", "\\*")
     )  # Python up to 3.12 adds the default
 
 
