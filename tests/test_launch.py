@@ -1,0 +1,242 @@
+"""A launch: processes of several sides that take turns, and what becomes of those that cannot.
+
+The suites are an asv suite as anybody writes one; of torch a launch needs only that it can be imported, so here it is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from math import log
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import launch
+from tensorcopy.measure.launch import Side, SideFailed
+from tensorcopy.results import launches
+from tensorcopy.results.launches import ALL, UNIT
+from tests.conftest import ROOT
+from tests.launch_files import PROVENANCE, sha_of
+
+SUITE = """
+import os, signal, time
+from pathlib import Path
+
+SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
+
+def time_sleep():
+    time.sleep(0.003 if SIDE == "slow" else 0.002)
+
+class Ends:
+    params = ["raises", "is skipped", "is killed", "exits", "hangs"]
+
+    def setup(self, how):
+        if SIDE != "slow":
+            return
+        if how == "raises":
+            raise ValueError("no such thing")
+        if how == "is skipped":
+            raise NotImplementedError("not here")
+        if how == "is killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "exits":
+            os._exit(3)
+        if how == "hangs":
+            time.sleep(60)
+
+    def time_nothing(self, how):
+        pass
+
+class Cached:
+    def setup_cache(self):
+        with (FOLDER / f"cache-{SIDE}").open("a") as file:
+            file.write("x")
+        Path("made").write_text("there")
+        return 7
+
+    def track_value(self, value):
+        return value * len(Path("made").read_text())
+
+    def track_twice(self, value):
+        return 2 * value
+
+    def time_nothing(self, value):
+        pass
+
+class CachedBadly:
+    def setup_cache(self):
+        with (FOLDER / f"badly-{SIDE}").open("a") as file:
+            file.write("x")
+        raise OSError("no room")
+
+    def track_one(self, value):
+        return 1
+
+    def track_other(self, value):
+        return 1
+
+def track_text():
+    return "a text"
+
+def time_where():
+    (FOLDER / f"cores-{SIDE}").write_text(str(sorted(os.sched_getaffinity(0))))
+
+class On:
+    params = ["cpu", "cuda"]
+
+    def time_on(self, device):
+        pass
+"""
+
+
+@pytest.fixture
+def sides(tmp_path) -> list[Side]:
+    return made_sides(tmp_path)
+
+
+def made_sides(tmp_path: Path) -> list[Side]:
+    """Return a fast side and a slow one, of an asv suite that is written into a folder."""
+    suites = tmp_path / "suites"
+    suites.mkdir()
+    (suites / "__init__.py").write_text("")
+    (suites / "several.py").write_text(SUITE)
+    (tmp_path / "libraries" / "torch").mkdir(parents=True)
+    (tmp_path / "libraries" / "torch" / "__init__.py").write_text("")
+    search_path = os.pathsep.join([str(tmp_path / "libraries"), str(ROOT)])
+    return [
+        Side(
+            sha=sha_of(version),
+            environment="py3.11-cuda",
+            provenance={**PROVENANCE, "torch": version, "torch_sha": sha_of(version)},
+            python=Path(sys.executable),
+            suites=suites,
+            variables={**os.environ, "PYTHONPATH": search_path, "ASV_PYTHONPATH": search_path, "SIDE": name, "FOLDER": str(tmp_path)},
+        )
+        for version, name in (("2.14.1", "fast"), ("2.15.0", "slow"))
+    ]
+
+
+def test_the_ratio_of_two_sides_is_that_of_their_work(sides):
+    """2 ms and 3 ms, which differ by log(1.5); each side has the effect, its seconds and its turns."""
+    taken = launch.take(sides, "box", selection="time_sleep", reference=0)
+    (row,) = taken.suites["several.time_sleep"].rows.values()
+    assert (row.effects[1] - row.effects[0]) / UNIT == pytest.approx(log(1.5), abs=0.1)
+    assert 0.002 < row.seconds < 0.004
+    assert launch.FEWEST_TURNS <= row.turns <= launch.TURNS
+    assert ([side.sha for side in taken.sides], taken.reference) == ([side.sha for side in sides], 0)
+    assert launches.read(launches.write(sides[0].suites.parent, taken)) == taken
+
+
+def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(sides, monkeypatch):
+    """And both go on with the next case."""
+    monkeypatch.setattr(launch.take_turns, "__defaults__", (launch.TURNS, 2.0))
+    monkeypatch.setattr(launch, "LONGEST_CASE", 2.0)
+    suite = launch.take(sides, "box", selection="Ends").suites["several.Ends.time_nothing"]
+    ends = {suite.params[0][int(index)].strip("'"): by_side for index, by_side in [*suite.failed.items(), *suite.skipped.items()]}
+    assert ends == {
+        "raises": {"1": "ValueError: no such thing"},
+        "is skipped": {"1": "skipped by its setup"},
+        "is killed": {"1": "ended by signal 9"},
+        "exits": {"1": "ended with exit code 3"},
+        "hangs": {"1": "took more than 2 s"},
+    }
+    assert set(suite.skipped) == {"1"}
+    assert {(row.effects[0], row.effects[1]) for row in suite.rows.values()} == {(0, None)}
+    assert len(suite.rows) == 5
+
+
+def test_a_setup_cache_runs_once_on_each_side(sides, tmp_path):
+    """Benchmarks run in the folder where it ran, as with asv. One that fails is not tried again: it may take minutes."""
+    taken = launch.count(sides[0], "box", report={"methods": {"clone": {}}, "article": {"cpu": {}}})
+    assert taken.suites["several.Cached.track_value"].values == {"0": 35.0}
+    assert taken.suites["several.Cached.track_twice"].values == {"0": 14.0}
+    assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]
+    for name in ("track_one", "track_other"):
+        assert taken.suites[f"several.CachedBadly.{name}"].failed == {"0": {ALL: "RuntimeError: setup_cache: OSError: no room"}}
+    assert taken.suites["several.track_text"].failed == {"0": {ALL: "returned a text, no number"}}
+    assert not any("time" in name for name in taken.suites)
+    assert (taken.kind, taken.methods, taken.article) == ("counts", {"clone": {}}, {"cpu": {}})
+    assert launches.read(launches.write(tmp_path, taken)) == taken
+    (row,) = launch.take(sides, "box", selection="Cached.time").suites["several.Cached.time_nothing"].rows.values()
+    assert None not in row.effects
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no system call")
+def test_all_sides_are_on_one_core(sides, tmp_path):
+    """The one that is named, or else any that this process may use."""
+    cores = sorted(os.sched_getaffinity(0))
+    for core in (cores[-1], None):
+        taken = launch.take(sides, "box", selection="time_where", core=core)
+        assert taken.core in ([core] if core is not None else cores)
+        assert {(tmp_path / f"cores-{name}").read_text() for name in ("fast", "slow")} == {f"[{taken.core}]"}
+
+
+def test_cases_on_absent_devices_are_left_out(sides):
+    """A case of theirs would only be skipped."""
+    suites = launch.suites_of(sides[0])
+    assert [*launch.selected(suites, "On", ())["several.On.time_on"]["selected"]] == ["several.On.time_on('cpu')"]
+    assert len(launch.selected(suites, "On", {"cuda"})["several.On.time_on"]["selected"]) == 2
+    assert set(launch.selected(suites, "", (), timed=False)) == {name for name in suites if ".track_" in name}
+    with pytest.raises(TensorcopyError, match="nothing was timed: got no case that matches 'no such'"):
+        launch.take(sides, "box", selection="no such")
+
+
+def test_a_side_that_cannot_start_is_named(sides, tmp_path):
+    (tmp_path / "libraries" / "torch" / "__init__.py").write_text(
+        "import os\nif os.environ['SIDE'] == 'slow': raise OSError('no libtorch')"
+    )
+    with pytest.raises(SideFailed, match="no libtorch") as error:
+        launch.take(sides, "box")
+    assert error.value.side == sides[1]
+
+
+def processes(suites: Path) -> list[str]:
+    """Return the command lines of the processes that run these suites."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if "tensorcopy.worker.turns" in line and str(suites) in line]
+
+
+def test_nothing_runs_on_after_an_interrupted_launch(sides):
+    """Neither the sides nor their forks."""
+
+    def interrupt(done: int, of: int, suite: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        launch.take(sides, "box", selection="time_sleep", report_case=interrupt)
+    assert processes(sides[0].suites) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tensorcopy.measure import launch
+from tensorcopy.results import launches
+from tests.test_launch import made_sides
+made = made_sides(Path(sys.argv[1]))
+for number in range(100):
+    print(number, flush=True)
+    launches.write(Path(sys.argv[1]) / "results", launch.take(made, "box", selection="time_(sleep|where)"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10))
+def test_a_killed_program_leaves_whole_launches_and_no_process(tmp_path, number):
+    """Killed at any moment, while it starts, times or writes: what is there can be read."""
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "0\n"
+        time.sleep(0.2 + 0.37 * number)
+        os.kill(process.pid, signal.SIGKILL)
+    files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
+    assert all(launches.read(path).suites for path in files if path.suffix == ".json")
+    assert all(path.name.startswith(".") for path in files if path.suffix != ".json")
+    end = time.monotonic() + 10
+    while processes(tmp_path / "suites") and time.monotonic() < end:
+        time.sleep(0.1)
+    assert processes(tmp_path / "suites") == []
