@@ -6,14 +6,14 @@ WORD is a Python ("3.9"), a machine or a build that has results; a name may have
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results.reader import Result, Results, concerning, load_results
-from tensorcopy.results.series_key import by_history
+from tensorcopy.results.series_key import SeriesKey, by_history
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,25 @@ def history(results: Sequence[Result], machine: str = "", python: str = "") -> l
     histories = by_history(result for result in results if machine in ("", result.machine) and python in ("", result.python))
     if not histories:
         raise _no_such_result(results, " ".join(filter(None, [machine, python])))
-    able = [key for key, axes in histories.items() if len({result.sha for axis in axes for result in axis}) > 1] or list(histories)
-    started = {key: max(str(result.provenance["started"]) for axis in histories[key] for result in axis) for key in able}
+    started = {key: max(str(result.provenance["started"]) for axis in axes for result in axis) for key, axes in histories.items()}
+    able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
     host = max(able, key=lambda key: started[key]).host
+    return histories[shown({key: axes for key, axes in histories.items() if key.host == host})]
+
+
+def shown(histories: Mapping[SeriesKey, Sequence[Sequence[Result]]]) -> SeriesKey:
+    """Return which history of one machine is shown, of those that `by_history` returns.
+
+    One with two releases, since one release shows no change; of several builds that of the newest release, an interpreter's only where
+    there is no other.
+    """
     releases = release_table.load()
-    chosen = max(
-        (key for key in able if key.host == host),
-        key=lambda key: (not key.is_of_interpreter, max(releases.position(axis[-1].sha) for axis in histories[key])),
-    )
-    return histories[chosen]
+    able = [key for key in histories if _releases(histories[key]) > 1] or list(histories)
+    return max(able, key=lambda key: (not key.is_of_interpreter, max(releases.position(axis[-1].sha) for axis in histories[key])))
+
+
+def _releases(axes: Sequence[Sequence[Result]]) -> int:
+    return len({result.sha for axis in axes for result in axis})
 
 
 def newest(results: Sequence[Result], release: str = "", machine: str = "", python: str = "") -> Result:

@@ -16,10 +16,10 @@ from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results import related, suite_specs
+from tensorcopy.results import related, select, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
-from tensorcopy.results.series_key import SeriesKey, by_series
+from tensorcopy.results.series_key import SeriesKey, by_history, by_series
 from tensorcopy.site import addresses
 from tensorcopy.site.changes import CaseChange, CountedChange, ProfileKey, changes_of_case, counted_changes
 from tensorcopy.worker.devices import ACCELERATORS
@@ -214,8 +214,9 @@ class Machine:
 
     @property
     def joined_series(self) -> list[Series]:
-        """The series of the newest build, one for each Python: their histories are joined."""
-        return [series for series in self.series if series.key.joined == self.series[0].key.joined]
+        """The series whose histories are joined, one for each Python: as `tensorcopy history` chooses them."""
+        shown = select.shown(by_history(self.results))
+        return [series for series in self.series if series.key.joined == shown]
 
     @cached_property
     def costs(self) -> tuple[CostTable, ...]:
