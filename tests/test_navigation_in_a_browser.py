@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.analysis.comparisons import version
 from tensorcopy.site import publisher, writer
 from tensorcopy.site.addresses import WebAddresses
 from tests.conftest import ROOT
@@ -26,8 +27,8 @@ LABELS = """() => [...document.querySelectorAll("svg.plot text, svg.drawing text
 def published(shipped_results, tmp_path_factory) -> Path:
     """Write the site of three releases, of a fork that is published."""
     directory = tmp_path_factory.mktemp("site")
-    shown = ("d69c22dd", "a8e7c98c", "d0f2af8b")  # torch 1.9.0, one between, and 2.15.0
-    results = [result for result in shipped_results.results if result.path.name.startswith(shown)]
+    shown = ("1.9.0", "2.8.0", "2.15.0")
+    results = [result for result in shipped_results.results if version(result) in shown]
     web = WebAddresses("https://example.org/someone/tensorcopy")
     writer.write(results, None, publisher.documentation(ROOT), directory, web=web)
     return directory

