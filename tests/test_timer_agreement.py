@@ -1,4 +1,4 @@
-"""Times of asv's suites agree with torch's Timer, and the comparison with it detects mistakes in timing."""
+"""Times of the suites agree with torch's Timer, and the comparison with it detects mistakes in timing."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class ColdFirstCall(cases.Suite):
 '''
 
 
-def test_asv_agrees_with_torchs_timer(checkout):
+def test_suites_agree_with_torchs_timer(checkout):
     """For a suite at two sizes and one of float16, since a case takes a second; without --bench it compares every case."""
     with checkout.edited({"benchmarks/cases.py": (r"^NUMELS = .*$", "NUMELS = [2**4, 2**20]")}):
         completed = checkout.run("docs.tools.verify", NEWEST.version, "--bench", r"^(copies\.ByGrad|conversions\.ByDtype.*float16)")
     assert completed.returncode == 0, completed.stdout + completed.stderr
-    assert f"asv and its reference agree with torch {NEWEST.version}" in completed.stdout
+    assert f"suites and their reference agree with torch {NEWEST.version}" in completed.stdout
 
 
 @pytest.mark.parametrize("mistake", ["SetUpPerCall", "ColdFirstCall"])
