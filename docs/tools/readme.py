@@ -49,7 +49,7 @@ def documents(results: Sequence[Result]) -> dict[Path, str]:
     machine = shown_machine(results)
     pages = {path: path.read_text(encoding="utf-8") for path in (Path("README.md"), *sorted(Path("docs").glob("*.md")))}
     drawings = draw_methods(machine.result.methods)  # for readers of the Markdown
-    shipped = advise.shipped(machine.result, machine.series[0].results)
+    shipped = advise.shipped(machine.result)
     codes = {name: row["code"] for name, row in select.newest(results).methods.items() if row["group"] in recommend.GROUPS}
     return {
         **{path: with_parts(text, machine, PARTS) for path, text in pages.items() if PART.search(text)},
@@ -104,13 +104,13 @@ def answer(machine: Machine) -> str:
     uses = []
     for to in ("tensor", "ndarray"):
         request = recommend.common_request(to, "cpu")
-        answers = recommend.options_by_size(machine.result, request, machine.series[0].results)
+        answers = recommend.options_by_size(machine.result, request)
         first = answers[recommend.nearest_size(recommend.NUMEL, answers)][0]
         among = sum(option.among_fastest for options in answers.values() for option in options if option.method == first.method)
         uses.append(f"{code(first.code)} for an independent {to} (fastest or tied with the fastest at {among} of {len(answers)} sizes)")
     rows = []
     for want, request in WANTS.items():
-        option = recommend.recommended(machine.result, request, machine.series[0].results)
+        option = recommend.recommended(machine.result, request)
         rows.append([want, code(option.code if option else "")])
     cpu = escaped(machine.provenance["cpu"])
     return "\n".join(
@@ -129,7 +129,7 @@ def methods(machine: Machine) -> str:
         for method, costs in zip(table.methods, table.costs, strict=True) if table.device == "cpu" else ():
             timings = [costs[table.numels.index(numel)].timing for numel in HISTORY_NUMELS]
             semantics = escaped(describe(machine.result.methods[method]["observed"]["cpu"]["with_grad"]))
-            rows.append([code(machine.code(method)), semantics, *(duration(timing.median) if timing else "–" for timing in timings)])
+            rows.append([code(machine.code(method)), semantics, *(duration(timing.seconds) if timing else "–" for timing in timings)])
     header = ["", "result, for a leaf that requires grad", *map(count, HISTORY_NUMELS)]
     on = escaped(f"torch {machine.provenance['torch']}, {machine.provenance['cpu']}")
     return f"{markdown_table(header, rows, 'll' + 'r' * len(HISTORY_NUMELS))}\n\n{on}, float32, one thread, {_day(machine)}."
@@ -146,11 +146,14 @@ def history_svg(machine: Machine) -> str:
 
 
 def finding(case: str, python: str, before: str, after: str, machine: Machine) -> str | None:
-    """Return the first sentences of `tensorcopy why` about a case; None where a release was not measured."""
+    """Return the first sentences of `tensorcopy why` about a case; None where the functions of a release were not counted."""
     results = {(result.provenance["torch"].partition("+")[0], result.python): result for result in machine.results}
     if not {(before, python), (after, python)} <= results.keys():
         return None
-    explained = why.of_pair(Pair(results[before, python], results[after, python], machine.results), case)
+    try:
+        explained = why.of_pair(Pair(results[before, python], results[after, python]), case)
+    except TensorcopyError:
+        return None
     sentences = [why.sentence(explained.difference), why.time_text(explained.time)]
     quoted = "\n".join(f"> {sentence}" for sentence in sentences if sentence)
     return f"`{explained.code}`, torch {before} → {after}, Python {python}, {why.case_text(explained.name)}:\n\n{quoted}"

@@ -102,9 +102,7 @@ def _names(action: argparse.Action) -> str:
 
 
 def _escaped(help_text: str) -> str:
-    return (
-        help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("*", "\\*")
-    )  # Python up to 3.12 adds the default
+    return help_text.replace(" (default: %(default)s)", "").replace("%%", "%").replace("*", "\\*")  # Python up to 3.12 adds the default
 
 
 def api(modules: dict[str, str], package: Path) -> str:
