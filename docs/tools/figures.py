@@ -27,8 +27,8 @@ def accuracy(machine: Machine) -> str | None:
     if not accuracy_tool.FILE.exists():
         return None
     report = _document(accuracy_tool.FILE)
-    table = markdown_table(["", ""], [[escaped(row["name"]), escaped(row["value"])] for row in report["rows"]], "ll")
-    return f"{table}\n\n{escaped(report['machine'])}, {report['launches']} launches, {report['day']}."
+    lines = "\n".join(escaped(f"- {row['name']}: {row['value']}") for row in report["rows"])
+    return f"{escaped(report['machine'])}, {report['launches']} launches, {report['day']}:\n\n{lines}"
 
 
 def agreement(machine: Machine) -> str:
