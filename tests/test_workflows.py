@@ -81,7 +81,7 @@ def test_a_step_is_one_command(path):
             assert "${{" not in run
 
 
-VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "PASSES": "10", "RELEASES": "NEW", "SHARD": "1/2"}
+VALUES = {"BASE": "main", "HEAD": "HEAD", "DEVICE": "cpu", "MACHINE": "box", "LAUNCHES": "12", "RELEASES": "NEW", "SHARD": "1/2"}
 VALUES |= {"ENVIRONMENTS": "2", "TIME": "5h", "TAG": "v0.1.0"}
 TENSORCOPY = r"python -m tensorcopy\.cli|tensorcopy"
 

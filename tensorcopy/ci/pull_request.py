@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -251,7 +251,7 @@ def side(revision: Revision, request: PullRequest, paths: Paths) -> Side:
     folder, measurement = folders[revision.sha], revision.measurement
     with declarations.in_folder(folder):
         if declarations.project():
-            own = _environments(folder, shared=len({tuple(_packages(each) or ()) for each in folders.values()}) == 1, paths=paths)
+            own = own_paths(folder, folders.values(), paths)
             return replace(measurement.side(_opened(measurement, own), own), revision=revision.sha)
     made = measurement.side(_opened(measurement, paths), paths)
     search_path = os.pathsep.join([str(folder), made.variables["PYTHONPATH"]])  # its own tensorcopy first
@@ -265,10 +265,14 @@ def _opened(measurement: Measurement, paths: Paths) -> Environment:
     return measurement.opened(paths)
 
 
-def _environments(folder: Path, *, shared: bool, paths: Paths) -> Paths:
-    """Return the paths of a project's commit: it uses the environments of `paths`, unless it needs other packages."""
+def own_paths(folder: Path, folders: Iterable[Path], paths: Paths) -> Paths:
+    """Return the paths of a project's commit: it uses the environments of `paths`, unless base and head need different packages.
+
+    folder : of the commit; folders : of both
+    """
     link = folder / ".asv" / "env"
-    if shared:
+    needs = [_packages(each) for each in folders]
+    if needs[0] == needs[1]:
         paths.environments.mkdir(parents=True, exist_ok=True)  # first: the link may be there, and lead to a folder that was removed
         if not link.exists():
             link.parent.mkdir(exist_ok=True)
@@ -365,7 +369,8 @@ def _reporter(title: str, report_progress: Callable[[Progress], None]) -> launch
     start = monotonic()
 
     def report_case(done: int, of: int, suite: str) -> None:
-        report_progress(Progress(f"{title}: {suite}", done / of, (monotonic() - start) / max(done, 1) * (of - done)))
+        remaining = (monotonic() - start) / done * (of - done) if done else 0.0
+        report_progress(Progress(f"{title}: {suite}", done / of, remaining))
 
     return report_case
 
