@@ -26,7 +26,7 @@ from tensorcopy.worker.own import BASELINE, find_method, groups, own_operations
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 MAX_NUMEL = 2**30  # elements of a tensor that is timed
-REQUEST_TURNS, SIZES_TURNS = 60, 24
+REQUEST_TURNS, SIZES_TURNS = 60, 16
 LONGEST = 5.0  # seconds of all turns of large tensors
 SWEEPS: Mapping[str, Mapping[str, Method]] = {"copies": COPIES, "conversions": CONVERSIONS}
 MOST = 2**14  # elements, as in the article
