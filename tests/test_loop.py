@@ -1,0 +1,152 @@
+"""The loop that is timed: seconds per call, on new inputs, and turns of several loops in one process."""
+
+from __future__ import annotations
+
+import gc
+from statistics import median
+
+import pytest
+import torch
+
+from tensorcopy.worker import loop
+from tensorcopy.worker.loop import Loop, take_turns
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A wall clock that advances only when the timed code advances it."""
+    moment = [0.0]
+    monkeypatch.setattr(loop, "perf_counter", lambda: moment[0])
+    return moment
+
+
+def of(function, **options) -> Loop:
+    return Loop("function()", lambda: {"function": function}, **options)
+
+
+def per_call(timed: Loop) -> float:
+    return timed.seconds(timed.calls) / timed.calls
+
+
+def test_a_turn_is_seconds_per_call_and_long_enough(now):
+    calls = []
+
+    def function():
+        calls.append(None)
+        now[0] += 1e-5
+
+    timed = of(function)
+    calls.clear()
+    assert per_call(timed) == pytest.approx(1e-5)
+    assert len(calls) * 1e-5 >= loop.TURN_SECONDS
+
+
+def test_a_suspended_process_does_not_get_a_short_turn(now):
+    """A suspension during calibration does not make it too short."""
+    calls = []
+
+    def function():
+        calls.append(None)
+        now[0] += 1.0 if len(calls) == loop.FIRST + 1 else 1e-6
+
+    assert of(function).calls * 1e-6 >= loop.TURN_SECONDS
+
+
+def test_the_cost_of_the_first_calls_is_in_no_turn(now):
+    """The first copies of 4 MiB cause page faults, and take twenty times as long, again after a new tensor was made."""
+    slow_calls = [0]
+
+    def place():
+        slow_calls[0] += 2
+        return {"function": function}
+
+    def function():
+        now[0] += 2e-3 if slow_calls[0] > 0 else 1e-5
+        slow_calls[0] -= 1
+
+    timed = Loop("function()", place, nbytes=64)
+    assert timed.calls * 1e-5 >= loop.TURN_SECONDS
+    for _ in range(3):
+        slow_calls[0] = 0
+        timed.move()
+        assert per_call(timed) == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["throughput", "latency"])
+def test_a_device_is_waited_for_around_the_loop_or_after_each_call(monkeypatch, each):
+    """Throughput waits twice a turn; latency also waits after each call."""
+    waits, calls = [], []
+    monkeypatch.setattr(loop.devices, "waiter", lambda device: lambda: waits.append(device))
+    timed = of(lambda: calls.append(None), device="cuda", each_waited_for=each)
+    waits.clear()
+    calls.clear()
+    timed.seconds(100)
+    assert (len(calls), waits) == (100, ["cuda"] * (2 + (100 if each else 0)))
+
+
+def test_a_device_is_used_until_its_clocks_are_up(now, monkeypatch):
+    """An idle GPU becomes faster for some milliseconds; later parts of ten are not faster than earlier ones."""
+    monkeypatch.setattr(loop, "monotonic", lambda: now[0])
+    monkeypatch.setattr(loop.devices, "waiter", lambda device: float)
+    seconds = [0.004]
+
+    def function():
+        now[0] += seconds[0]
+        seconds[0] = max(0.001, seconds[0] * 0.98)
+
+    of(function, device="cuda")
+    assert seconds[0] == 0.001
+
+
+def test_every_turn_has_an_input_at_another_address():
+    """Earlier ones and fillers are kept, so that the allocator cannot reuse the address; no more than some."""
+    timed = Loop("x", lambda: {"x": torch.ones(2**10)}, nbytes=2**12)
+    pointers = []
+    for _ in range(3 * loop.HELD):
+        timed.move()
+        pointers.append(timed.names["x"].data_ptr())
+    assert all(one != other for one, other in zip(pointers, pointers[1:]))
+    assert len({pointer % 4096 for pointer in pointers}) > loop.HELD
+    assert len(timed._held) <= loop.HELD
+
+
+@pytest.mark.parametrize(("share", "slowed", "expected"), [("0.05", True, 1.05), ("0.01", True, 1.01), ("0.1", False, 1.0)])
+@pytest.mark.parametrize("seconds", [1e-6, 1e-4, 3e-3])
+def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed, expected, seconds):
+    """The loop makes that share of calls in addition to those it counts, in the mean of many turns; baselines measure the machine alone."""
+    monkeypatch.setenv(loop.EXTRA, share)
+    timed = of(lambda: now.__setitem__(0, now[0] + seconds), slowed=slowed)
+    turns = [per_call(timed) for _ in range(3000 if seconds > 1e-5 else 30)]
+    assert sum(turns) / len(turns) == pytest.approx(seconds * expected, rel=0.01)
+
+
+def test_loops_take_turns(now):
+    """In random order, without garbage collection; what slows some turns down slows all loops down alike."""
+    order, enabled = [], []
+
+    def work(name, seconds):
+        def function():
+            order.append(name)
+            enabled.append(gc.isenabled())
+            now[0] += seconds * (3 if len(order) % 40_000 < 20_000 else 1)
+
+        return function
+
+    loops = {"slow": of(work("slow", 2e-5)), "fast": of(work("fast", 1e-5))}
+    order.clear()
+    enabled.clear()
+    seconds = take_turns(loops, 40)
+    assert {len(times) for times in seconds.values()} == {40}
+    assert median(slow / fast for slow, fast in zip(*seconds.values())) == pytest.approx(2, rel=0.05)
+    assert enabled
+    assert not any(enabled)
+    assert gc.isenabled()
+    turns = [name for name, before in zip(order, [None, *order]) if name != before]
+    assert 45 <= len(turns) <= 75  # neither always one after the other, nor in blocks
