@@ -31,6 +31,8 @@ def checkout(tmp_path, monkeypatch):
     sides = {"2.14.1": 5.0, "2.15.0": 5.0, "2.15.0#twin": 5.0, **planted}
     for machine, noise in ((accuracy.QUIET, NOISE), (accuracy.BUSY, 2 * NOISE)):
         launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(CASES, sides), machine=machine, noise=noise)
+    now = {"2.15.0": 5.0, "2.15.0#+2%": 5.1}
+    launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(CASES[:6], now), machine=accuracy.NOW, launches=40, noise=NOISE)
     return tmp_path
 
 
@@ -59,6 +61,7 @@ def test_the_figures_are_right_where_nothing_changed(checkout):
     assert figure(rows, "twin in the same 12 launches") == 0
     assert figure(rows, "planted +5 %") == 100
     assert figure(rows, "planted +2 %") > 90
+    assert figure(rows, "a minute for each case") == 6
     assert figure(rows, "neither changed nor unchanged") < 10
     assert 1.5 < figure(rows, "busy processes") < 2.5
     assert 2 <= figure(rows, "newest release that the history tells") <= 6
@@ -100,10 +103,10 @@ def test_launches_are_taken_until_there_are_enough(tmp_path, monkeypatch):
     sides, machine, selection = taken[0]
     assert (machine, selection) == (accuracy.QUIET, "^copies")
     assert sides == [
-        ("2.14.1", "", 0.0),
         ("2.15.0", "", 0.0),
-        ("2.15.0", "twin", 0.0),
         *(("2.15.0", name, share) for name, share in accuracy.PLANTED.items()),
+        ("2.14.1", "", 0.0),
+        ("2.15.0", "twin", 0.0),
     ]
 
 

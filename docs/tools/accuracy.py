@@ -1,11 +1,12 @@
 """Measure how often verdicts and histories are right.
 
-    uv run python -m docs.tools.accuracy take [--launches N] [--select REGEX] [--busy] [--core N]
+    uv run python -m docs.tools.accuracy take [--busy | --now] [--launches N] [--select REGEX] [--core N]
     uv run python -m docs.tools.accuracy report [--dataset FILE]
 
 `take` measures, in launches as history has them, two neighbouring releases, a twin of the newer one, and three that make 1, 2 and 5 % more
-calls than they count. `report` computes from these launches, from those in results/ and from histories with the errors of results/
-(`simulated_histories`), with the functions that print verdicts, and writes docs/accuracy.json.
+calls than they count; with `--now` only the newer one and +2 %, for as many launches as a minute for each of six cases has. `report`
+computes from these launches, from those in results/ and from histories with the errors of results/ (`simulated_histories`), with the
+functions that print verdicts, and writes docs/accuracy.json.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ from tensorcopy.results.reader import Result
 FILE = Path("docs/accuracy.json")
 RESULTS = Path("results")
 FOLDER = Path(".asv/accuracy")
-QUIET, BUSY = "quiet", "busy"  # have the places of machines
+QUIET, BUSY, NOW = "quiet", "busy", "now"  # have the places of machines
 PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
 TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
-PLANTED = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}
-LAUNCHES = 12
-CASES = r"^(copies|conversions)\.BySize"
+PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
+LAUNCHES, LAUNCHES_NOW = 12, 50
+CASES, CASES_NOW = r"^(copies|conversions)\.BySize", r"^copies\.BySize.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
 SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of `comparisons.kind`
 HALVES = 4  # ways in which the launches of a release are divided
 PAIRS = 5  # of releases, measured on two occasions
@@ -78,15 +79,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.tools.accuracy", description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     taking = commands.add_parser("take", help="measure the missing launches")
-    taking.add_argument("--launches", type=int, default=LAUNCHES, metavar="N", help=f"in all; default: {LAUNCHES}")
-    taking.add_argument("--select", default=CASES, metavar="REGEX", help=f"cases; default: {CASES}")
-    taking.add_argument("--busy", action="store_true", help="beside a busy process on each core")
+    kinds = taking.add_mutually_exclusive_group()
+    kinds.add_argument("--busy", action="store_const", const=BUSY, default=QUIET, dest="kind", help="beside a busy process on each core")
+    kinds.add_argument("--now", action="store_const", const=NOW, dest="kind", help="the newer release and +2 %%, a minute for each case")
+    taking.add_argument("--launches", type=int, metavar="N", help=f"in all; default: {LAUNCHES}; with --now {LAUNCHES_NOW}")
+    taking.add_argument("--select", metavar="REGEX", help=f"cases; default: {CASES}; with --now {CASES_NOW}")
     taking.add_argument("--core", type=int, metavar="N", help="to pin to; default: any")
     reporting = commands.add_parser("report", help="write docs/accuracy.json")
     reporting.add_argument("--dataset", type=Path, metavar="FILE", help="also grade on these annotated series, such as sap_small_2021.json")
     options = parser.parse_args(arguments)
     if options.command == "take":
-        take(BUSY if options.busy else QUIET, options.launches, options.select, options.core)
+        usual = (LAUNCHES_NOW, CASES_NOW) if options.kind == NOW else (LAUNCHES, CASES)
+        take(options.kind, options.launches or usual[0], options.select or usual[1], options.core)
         return
     annotated_series = json.loads(options.dataset.read_text(encoding="utf-8")) if options.dataset else None
     report = document(_read(RESULTS), _read(FOLDER), annotated_series)
@@ -98,7 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def take(machine: str, count: int, selection: str, core: int | None) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
-    sides = [_side(OLDER), _side(NEWER), _side(NEWER, TWIN), *(_side(NEWER, name, share) for name, share in PLANTED.items())]
+    planted = {name: _side(NEWER, name, share) for name, share in PLANTED.items() if machine != NOW or name == TOLD_NOW}
+    sides = [_side(NEWER), *planted.values(), *([] if machine == NOW else [_side(OLDER), _side(NEWER, TWIN)])]
     there = len(list((FOLDER / machine).glob("*.json")))
     for number in range(there, count):
         with _busy(machine == BUSY):
@@ -148,6 +153,7 @@ def document(shipped: Sequence[Result], taken: Sequence[Result], annotated_serie
     axes = select.history(shipped)
     rows = [*_of_newest(axes[0]), *_repeated(axes), *_neighbours(axes)]
     rows += _planted([each for each in taken if each.machine == QUIET])
+    rows += _now([each for each in taken if each.machine == NOW])
     rows += _beside_others(taken)
     rows += [Row(*each) for each in simulated_histories.rows(axes[0])]
     if annotated_series is not None:
@@ -306,6 +312,17 @@ def _planted(taken: Sequence[Result]) -> Iterator[Row]:
         yield Row(f"planted +{percent(share)}, margin {percent(margin)}: told in {n} launches", goal, told)
         covered += [covers(change, 1 + share) for change in changes.values() if change.interval]
     yield Row("twin and planted: 95 % intervals that cover the truth", "93 to 97 %", f"{percent(fmean(covered), 1)} of {len(covered)}")
+
+
+def _now(taken: Sequence[Result]) -> Iterator[Row]:
+    """Yield how often a minute for each case tells the planted slowdown."""
+    by_name = {each.revision: each for each in taken}
+    if by_name:
+        changes = comparisons.between(by_name[""], by_name[TOLD_NOW], margin=FINER).changes
+        told = sum(change.verdict == Verdict.SLOWER for change in changes.values())
+        n = len(by_name[""].launches)
+        name = f"planted {TOLD_NOW}, margin {percent(FINER)}: told in {n} launches of two sides, a minute for each case"
+        yield Row(name, "≥ 90 %", f"{told} of {len(changes)}")
 
 
 def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:

@@ -72,6 +72,12 @@ def rows(axis: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
         )
     texts = [smallest({size: verdicts[kind, size] for size in STEPS}) for kind in range(3)]
     yield f"smallest slowdown of the newest release that compare tells with {percent(OFTEN)}, by size", "", " / ".join(texts)
+    five = [verdict for kind in range(3) for verdict in verdicts[kind, 0.05]]
+    yield (
+        "slowdowns of the newest release by 5 % that compare tells",
+        "≥ 95 %",
+        f"{percent(fmean(five), 0)} of {len(five)}" if five else "–",
+    )
     yield "neighbours that do not differ: questions with a false alarm", "≤ 5 %", f"{percent(fmean(alarms), 1)} of {len(alarms)}"
     yield "false steps in histories that do not change", "", f"{false} in {quiet:,}"
 
