@@ -3,7 +3,8 @@
     launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}})
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
 
-Releases are those of the table, or `conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
+A case is a suite and its parameters, "numel=16" where the table of suites does not name them. Releases are those of the table, or
+`conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
@@ -79,21 +79,6 @@ SEEN = {
     "warns": "",
     "raises": "",
 }  # observed of an independent tensor out of the graph
-
-
-@dataclass(frozen=True)
-class Name:
-    """A case's name in tests: "copies.BySize.time_copy tensor 16", or "other.time_it n=16" for a suite that is not in the table."""
-
-    suite: str
-    parameters: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, text: str) -> Name:
-        """Return a parsed name."""
-        suite, *words = text.split()
-        bare = list(suite_specs.find(suite).parameters)
-        return cls(suite, tuple(tuple(word.split("=", 1)) if "=" in word else (bare[place], word) for place, word in enumerate(words)))
 
 
 def write(
@@ -291,27 +276,33 @@ def _id(start: datetime, seed: int) -> str:
 
 def _suites(texts: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[str, int]]]:
     """Return the suites that have these cases, as asv describes them, and the place of each case."""
-    parsed = {text: Name.of(text) for text in texts}
+    parsed = {text: _parsed(text) for text in texts}
     described: dict[str, dict[str, Any]] = {}
-    for suite in dict.fromkeys(name.suite for name in parsed.values()):
-        of_suite = [dict(name.parameters) for name in parsed.values() if name.suite == suite]
-        spec = suite_specs.find(suite)
+    for suite in dict.fromkeys(suite for suite, _ in parsed.values()):
+        of_suite, spec = [parameters for other, parameters in parsed.values() if other == suite], suite_specs.find(suite)
         params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
-        kind = "time" if spec.timed else "track"
         described[suite] = {
             "version": "1",
             "param_names": list(of_suite[0]),
             "params": [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
             "unit": spec.unit,
-            "type": kind,
+            "type": "time" if spec.timed else "track",
         }
     places = {}
-    for text, name in parsed.items():
+    for text, (suite, parameters) in parsed.items():
         index = 0
-        for (_, value), values in zip(name.parameters, described[name.suite]["params"]):
+        for value, values in zip(parameters.values(), described[suite]["params"]):
             index = index * len(values) + [each.strip("'") for each in values].index(value)
-        places[text] = name.suite, index
+        places[text] = suite, index
     return described, places
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    """Return the suite and the parameters of a case's name in tests."""
+    suite, *words = text.split()
+    known = suite_specs.find(suite).parameters
+    pairs = [word.split("=", 1) if "=" in word else [known[place], word] for place, word in enumerate(words)]
+    return suite, {word[0]: word[1] for word in pairs}
 
 
 def _is_number(text: str) -> bool:

@@ -43,8 +43,8 @@ JUSTIFY: dict[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 WIDE = 120  # columns from which a row has its whole sentence
 WIDTH = 56  # columns of the axis of differences: a line is about 80 columns with its labels
-ZERO, POINT, LOW, HIGH = "│", "●", "├", "┤"
-NOT_EVIDENCE = ("started", "asv", "tensorcopy")  # fields of the provenance that cannot change a time
+ZERO, DIFFERENCE, LOW, HIGH = "│", "●", "├", "┤"
+NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
 
 Row = tuple[Case, Change]
 
@@ -125,11 +125,14 @@ def evidence(comparison: Comparison, case: Case) -> str:
 
 def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
     """Return a line for each launch with its difference on a common axis, and the interval below; no lines where nothing was compared."""
-    shown = points(comparison, case)
-    if not shown:
+    by_launch: dict[str, list[Point]] = {}
+    for point in points(comparison, case):
+        by_launch.setdefault(point.started, []).append(point)
+    if not by_launch:
         return []
     ends = [log(end) for end in change.interval] if change.interval else []
-    low, high = (extreme([0.0, *ends, *(point.size for point in shown)]) for extreme in (min, max))
+    sizes = [0.0, *ends, *(point.size for of_launch in by_launch.values() for point in of_launch)]
+    low, high = min(sizes), max(sizes)
 
     def axis(*marks: tuple[float, str]) -> str:
         cells = [" "] * WIDTH
@@ -137,20 +140,17 @@ def _picture(comparison: Comparison, case: Case, change: Change) -> list[str]:
             cells[round((WIDTH - 1) * (size - low) / (high - low)) if high > low else 0] = sign
         return "".join(cells)
 
-    what = "difference of the launch" if change.way == PAIRED else f"a side of the launch, against {comparison.labels[0]}"
+    what = f"{DIFFERENCE} difference" if change.way == PAIRED else "A and B as measured, against the mean of A"
     left, right = signed_percent(exp(low)), signed_percent(exp(high))
-    lines = [f"launches ({POINT} {what}, {ZERO} no difference)", f"{'':16}{left}{right:>{WIDTH - len(left)}}"]
-    lines += [f"  {_launch(point, change):<14}{axis((point.size, POINT))}  {signed_percent(exp(point.size))}" for point in shown]
+    lines = [f"launches ({what}, {ZERO} none)", f"{'':14}{left}{right:>{WIDTH - len(left)}}"]
+    for started, of_launch in by_launch.items():
+        marks = axis(*((point.size, DIFFERENCE if point.side is None else "AB"[point.side]) for point in of_launch))
+        values = ", ".join(signed_percent(exp(point.size)) for point in of_launch)
+        lines.append(f"  {started[5:10]} {started[11:16]} {marks}  {values}")
     if change.interval and change.ratio:
-        marks = axis((ends[0], LOW), (ends[1], HIGH), (log(change.ratio), POINT))
-        lines.append(f"  {'interval':<14}{marks}  {signed_interval(change.interval)}")
+        marks = axis((ends[0], LOW), (ends[1], HIGH), (log(change.ratio), DIFFERENCE))
+        lines.append(f"  {'interval':<12}{marks}  {signed_interval(change.interval)}")
     return lines
-
-
-def _launch(point: Point, change: Change) -> str:
-    """Return the name of a launch: its start, "11-25 09:06", and the side where only one is shown."""
-    moment = f"{point.started[5:10]} {point.started[11:16]}"
-    return moment if change.way == PAIRED else f"{moment} {'AB'[point.side or 0]}"
 
 
 def _statistics(comparison: Comparison, change: Change) -> list[str]:
