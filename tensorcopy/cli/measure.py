@@ -224,6 +224,8 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
         if counts and not left:
             more, errors = taking.take_counts(measurements, job, counts, until=until, report_progress=report_progress)
             launches, problems = [*launches, *more], [*problems, *errors]
+    without = job.failed.pop(reference, None) if reference and reference not in measurements else None
+    print_warnings([without] if without else [])
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)

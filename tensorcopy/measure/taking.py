@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.configuration import Paths
-from tensorcopy.errors import DiskError, TensorcopyError, after
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import launch, plan
 from tensorcopy.measure.launch import SideFailed, chance
 from tensorcopy.measure.plan import Measurement, Place, Shard
@@ -208,7 +208,7 @@ class Missing:
     def of(self, group: Sequence[Measurement]) -> int:
         """Return how many launches a group lacks now."""
         counts = self.counts()
-        return max((self._wanted[each] - counts[each.place] for each in group if each not in self.job.failed), default=0)
+        return max([0, *(self._wanted[each] - counts[each.place] for each in group if each not in self.job.failed)])
 
 
 def take_missing(
@@ -223,7 +223,7 @@ def take_missing(
     """
     job, taken = missing.job, list[Launch]()
     durations: list[float] = []
-    with after([*job.failed.values()]):
+    try:
         for number, joint in enumerate([groups] if together else [[group] for group in groups]):
             left = {place: missing.of(group) for place, group in enumerate(joint)}
             if any(left.values()) and monotonic() < until:
@@ -248,7 +248,7 @@ def take_missing(
                 except DiskError:
                     raise
                 except TensorcopyError as error:
-                    job.failed.update(dict.fromkeys(group, error))
+                    job.failed.update({measurement: error for measurement in group if measurement not in job.failed})
                 durations.append(monotonic() - began)
                 now = {other: missing.of(each) for other, each in enumerate(joint)}
                 if now[place] >= left[place] and now[place]:  # it would never end
@@ -262,6 +262,9 @@ def take_missing(
                 for each in joint[0] if joint else ():
                     if each not in kept:
                         environments.remove(each.path(job.paths))
+    except DiskError as error:
+        error.earlier = [*dict.fromkeys(job.failed.values())]
+        raise
     return taken
 
 

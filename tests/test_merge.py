@@ -1,0 +1,89 @@
+"""Merging copies launches: in any order, twice, and from two programs at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorcopy.cli import main
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.results import launches
+from tensorcopy.results.merge import Merged, merge
+from tests import launch_files
+from tests.conftest import ROOT
+
+CASES = {"copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
+
+
+@pytest.fixture
+def folders(tmp_path) -> list[Path]:
+    """Two folders with three launches each, of which they share none."""
+    for number in (1, 2):
+        launch_files.write(tmp_path / f"part-{number}", CASES, launches=3, start=launch_files.START.replace(hour=8 + number))
+    return [tmp_path / "part-1", tmp_path / "part-2"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_merge_has_every_launch_once(folders, tmp_path):
+    """Byte for byte, in either order, and from a folder of folders."""
+    both = contents(folders[0]) | contents(folders[1])
+    assert len(both) == 6
+    assert merge(folders, tmp_path / "a") == Merged(6, 0)
+    assert merge(folders[::-1], tmp_path / "b") == Merged(6, 0)
+    assert merge([tmp_path / "a", *folders], tmp_path / "b") == Merged(0, 12)
+    shutil.copytree(folders[0], tmp_path / "all" / "x" / "results")
+    shutil.copytree(folders[1], tmp_path / "all" / "y")
+    merge([tmp_path / "all"], tmp_path / "c")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c") == both
+
+
+def test_the_command_counts_them(folders, tmp_path, capsys):
+    assert main(["merge", *map(str, folders), "--into", str(tmp_path / "into")]) == 0
+    assert "6 launches added, 0 there" in capsys.readouterr().out
+    assert main(["merge", str(tmp_path / "nothing")]) == 2
+    assert "nothing to merge: got no launch in " in capsys.readouterr().err
+
+
+def test_a_launch_with_another_content_is_refused_before_anything_is_copied(folders, tmp_path):
+    """And one that is damaged."""
+    into = tmp_path / "into"
+    path = next((folders[0] / "box").iterdir())
+    launches.create(into / "box" / path.name, path.read_bytes() + b" ")
+    with pytest.raises(TensorcopyError, match="is there with another content"):
+        merge(folders, into)
+    assert len(contents(into)) == 1
+    shutil.rmtree(into)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(TensorcopyError, match="cannot be read"):
+        merge(folders, into)
+    assert not into.exists()
+
+
+MERGES = "import sys; from pathlib import Path; from tensorcopy.results.merge import merge; print('x', flush=True)\n"
+MERGES += "merge([Path(sys.argv[1])], Path(sys.argv[2]))"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10))
+def test_a_killed_merge_loses_nothing_and_the_same_command_copies_the_rest(tmp_path, number):
+    launch_files.write(tmp_path / "part", CASES, launches=200)
+    command = [sys.executable, "-c", MERGES, str(tmp_path / "part"), str(tmp_path / "into")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.03 + 0.02 * number)
+        os.kill(process.pid, signal.SIGKILL)
+    for path in (tmp_path / "into").glob("box/*.json"):
+        launches.read(path)
+    subprocess.run(command, cwd=ROOT, check=True)
+    whole = {name: data for name, data in contents(tmp_path / "into").items() if name.endswith(".json")}
+    assert whole == contents(tmp_path / "part")
