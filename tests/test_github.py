@@ -15,7 +15,8 @@ from github.Requester import Requester
 from tensorcopy.cli import main
 from tensorcopy.report import pr_comment
 from tensorcopy.results import reader
-from tests.conftest import NEW, POLL, ROOT, measured_in_passes
+from tests import launch_files
+from tests.conftest import POLL, ROOT
 from tests.test_pr_comment import artifact, document, pair_result
 from tests.test_workflows import TENSORCOPY, commands_of
 
@@ -228,7 +229,7 @@ def test_a_refused_push_is_an_error(forge, repository, capsys):
 def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, layout):
     """By the step of measure.yml. GitHub puts an only artifact into the folder itself. An absent branch is ignored."""
     for name, where in (("earlier", repository / "results"), ("new", repository / layout)):
-        measured_in_passes(where, NEW, {"tensor": [1.0]}, machine=name)
+        launch_files.write(where, {"copies.BySize.time_copy tensor 16": {"2.15.0": 1.0}}, launches=1, machine=name)
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (
         ["checkout", "-qb", "new-results"],
@@ -240,7 +241,7 @@ def test_merge_includes_the_results_of_an_unmerged_branch(repository, capsys, la
     subprocess.run(["git", "checkout", "-q", "main"], cwd=repository, check=True, capture_output=True)
     assert not (repository / "results").exists()
     assert main(step("measure.yml", "merge")) == 0
-    assert "results: 2 results added" in capsys.readouterr().out
+    assert "results: 2 launches added" in capsys.readouterr().out
     assert {result.machine for result in reader.load_results(repository / "results").results} == {"earlier", "new"}
     assert main(["merge", "measured", "--also", "no-such-branch"]) == 0
-    assert "2 unchanged" in capsys.readouterr().out
+    assert "0 launches added, 1 there" in capsys.readouterr().out
