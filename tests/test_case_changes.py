@@ -20,7 +20,7 @@ from tensorcopy.site.pages import history
 from tests import launch_files
 from tests.conftest import measured
 
-SAMPLE = 24  # one case page in so many is rendered here; the slow tests render all
+SAMPLE = 20  # one case page in so many is rendered here; the slow tests render all
 WORDS = {"slower": "+", "faster": "−", "more": "+", "fewer": "−"}
 
 

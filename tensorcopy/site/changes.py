@@ -72,15 +72,11 @@ class CaseChange:
         return f"on Python {self.only} only" if self.only else ""
 
     @property
-    def notes(self) -> str:
-        """Where it is seen, and the interval of the two neighbours alone, separated by a comma."""
-        neighbours = f"{signed_interval(self.interval)} against the release before" if self.interval else ""
-        return ", ".join(filter(None, (self.where, neighbours)))
-
-    @property
     def text(self) -> str:
         """The change in words: "faster by 17.3 % (−18.9 to −15.6 % against the release before)"."""
-        return f"{self.words} ({self.notes})" if self.notes else self.words
+        neighbours = f"{signed_interval(self.interval)} against the release before" if self.interval else ""
+        notes = ", ".join(filter(None, (self.where, neighbours)))
+        return f"{self.words} ({notes})" if notes else self.words
 
 
 def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tuple[CaseChange, ...]:
