@@ -36,18 +36,23 @@ KINDS = ("release", "interpreter")
 ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
 
 
+def end_with(error: TensorcopyError) -> NoReturn:
+    """Log an error in one line and end asv with exit code 2."""
+    log.error(str(error))
+    pass_on(error)
+    raise SystemExit(2) from error
+
+
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Log a TensorcopyError, or an error of the disk, in one line and end asv with exit code 2."""
+    """End asv with a TensorcopyError, or an error of the disk, that is raised here."""
     try:
         yield
     except (TensorcopyError, OSError) as error:
         known = error if isinstance(error, TensorcopyError) else of_os_error(error)
         if known is None:
             raise
-        log.error(str(known))
-        pass_on(known)
-        raise SystemExit(2) from error
+        end_with(known)
 
 
 def pass_on(error: TensorcopyError) -> None:
@@ -120,38 +125,38 @@ def prepare() -> None:
 
 
 def _refuse_environment(kind: str) -> NoReturn:
-    with exit_on_error():
-        raise TensorcopyError(
+    end_with(
+        TensorcopyError(
             "torch releases cannot be measured in such an environment",
             got=f"-E {kind}",
             allowed=ALLOWED,
             next="leave -E out, or -E interpreter:same, which needs only torch and numpy",
         )
-    raise AssertionError  # never: the context has ended asv
+    )
 
 
 def _refuse_find(conf: Any, options: Any) -> NoReturn:
     first, dots, last = options.range.partition("..")
     sides = f"{first.removeprefix('v') or 'A'} {last.removeprefix('v') or 'B'}" if dots else "A B"
-    with exit_on_error():
-        raise TensorcopyError(
+    end_with(
+        TensorcopyError(
             "asv find measures one release after the other",
             got=f"asv find {options.range} {options.bench}",
             allowed="releases that take turns",
             next=f"tensorcopy bisect {options.bench} {sides}",
         )
-    raise AssertionError
+    )
 
 
 def _refuse_rm(conf: Any, options: Any) -> NoReturn:
-    with exit_on_error():
-        raise TensorcopyError(
+    end_with(
+        TensorcopyError(
             "asv rm cannot take a result out of a launch",
             got=f"asv rm {' '.join(options.patterns)}",
             allowed="whole launches: each holds several releases, and is never changed",
             next=f"git rm the files of launches in {Path(conf.results_dir).name}/MACHINE/, named by their time",
         )
-    raise AssertionError
+    )
 
 
 def _setup(conf: Any, options: Any) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime, time, timezone
 from asv.console import log
 from asv.repo import NoSuchNameError, Repo
 
-from tensorcopy.asv_plugin.commands import exit_on_error
+from tensorcopy.asv_plugin.commands import end_with, exit_on_error
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
@@ -150,13 +150,14 @@ class TorchReleases(Repo):  # type: ignore[misc]
             if not reason:
                 hashes.append(release.sha)
             elif single:
-                with exit_on_error():
-                    raise TensorcopyError(
+                end_with(
+                    TensorcopyError(
                         f"torch {release.version} cannot be measured here",
                         got=reason,
                         allowed="a release that `tensorcopy list releases` shows as installable",
                         next="install that Python, or name another release",
                     )
+                )
             else:
                 log.warning(f"torch {release.version} is skipped: {reason}")
         if releases and not hashes:
