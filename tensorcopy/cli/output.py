@@ -205,8 +205,6 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress
     """
     from rich import progress as bars
 
-    from tensorcopy.worker.processes import WAITING
-
     drawn_on = drawn_on or console(stderr=True)
     columns = (
         bars.TextColumn("{task.description}", markup=False),
@@ -222,7 +220,7 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[Callable[[Progress
             if seconds:
                 left = f"about {round(seconds / 60)} min left" if seconds >= 90 else f"about {max(5, round(seconds / 5) * 5)} s left"
             bar.update(task, description=progress.doing, completed=progress.done, left=left)
-            step = progress.doing if WAITING in progress.doing else progress.doing.split(":")[0]
+            step = progress.doing.split(":")[0]
             if not drawn_on.is_terminal and step not in printed:
                 printed.add(step)
                 drawn_on.print(f"{step} ({left})" if left else step)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,44 +84,27 @@ def run_probe(
         ) as process,
     ):
         assert process.stdout is not None
-        result = last_document(process.stdout, report_progress)
+        document: Any = None
+        for line in process.stdout:  # the last is the result, unless an own operation has printed
+            try:
+                document = json.loads(line)
+            except ValueError:
+                document = None
+            if isinstance(document, dict) and document.keys() == {"share", "doing"}:
+                report_progress(document["share"], document["doing"])
         process.wait()
         errors.seek(0)
         stderr = errors.read().strip()
-    return result_of(result, process.returncode, stderr, command)
-
-
-def result_of(document: dict[str, Any], status: int, errors: str, command: Sequence[str]) -> dict[str, Any]:
-    """Return the result of a probe from its last document.
-
-    Raises the TensorcopyError that it holds, and CannotRun where the probe ended without a result.
-    """
-    if "error" in document:
+    if isinstance(document, dict) and "error" in document:
         raise TensorcopyError.of_document(document["error"])
-    if status == 0 and document:
+    if isinstance(document, dict) and document and process.returncode == 0:
         return document
-    raise of_text(errors) or CannotRun(
+    raise of_text(stderr) or CannotRun(
         f"{command[0]} cannot import torch and tensorcopy's registry",
-        got=exception_line(errors) or "no output",
+        got=exception_line(stderr) or "no output",
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
         next=f"{' '.join(command[:4])} shows the full error",
     )
-
-
-def last_document(lines: Iterable[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
-    """Return the last line as JSON, reporting the progress lines before it.
-
-    Empty where the last line is not a JSON object: an own operation may print, too.
-    """
-    document: Any = None
-    for line in lines:
-        try:
-            document = json.loads(line)
-        except ValueError:
-            document = None
-        if isinstance(document, dict) and document.keys() == {"share", "doing"}:
-            report_progress(document["share"], document["doing"])
-    return document if isinstance(document, dict) else {}
 
 
 @contextmanager
@@ -148,11 +131,6 @@ def started_process(command: Sequence[str], **options: Any) -> Iterator[subproce
                 with suppress(Exception):  # it has ended, or is another's now
                     descendant.kill()
             raise
-
-
-def without_search_paths(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables without those that add packages of another Python."""
-    return {name: value for name, value in variables.items() if name not in SEARCH_PATHS}
 
 
 def search_path(folders: Sequence[Path], python: Path) -> str:

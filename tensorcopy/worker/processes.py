@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 from tensorcopy.errors import CannotRun, TensorcopyError
 
-WAITING = "waiting for "  # begins the sentence that reports a wait
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
 
