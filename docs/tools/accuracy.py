@@ -293,7 +293,7 @@ def _neighbours(axes: Sequence[Sequence[Result]]) -> Iterator[Row]:
 def _planted(taken: Sequence[Result]) -> Iterator[Row]:
     """Yield how often slowdowns that were really measured are told, and their size covered."""
     by_name = {each.revision: each for each in taken if release_table.load().version(each.sha) == NEWER}
-    if TWIN not in by_name:
+    if TWIN not in by_name or len(by_name[TWIN].launches) < paired.FEWEST:
         return
     n = len(by_name[""].launches)
     twin = comparisons.between(by_name[""], by_name[TWIN]).changes
@@ -330,7 +330,7 @@ def _beside_others(taken: Sequence[Result]) -> Iterator[Row]:
     widths = {}
     for machine in (QUIET, BUSY):
         by_version = {release_table.load().version(each.sha): each for each in taken if (each.machine, each.revision) == (machine, "")}
-        if {OLDER, NEWER} <= by_version.keys():
+        if {OLDER, NEWER} <= by_version.keys() and len(by_version[NEWER].launches) >= paired.FEWEST:
             widths[machine] = half_widths(comparisons.between(by_version[OLDER], by_version[NEWER]).changes)
     if len(widths) == 2:
         times = median(widths[BUSY][case] / width for case, width in widths[QUIET].items() if case in widths[BUSY])
