@@ -1,17 +1,15 @@
-"""A bisection finds the build with which a call changed, by exact count or by time, and goes on where it stopped."""
+"""A bisection finds the build with which a case changed, by paired launches or by exact counts, and goes on where it stopped."""
 
 from __future__ import annotations
 
-import json
-import lzma
 import subprocess
 import zipfile
 from contextlib import ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from random import Random
 from threading import Thread
-from types import SimpleNamespace
 
 import pytest
 
@@ -19,14 +17,19 @@ from tensorcopy import cli
 from tensorcopy.analysis.comparisons import distance
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import bisect, launch
 from tensorcopy.measure import functions as counting
-from tensorcopy.measure.functions import BuildFailed, SearchedCall, search
-from tensorcopy.releases import environments, interpreters, release_table, uv, wheel_index
-from tensorcopy.results import functions
-from tests.conftest import POLL, ROOT
+from tensorcopy.measure.bisect import BuildFailed, Search, search
+from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure.taking import Job
+from tensorcopy.releases import environments, release_table, uv, wheel_index
+from tensorcopy.releases.environments import Environment
+from tensorcopy.worker import hardware
+from tests import launch_files
+from tests.conftest import POLL
+from tests.launch_files import PROVENANCE
 
 BUILDS = [f"2.{minor}.{patch}" for minor in range(8) for patch in range(2)]
-CASE = "numpy_from_dlpack 1 float32 contiguous"
 
 
 def failed(build: str) -> BuildFailed:
@@ -93,7 +96,7 @@ def test_an_end_that_cannot_be_measured_is_the_error(end):
 
 
 def timed(slower_from: str, ratio: float, noise: float = 0.01):
-    """Return a function that measures builds in turns: ten passes of each, with noise."""
+    """Return a function that measures builds in turns: ten launches of all, with noise."""
     random = Random(3)
 
     def in_turns(versions):
@@ -109,90 +112,112 @@ def test_equal_ends_are_not_searched(measure):
 
 
 @pytest.mark.parametrize("build", ["2.0.1", "2.4.0", "2.7.1"])
-def test_a_change_of_the_time_is_found_by_passes_in_turns(build):
+def test_a_change_of_the_time_is_found_by_launches(build):
     found, _ = search(BUILDS, timed(build, 1.2), distance)
     assert found == [BUILDS[BUILDS.index(build) - 1], build]
 
 
 def test_a_time_that_cannot_be_told_from_either_end_ends_the_search():
     """The builds that remain are returned."""
-    levels = {BUILDS[0]: 1.0, BUILDS[-1]: 1.1}
+    levels, random = {BUILDS[0]: 1.0, BUILDS[-1]: 1.1}, Random(2)
 
     def in_turns(versions):
-        return {
-            version: [1e-6 * levels.get(version, 1.05) * (1 + 0.045 * (number % 5 - 2)) for number in range(10)] for version in versions
-        }
+        return {version: [levels.get(version, 1.05) * random.lognormvariate(0, 0.05) for _ in range(10)] for version in versions}
 
     found, values = search(BUILDS, in_turns, distance)
     assert found == BUILDS
     assert list(values) == [BUILDS[0], BUILDS[7], BUILDS[-1]]
 
 
+CASE = "copies.BySize.time_copy tensor 16"
+
+
 @pytest.fixture
-def call(tmp_path):
-    """A search that was interrupted after three builds were counted, whose functions are shipped ones; and its reports."""
-    paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",))
+def called(tmp_path, monkeypatch):
+    """A search whose launches are made at once, the releases that they had, and its reports."""
+    taken: list[list[str]] = []
     reports: list[str] = []
-    interrupted = SearchedCall(CASE, "3.11", paths, tmp_path / "kept.json", reports.append, ExitStack())
-    kept = {}
-    for version in ("2.8.0", "2.9.1", "2.10.0"):
-        shipped = ROOT / "results" / "xeon-2core" / f"{release_table.find(version).sha[:8]}-py3.11-cuda{functions.ENDING}"
-        document = json.loads(lzma.decompress(shipped.read_bytes()))
-        kept[version] = {**document, "cases": {CASE: document["cases"][CASE]}}
-    interrupted.file.write_text(json.dumps(kept), encoding="utf-8")
-    return interrupted, reports
+
+    def opened(measurement, paths):
+        version = measurement.release.version
+        if version == "2.9.0":
+            raise TensorcopyError("it does not run", got="nothing", allowed="", next="")
+        return Environment(Path("python"), {"ledger": {**PROVENANCE, "torch": version, "torch_sha": measurement.release.sha}})
+
+    def take(sides, machine, **_):
+        versions = [side.provenance["torch"] for side in sides]
+        taken.append(versions)
+        start = launch_files.START.replace(second=len(taken))
+        folder = tmp_path / "made" / str(len(taken))
+        (path,) = launch_files.write(
+            folder, {CASE: {each: 1.0 if each in ("2.7.1", "2.8.0") else 2.0 for each in versions}}, launches=1, start=start
+        )
+        return launch_files.launches.read(path)
+
+    monkeypatch.setattr(Measurement, "opened", opened)
+    monkeypatch.setattr(launch, "take", take)
+    monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
+    paths = Paths(tmp_path / "results", tmp_path / "site", tmp_path / ".asv" / "env", ("3.11",))
+    added = ExitStack()
+
+    def new() -> Search:
+        return Search("tensor 16 float32 contiguous", "3.11", Job(paths, "box", "x", folder=tmp_path / "kept"), reports.append, added)
+
+    return new, taken, reports, added
 
 
-def test_what_was_counted_is_not_counted_again(call, monkeypatch):
-    """A build that failed is tried again, and left out with its reason."""
-    interrupted, reports = call
-
-    def build(version):
-        raise TensorcopyError("no network", got="nothing", allowed="", next="")
-
-    monkeypatch.setattr(wheel_index, "release", build)
-    found, values = search(["2.8.0", "2.9.0", "2.9.1", "2.10.0"], interrupted.count, distance)
-    assert (found, list(values)) == (["2.8.0", "2.9.1"], ["2.8.0", "2.9.1", "2.10.0"])
-    assert reports == ["torch 2.9.0", "torch 2.9.0 cannot be measured: no network, nothing"]
-
-
-def test_builds_are_timed_in_turns_and_removed_where_only_the_search_needs_them(call, monkeypatch, tmp_path):
-    """Each pass begins with another build; an error is that of the build that runs."""
-    interrupted, _ = call
-    order, removed = [], []
-    row = release_table.find("2.8.0")
-    monkeypatch.setattr(wheel_index, "release", lambda version, **_: SimpleNamespace(version=version))
-    monkeypatch.setattr(environments, "path_of", lambda directory, release, python, build: tmp_path / release.version)
-    monkeypatch.setattr(environments, "remove", removed.append)
-    opened = {version: SimpleNamespace(python=version, variables=dict) for version in (row.version, "2.8.1", "2.8.2")}
-    monkeypatch.setattr(environments, "build", lambda directory, release, python, build: opened[release.version])
-
-    def run_probe(python, module, what, name, variables):
-        if python == "2.8.2":
-            raise TensorcopyError("it does not run", got=name, allowed="", next="")
-        order.append(python)
-        return {"seconds": [2e-6, 1e-6]}
-
-    monkeypatch.setattr(interpreters, "run_probe", run_probe)
-    times = interrupted.time(["2.8.0", "2.8.1"])
-    assert times == {"2.8.0": [1e-6] * counting.PASSES, "2.8.1": [1e-6] * counting.PASSES}
-    assert order[:4] == ["2.8.0", "2.8.1", "2.8.1", "2.8.0"]
-    assert interrupted.time(["2.8.0", "2.8.1"]) == times
-    assert len(order) == 2 * counting.PASSES
-    with pytest.raises(BuildFailed) as error:
-        interrupted.time(["2.8.0", "2.8.2", "2.8.1"])
-    assert error.value.got == "2.8.2"
-    interrupted.added.close()
-    assert set(removed) == {tmp_path / "2.8.1", tmp_path / "2.8.2"}
+def test_three_builds_take_turns_and_what_was_taken_is_not_taken_again(called):
+    """Two launches were there when the search was interrupted."""
+    new, taken, reports, _ = called
+    first = new()
+    times = first.time(["2.7.1", "2.8.0", "2.10.0"])
+    assert taken == [["2.7.1", "2.8.0", "2.10.0"]] * bisect.LAUNCHES
+    assert {build: round(1e6 * sorted(values)[4]) for build, values in times.items()} == {"2.7.1": 1, "2.8.0": 1, "2.10.0": 2}
+    assert distance(times["2.7.1"], times["2.10.0"]) > 0 == distance(times["2.7.1"], times["2.8.0"])
+    for path in sorted((first.job.results / "box").iterdir())[2:]:
+        path.unlink()
+    new().time(["2.7.1", "2.8.0", "2.10.0"])
+    assert len(taken) == 2 * bisect.LAUNCHES - 2
+    assert reports == ["torch 2.7.1, 2.8.0, 2.10.0 beside each other"] * 2
 
 
-@pytest.mark.parametrize("text", ['{"2.8.0": {"version": 2}}', "{", "[]"])
-def test_a_damaged_file_is_one_line(call, text):
-    interrupted, _ = call
-    interrupted.file.write_text(text, encoding="utf-8")
-    with pytest.raises(TensorcopyError, match=r"kept\.json") as error:
-        interrupted.count(["2.8.0"])
-    assert "\n" not in str(error.value)
+def test_a_build_that_fails_is_left_out_and_what_only_the_search_needs_is_removed(called, monkeypatch):
+    """With its reason in the output; a release of the table stays."""
+    new, _, reports, added = called
+    row, removed = release_table.find("2.8.0"), []
+    monkeypatch.setattr(
+        wheel_index,
+        "release",
+        lambda version: type(row)(version, row.date, launch_files.sha_of(version), row.pythons, row.numpy, row.notes),
+    )
+    monkeypatch.setattr(environments, "remove", lambda path: removed.append(path.name.partition("-")[0]))
+    found, _ = search(["2.8.0", "2.8.1", "2.9.0", "2.9.1", "2.10.0"], new().time, distance)
+    assert found == ["2.8.0", "2.8.1"]
+    assert "torch 2.9.0 cannot be measured: it does not run, nothing" in reports
+    added.close()
+    assert set(removed) == {"2.8.1", "2.9.0"}
+
+
+def test_instructions_are_counted_once(called, monkeypatch):
+    new, _, reports, _ = called
+    counts = []
+
+    def counted(environment, pattern):
+        counts.append(environment.report["ledger"]["torch"])
+        row = {"instructions": 1000.0, "functions": [0, 990, 1]}
+        texts = {
+            "version": 2,
+            "torch": counts[-1],
+            "torch_sha": "a" * 40,
+            **dict.fromkeys(("identity", "libc", "valgrind", "tensorcopy", "started", "python"), "x"),
+        }
+        return {**texts, "functions": [["libc10", "f"]], "cases": {"tensor 16 float32 contiguous": row}}
+
+    monkeypatch.setattr(counting, "counted", counted)
+    for _ in range(2):
+        assert new().count(["2.8.0", "2.10.0"]) == {"2.8.0": [1000.0], "2.10.0": [1000.0]}
+    assert counts == ["2.8.0", "2.10.0"]
+    assert reports == ["instructions of torch 2.8.0", "instructions of torch 2.10.0"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcopy.measure.progress import Progress, Reporter
+from tensorcopy.measure.progress import Progress, Reporter, within
 
 REPORTS: list[Progress] = []
 REPORTER = Reporter([("installing", 40.0), ("measuring", 80.0), ("publishing", 5.0)], REPORTS.append)
@@ -25,8 +25,9 @@ def test_the_remaining_time_follows_from_the_pace(arguments, progress):
     assert REPORTS[-1] == progress
 
 
-@pytest.mark.parametrize(("elapsed", "share"), [(10.0, 0.25), (36.0, 0.9), (400.0, 0.9)])
-def test_a_stage_without_a_share_advances_by_its_expected_time(elapsed, share):
-    """It never reaches the end before it has ended."""
-    REPORTER.waiting_at(0, 0.0, elapsed)
-    assert REPORTS[-1].done == share * 40 / 125
+def test_a_part_of_a_job_reports_its_share_of_the_whole():
+    """Two phases with reporters of their own draw one bar."""
+    whole: list[Progress] = []
+    for first, last in ((0.0, 0.5), (0.5, 1.0)):
+        Reporter([("counting", 10.0)], within(whole.append, first, last)).at(0, 0.5, 5.0)
+    assert [report.done for report in whole] == [0.25, 0.75]

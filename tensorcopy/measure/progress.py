@@ -42,13 +42,6 @@ class Reporter:
         done = (sum(seconds[:current]) + expected * share) / sum(seconds)
         self.report(Progress(f"{name}: {detail}" if detail else name, done, remaining + sum(seconds[current + 1 :])))
 
-    def waiting_at(self, current: int, _share: float, elapsed: float, detail: str = "") -> None:
-        """Report a stage whose share is unknown, by its expected time.
-
-        Its share stays below nine tenths until it has ended.
-        """
-        self.at(current, min(elapsed / self.stages[current][1], 0.9), elapsed, detail)
-
 
 def within(report: Callable[[Progress], None], first: float, last: float) -> Callable[[Progress], None]:
     """Return a function that reports the progress of a part of a job; first, last : the shares of the job before and after it."""

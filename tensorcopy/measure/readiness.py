@@ -1,7 +1,7 @@
 """Whether a machine is fit for measuring: the load and the settings of its host and its NVIDIA GPUs, and what to change.
 
 psutil reads the host, `worker.nvidia` the GPUs; for MPS, XPU and ROCm only the host can be read. A finding is refused where it would make
-results wrong or the run fail. It is a warning where it makes times vary more, so that verdicts need more passes.
+results wrong or the run fail. It is a warning where it makes times vary more, so that verdicts need more launches.
 """
 
 from __future__ import annotations
