@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -34,7 +33,6 @@ from tensorcopy.results.effects import Effects
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.reader import Result, Results
 from tensorcopy.site import render, writer
-from tensorcopy.site.pages import data
 from tests import emulated_cuda as emulation
 from tests import worker_in_process
 from tests.emulated_cuda import Gpu
@@ -226,8 +224,7 @@ def published_site(shipped_results: Results, tmp_path_factory: pytest.TempPathFa
         if not (root / "seconds").exists():
             begin = os.times()
             site.mkdir()
-            card = json.loads((ROOT / data.ACCURACY_FILE).read_text(encoding="utf-8"))
-            writer.write(shipped_results.results, card, publisher.documentation(ROOT), site)
+            writer.write(shipped_results.results, publisher.accuracy_report(ROOT), publisher.documentation(ROOT), site)
             spent = [after - before for before, after in zip(begin, os.times())]
             (root / "seconds").write_text(str(sum(spent[:4])))  # of this process and of those that wrote pages for it
     return site

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import publisher
@@ -20,14 +21,18 @@ def publish(results_dir: Path, html_dir: Path) -> tuple[TensorcopyError, ...]:
     Logs a warning for each machine that shares its name with another one.
     """
     from tensorcopy.site import writer  # asv imports its plugins for every command; only this one needs the pages
-    from tensorcopy.site.pages import data
 
-    loaded = reader.load_results(results_dir)
-    card = json.loads(data.ACCURACY_FILE.read_text(encoding="utf-8")) if data.ACCURACY_FILE.exists() else None
+    loaded, card = reader.load_results(results_dir), accuracy_report()
     web = addresses.WebAddresses.of_checkout(*configuration.web_addresses(), os.environ)
     writer.write(loaded.results, card, documentation(), html_dir, web, problems=loaded.problems, project=declarations.project())
     publisher.warn(loaded.warnings)
     return loaded.problems
+
+
+def accuracy_report(checkout: Path = Path()) -> dict[str, Any] | None:
+    """Return the accuracy report; None where `docs.tools.accuracy` has written none."""
+    path = checkout / "docs" / "accuracy.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def documentation(checkout: Path = Path()) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tensorcopy.results.launches import Launch
@@ -16,7 +15,6 @@ from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
 
-ACCURACY_FILE = Path("docs/accuracy.json")
 HARDWARE_LABELS = {"flags": "instruction sets", "memory_gib": "memory in GiB"}
 
 
