@@ -136,7 +136,7 @@ def error_of(capsys, *arguments: str) -> str:
 
 def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     """Their parameters may have any character and any length."""
-    change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "suite": "s" * 90}
+    change = {"case": "a.time_b shape=(3, 4) dtype=torch.float32 path=<a/b>|`  é" + 200 * "x", "suite": "s" * 90, "failure": "f" * 900}
     change["parameters"] = {f"p{number}": "v" * 90 for number in range(14)}
     (row,) = pr_comment.admissible({"changes": [change]})["changes"]
     assert row["case"].startswith("a.time_b shape=(3, 4) dtype=torch.float32 path=_a_b___ _xxx")
@@ -145,6 +145,7 @@ def test_names_of_a_third_party_are_shown_as_the_schema_allows():
     assert len(row["case"]) <= schema["case"]["maxLength"]
     assert len(row["parameters"]) <= schema["parameters"]["maxProperties"]
     assert {len(row["suite"]), *map(len, row["parameters"].values())} == {80}
+    assert len(row["failure"]) <= schema["failure"]["maxLength"]
 
 
 def test_the_workflow_that_runs_a_pull_request_s_code_cannot_write():
