@@ -104,9 +104,9 @@ def test_a_planted_mistake_is_caught(gpu, tmp_path, before, after):
     """A copy of the suites with the mistake is measured as the checkout is, and what the checkout passes fails."""
     for name in ("benchmarks", "tensorcopy"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "site"))
-    path = tmp_path / "benchmarks" / "cases.py"
+    path = tmp_path / "tensorcopy" / "worker" / "loop.py"
     text = path.read_text(encoding="utf-8")
-    assert text.count(before) == 1, "cases.py has changed: plant the mistake into its new code"
+    assert text.count(before) == 1, "loop.py has changed: plant the mistake into its new code"
     path.write_text(text.replace(before, after), encoding="utf-8")
     throughput, latency = THROUGHPUT["detach_clone"], LATENCY["detach_clone"]
     rows = gpu.readings([throughput, latency], root=tmp_path, **SWITCHES)

@@ -25,21 +25,20 @@ PLANTED = [  # an operation, and one with a planted extra call
 
 @pytest.fixture(scope="module")
 def counted(checkout) -> Path:
-    """The result file of a pass that counts instructions, and takes a profile."""
+    """The folder of a launch that counts instructions, and of its profile."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     variables = {declarations.VARIABLE: json.dumps(PLANTED), instruction_count.ONLY: f"{CASES}|{WITH_GRAD}"}
-    options = ("--interpreter", "same", "--machine", "counted", "--passes", "1", "--bench", COUNTED)
+    options = ("--interpreter", "same", "--machine", "counted", "--bench", COUNTED)
     done = checkout.run("tensorcopy", "measure", *options, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "functions of 1 release counted" in done.stdout
-    (path,) = (checkout.root / "results" / "counted").glob("*-py*.json")
-    return path
+    return checkout.root / "results" / "counted"
 
 
 @pytest.fixture(scope="module")
 def profile(counted) -> functions.Profiles:
-    """The profile of that pass."""
-    (path,) = counted.parent.glob(f"*{functions.ENDING}")
+    """The profile of that launch."""
+    (path,) = counted.glob(f"*{functions.ENDING}")
     return functions.read(path)
 
 
@@ -58,7 +57,7 @@ def test_a_planted_extra_call_is_named(profile):
 @pytest.mark.slow
 def test_instruction_counts_show_the_cost_of_autograd(counted):
     """Clone before detach runs autograd, too. That counts repeat is tested above."""
-    (result,) = [result for result in reader.load_results(counted.parents[1]).results if result.machine == counted.parent.name]
+    (result,) = [result for result in reader.load_results(counted.parent).results if result.machine == counted.name]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

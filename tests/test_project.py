@@ -21,8 +21,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import new_project
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.report.sentences import group_name
-from tensorcopy.results import passes, related, suite_specs
-from tensorcopy.results.passes import Case
+from tensorcopy.results import reader, related, suite_specs
+from tensorcopy.results.cases import Case, cases_of
 from tensorcopy.site import addresses, render
 from tensorcopy.worker import declarations
 from tensorcopy.worker.declarations import Project
@@ -150,14 +150,7 @@ def test_benchmarks_of_one_class_have_pages_of_their_own():
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results."""
-    name = "memory.Odd.time_nothing"
-    document = {
-        "passes": [],
-        "result_columns": ["result", "params", "version", "samples"],
-        "results": {name: [[1e-6, 2e-6], [["'a'"], ["torch.float32", "None"]], "second version", None]},
-    }
-    suites_of_file = {name: {"version": "second version", "param_names": ["method", "numel"], "type": "time"}}
-    samples, _, _ = passes.numbers(document, suites_of_file, passes.QuietRule(float("inf"), {}))
+    samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
     assert [case.parameters for case in samples] == [(("method", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {related.counted_case(case) for case in samples} == {None}
@@ -222,11 +215,11 @@ def lab(tmp_path_factory) -> Iterator[Path]:
 
 
 def instead(wheel: Path) -> dict[str, str]:
-    """Return what a test runs instead of four of the guide's commands: this wheel, one pass, and no server."""
+    """Return what a test runs instead of four of the guide's commands: this wheel, one launch, and no server."""
     return {
         'pip install "tensorcopy[dashboard]"': f'uv pip install --quiet "tensorcopy[dashboard] @ {wheel.as_uri()}"',
-        "tensorcopy measure 2.5.1 2.15.0 --passes 3": "tensorcopy measure 2.5.1 2.15.0 --passes 1",
-        "tensorcopy compare 2.5.1 2.15.0": "tensorcopy compare 2.5.1 2.15.0 || test $? -eq 3",  # one pass is too few to compare
+        "tensorcopy measure 2.5.1 2.15.0 --launches 4": "tensorcopy measure 2.5.1 2.15.0 --launches 1",
+        "tensorcopy compare 2.5.1 2.15.0": "tensorcopy compare 2.5.1 2.15.0 || test $? -eq 3",  # one launch is too few to compare
         "python -m http.server --directory site": "",
     }
 
@@ -299,9 +292,9 @@ def test_the_guide_s_commands_make_a_history_of_an_own_operation(lab):
     assert all(release in history for release in ("2.5.1", "2.15.0"))
     assert {address: found[0] for address, text in pages.items() if (found := COPIES.search(text))} == {}
     assert dead_links(lab / "site") == []
-    results = [json.loads(path.read_text()) for path in (lab / "results").glob("*/*-py*.json")]
-    assert [result["ledger"]["settings"] for result in results] == 2 * [results[0]["ledger"]["settings"]]
-    assert {name for result in results for name in result["methods"]} == {"rms_norm"}
+    results = reader.load_results(lab / "results").results
+    assert {result.provenance["settings"]["OMP_NUM_THREADS"] for result in results} == {"1"}
+    assert {name for result in results for name in result.methods} == {"rms_norm"}
 
 
 @pytest.mark.slow
@@ -313,7 +306,7 @@ def test_the_example_times_a_suite_unchanged(lab):
     before = {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()}
     program = lab / ".venv" / "bin"
     bench = "(BySize.*16384|ByInputs|distances|training)"
-    done = run(folder, f"{program}/tensorcopy measure 2.5.1 2.15.0 --passes 1 --bench '{bench}'", f"{program}/asv publish")
+    done = run(folder, f"{program}/tensorcopy measure 2.5.1 2.15.0 --launches 1 --bench '{bench}'", f"{program}/asv publish")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert {path: hashlib.sha256(path.read_bytes()).digest() for path in (folder / "benchmarks").iterdir()} == before
     landing = re.sub(r"\s+", " ", texts(folder / "site")["index.html"])

@@ -32,25 +32,24 @@ def reading(text):
     if benchmark.type == "track":
         return {"value": first}
     fastest = min(sample for _ in range(RUNS) for sample in benchmark.do_run()["samples"])
-    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0])}
+    return {"value": fastest, "first": first["samples"][0], "events": seconds_by_events(values[0], benchmark.func.__self__.loop)}
 
 
-def seconds_by_events(method):
-    """Return the seconds per call that CUDA's events measure around the code of the case that was timed last."""
+def seconds_by_events(method, loop):
+    """Return the seconds per call that CUDA's events measure around the code of the loop that was timed last."""
     import torch
 
-    from benchmarks import cases
     from tensorcopy.worker.methods import METHODS, NAMES
 
     code = METHODS[method].code_on_accelerator if method in METHODS else "out.copy_(x)"
-    names = {**NAMES, **cases.timed[0].names}
-    exec(f"def loop():\n    for _ in range({CALLS}):\n        {code}", names)
+    names = {**NAMES, **loop.names}
+    exec(f"def repeated():\n    for _ in range({CALLS}):\n        {code}", names)
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     runs = []
     for _ in range(RUNS):
         torch.cuda.synchronize()
         start.record()
-        names["loop"]()
+        names["repeated"]()
         end.record()
         end.synchronize()
         runs.append(start.elapsed_time(end) / 1e3 / CALLS)
