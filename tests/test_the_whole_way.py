@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
+import sys
 
 import pytest
 
 from tensorcopy.releases import environments, release_table
+from tensorcopy.results import launches, reader
 from tests.conftest import ON_3_11
 
 pytestmark = pytest.mark.slow
 
 OLDEST, NEWEST = release_table.find("1.9.0"), release_table.load()[-1]
 LINE = re.compile(r"[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+")
+ONE_CASE = r"copies\.BySize.*'tensor', 16\)"
 
 
-def file_of(checkout, release, python):
-    return checkout.root / "results" / "ci" / f"{release.sha[:8]}-py{python}-cuda.json"
+def launches_of(checkout, machine="ci"):
+    """Return the launches of a machine by their path; each can be read."""
+    return {path: launches.read(path) for path in sorted((checkout.root / "results" / machine).glob("*.json"))}
+
+
+def result_of(checkout, release, python, machine="ci"):
+    (result,) = [
+        result
+        for result in reader.load_results(checkout.root / "results").results
+        if (result.machine, result.sha, result.python) == (machine, release.sha, python)
+    ]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -34,195 +46,121 @@ def measured(checkout):
 
 
 def test_the_dashboard_prints_each_stage_and_the_page(measured):
-    """The stages are installing, measuring and publishing, each with the time that is left."""
+    """The stages are installing, measuring, counting and publishing. Alone, a release is unpaired, and that is said."""
     assert re.search(
-        r"installing torch 1.9.0 \(about .* left\)\nmeasuring torch 1.9.0 \(.*\)\npublishing the site \(.*\)\n", measured[0].stdout
+        r"torch 1.9.0 on Python 3.9 \(about .* left\)\n"
+        r"torch 1.9.0 on Python 3.9, launch 1 of 1 \(.*\)\n"
+        r"counting torch 1.9.0 on Python 3.9 \(.*\)\n"
+        r"publishing the site",
+        measured[0].stdout,
     )
     assert re.search(r"The page: .*site/index.html\n", measured[0].stdout)
+    assert "unpaired: measured alone" in measured[0].stdout
 
 
 @pytest.mark.parametrize(("release", "python"), [(OLDEST, "3.9"), (NEWEST, "3.11")], ids=["oldest", "newest"])
 def test_a_result_has_its_provenance_and_every_promise_holds(checkout, measured, release, python):
     """The recorded torch is the one in the table; on it every method does what it promises and the article holds."""
-    result = json.loads(file_of(checkout, release, python).read_text())
-    assert result["ledger"]["torch_sha"] == result["commit_hash"] == release.sha
-    assert result["ledger"]["numpy"] == "1.26.4"
-    assert result["ledger"]["asv_runner"] == environments.runner()
-    as_promised = {name: row["observed"]["cpu"]["as_promised"] for name, row in result["methods"].items() if row["observed"]}
+    result = result_of(checkout, release, python)
+    assert result.provenance["torch_sha"] == release.sha
+    assert result.provenance["numpy"] == "1.26.4"
+    assert result.provenance["asv_runner"] == environments.runner()
+    as_promised = {name: row["observed"]["cpu"]["as_promised"] for name, row in result.methods.items() if row["observed"]}
     assert len(as_promised) >= 17
     assert all(as_promised.values()), as_promised
-    assert result["article"]["cpu"]["fail"] == []
+    assert result.article["cpu"]["fail"] == []
 
 
-def test_the_page_shows_this_machine_first_and_the_shipped_history(checkout, measured):
+def test_the_page_shows_this_machine_first_and_asv_finds_its_numbers(checkout, measured):
     """The landing page has the newest release; the list of histories begins with the machine that measured last."""
     page = (checkout.root / "site" / "index.html").read_text()
-    assert f'<p class="note">torch {NEWEST.version} on ' in page
+    assert f"torch {NEWEST.version} on " in page
     histories = (checkout.root / "site" / "history" / "index.html").read_text()
-    assert re.search('<li id="ci">.*<li id="xeon-2core">', histories, re.DOTALL)
-    assert (checkout.root / "site" / "index.json").exists()
-    graphs = {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
-    assert "copies.BySize.time_copy.json" in graphs
-    assert "summary.json" not in graphs  # read by asv's own list view only, which is not there
+    assert re.search('<li id="ci">.*<li id=', histories, re.DOTALL)
+    assert "copies.BySize.time_copy.json" in {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
 
 
-def test_a_second_run_installs_and_measures_nothing(checkout, measured):
-    """It prints that the release was measured, and publishes."""
-    environment = environments.path_of(checkout.root / ".asv" / "env", NEWEST, "3.11", "cuda")
-    before = (environment / "complete").stat().st_mtime_ns, file_of(checkout, NEWEST, "3.11").read_bytes()
+def test_a_second_run_measures_nothing_and_again_adds_a_launch(checkout, measured):
+    """No launch that is there changes."""
+    before = {path: path.read_bytes() for path in launches_of(checkout)}
     done = checkout.run("tensorcopy", "dashboard", "--quick", "--no-serve", "--machine", "ci")
     assert done.returncode == 0
-    assert f"torch {NEWEST.version} was measured on this machine on" in done.stdout
-    assert "installing" not in done.stdout
-    assert before == ((environment / "complete").stat().st_mtime_ns, file_of(checkout, NEWEST, "3.11").read_bytes())
-
-
-def test_samples_are_added_and_never_replaced(checkout, measured):
-    """Also by `--again`."""
-
-    def samples():
-        row = json.loads(file_of(checkout, OLDEST, "3.9").read_text())
-        return row["results"]["copies.BySize.time_copy"][row["result_columns"].index("samples")]
-
-    before = samples()
+    assert f"torch {NEWEST.version} on Python 3.11 was measured on this machine; --again adds launches" in done.stdout
+    assert {path: path.read_bytes() for path in launches_of(checkout)} == before
     done = checkout.run("tensorcopy", "dashboard", "--quick", "--again", "--no-serve", "--machine", "ci", "--releases", "1.9.0")
     assert done.returncode == 0, done.stderr
-    assert all(more[: len(old)] == old and len(more) == len(old) + 3 for old, more in zip(before, samples(), strict=True))
+    after = {path: path.read_bytes() for path in launches_of(checkout)}
+    assert len(after) == len(before) + 1
+    assert before.items() <= after.items()
 
 
 def test_asv_itself_works_from_the_root(checkout, measured):
-    """It is not patched; releases are its commits."""
+    """Releases are its commits, and launches its results."""
     shown = checkout.run("asv", "show", "v1.9.0", "--machine", "ci")
     assert shown.returncode == 0
-    assert "Commit: v1.9.0" in shown.stdout
     assert "copies.BySize.time_copy" in shown.stdout
     checked = checkout.run("asv", "check", "-E", "release:3.11")
     assert checked.returncode == 0, checked.stdout
     assert "No problems found." in checked.stdout
-
-
-def test_asv_compare_prints_real_rows(checkout, measured):
-    """Of the shipped results: both columns are times of the same environment."""
-    done = checkout.run("asv", "compare", ON_3_11[0].tag, ON_3_11[-1].tag, "--machine", "xeon-2core")
-    assert done.returncode == 0
-    time = r"\| \d[^|]*s +"
-    rows = re.findall(rf"^\| \S* +{time}{time}\| ~?\d+\.\d+ +\| copies\.BySize\.time_copy\(.*\|$", done.stdout, re.MULTILINE)
-    assert len(rows) >= 40
-
-
-def test_a_range_skips_a_release_without_a_wheel_by_name(checkout, measured):
-    """torch 1.9.0 has no wheel for Python 3.11; alone it is an error."""
-    done = checkout.run("asv", "run", "..v1.9.0", "-E", "release:3.11", "--machine", "ci")
-    assert done.returncode == 0
-    assert "torch 1.9.0 is skipped: it has wheels for Python 3.7 to 3.9, not for 3.11" in done.stdout
     alone = checkout.run("asv", "run", "v1.9.0^!", "-E", "release:3.11", "--machine", "ci")
     assert alone.returncode == 2
     assert LINE.search(alone.stdout)
 
 
-def test_a_python_without_a_wheel_has_no_result_file(checkout, measured):
-    """asv runs both Pythons; the one without a wheel skips every case, and earlier results stay."""
-    before = file_of(checkout, OLDEST, "3.9").read_bytes()
-    done = checkout.run("asv", "run", "v1.9.0^!", "--machine", "ci", "--bench", "floors.Control", "--append-samples")
-    assert done.returncode == 0, done.stdout
-    assert "torch 1.9.0 is skipped on Python 3.11: it has wheels for Python 3.7 to 3.9" in done.stdout
-    assert not file_of(checkout, OLDEST, "3.11").exists()
-    after = json.loads(file_of(checkout, OLDEST, "3.9").read_text())
-    assert "floors.Control.time_sum" in after["results"]
-    assert after["results"]["copies.BySize.time_copy"] == json.loads(before)["results"]["copies.BySize.time_copy"]
-    assert after["ledger"]["torch_sha"] == OLDEST.sha
-
-
-COUNT_IMPORTS = """
-import os, sys
-
-class Count:
-    @staticmethod
-    def find_spec(name, path, target=None):
-        if name == "torch" and "TORCH_IMPORTS" in os.environ:
-            with open(os.environ["TORCH_IMPORTS"], "a") as file:
-                file.write("x")
-
-sys.meta_path.insert(0, Count)
-"""
-
-
-def test_this_interpreters_own_torch_can_be_measured(checkout, measured, tmp_path):
-    """Its SHA identifies the release; nothing is installed, and torch is imported once."""
-    import torch
-
-    (checkout.root / "sitecustomize.py").write_text(COUNT_IMPORTS)
-
-    release = environments.released_as({"torch_sha": torch.version.git_version, "torch": torch.__version__})
-    registered = checkout.run("asv", "machine", "--yes", "--machine", "container")
-    assert registered.returncode == 0, registered.stdout
-    command = ["run", f"{release.tag}^!", "-E", "interpreter:same", "--machine", "container", "--bench", "floors.Control"]
-    done = checkout.run("asv", *command, TORCH_IMPORTS=str(tmp_path / "imports"))
-    assert done.returncode == 0, done.stdout
-    assert len((tmp_path / "imports").read_text()) == 1
-    (path,) = (checkout.root / "results" / "container").glob(f"{release.sha[:8]}-*.json")
-    assert json.loads(path.read_text())["ledger"]["torch"] == torch.__version__
-    shutil.rmtree(path.parent)
-    (checkout.root / "sitecustomize.py").unlink()
-    refused = checkout.run("asv", "run", "v1.9.0^!", "-E", "interpreter:same", "--machine", "container")
-    assert refused.returncode == 2
-    assert "torch 1.9.0 cannot be measured here" in refused.stdout
-
-
-def test_an_interpreter_without_this_package_can_be_measured(checkout, measured):
-    """It has torch, but neither tensorcopy nor the program's asv."""
-    (python,) = (checkout.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
-    options = ("--passes", "1", "--bench", "floors.Control", "--machine", "container", "--no-confirm")
-    done = checkout.run("tensorcopy", "measure", "--interpreter", str(python), *options, PYTHONPATH="")
+def test_the_launches_of_two_pythons_are_joined_by_the_reference(checkout, measured):
+    """Each has its releases and the reference as sides, on one core, and the fit compares them by way of it."""
+    command = ["measure", "1.9.0", NEWEST.version, "--launches", "3", "--machine", "joined", "--bench", ONE_CASE, "--no-counts"]
+    done = checkout.run("tensorcopy", *command)
     assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (checkout.root / "results" / "container").glob(f"{OLDEST.sha[:8]}-py3.9-*-interpreter.json")
-    document = json.loads(path.read_text())
-    assert document["ledger"]["torch_sha"] == OLDEST.sha
-    assert len(document["passes"]) == 1
-    shutil.rmtree(path.parent)
+    taken = launches_of(checkout, "joined").values()
+    assert sorted(len(each.sides) for each in taken) == [2] * 6
+    assert {each.sides[each.reference].sha for each in taken} == {release_table.find("2.8.0").sha}
+    compared = checkout.run("tensorcopy", "compare", "1.9.0@joined", f"{NEWEST.version}@joined", "--all")
+    assert "2 releases with 3 launches each" in done.stdout
+    assert compared.returncode in (0, 3), compared.stderr
+
+
+@pytest.mark.parametrize("whose", ["this program's", "another's"])
+def test_an_interpreters_own_torch_can_be_measured(checkout, measured, whose):
+    """Its SHA identifies the release; nothing is installed. Another's has neither tensorcopy nor asv. Without a reference it says so."""
+    (other,) = (checkout.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
+    python = sys.executable if whose == "this program's" else str(other)
+    options = ("--launches", "1", "--bench", ONE_CASE, "--machine", "container")
+    done = checkout.run("tensorcopy", "measure", "--interpreter", python, *options, PYTHONPATH=str(checkout.root))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "unpaired: measured alone" in done.stdout
+    (taken,) = launches_of(checkout, "container").values()
+    assert taken.sides[0].environment.endswith("-interpreter")
+    paired = checkout.run("tensorcopy", "measure", "--interpreter", python, "--reference", str(other), *options[:1], "2", *options[2:])
+    assert paired.returncode == 0, paired.stdout + paired.stderr
+    shutil.rmtree(checkout.root / "results" / "container")
 
 
 def test_a_wrong_sha_in_the_table_is_refused(checkout, measured):
     """The error has both SHAs and what to do next; nothing is stored."""
-    table = checkout.root / "tensorcopy" / "releases.toml"
-    correct, before = table.read_text(), file_of(checkout, OLDEST, "3.9").read_bytes()
-    table.write_text(correct.replace(OLDEST.sha, "0" * 40))
-    try:
+    before = launches_of(checkout).keys()
+    with checkout.edited({"tensorcopy/releases.toml": (OLDEST.sha, "0" * 40)}):
         done = checkout.run("tensorcopy", "dashboard", "--quick", "--again", "--no-serve", "--machine", "ci", "--releases", "1.9.0")
-    finally:
-        table.write_text(correct)
     assert done.returncode == 2
     assert LINE.search(done.stderr)
     assert f"its torch_sha differs from the table of releases: got {OLDEST.sha}" in done.stderr
-    assert file_of(checkout, OLDEST, "3.9").read_bytes() == before
-    assert not list((checkout.root / "results" / "ci").glob("00000000-*"))
+    assert launches_of(checkout).keys() == before
 
 
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
     """With a release that is not installed yet, an empty cache and no index."""
-    before = file_of(checkout, OLDEST, "3.9").read_bytes()
-    done = checkout.run(
-        "tensorcopy",
-        "dashboard",
-        "--quick",
-        "--no-serve",
-        "--machine",
-        "ci",
-        "--releases",
-        ON_3_11[-2].version,
-        UV_OFFLINE="1",
-        UV_CACHE_DIR=str(tmp_path),
-    )
+    before, release = launches_of(checkout).keys(), ON_3_11[-2]
+    options = ("--quick", "--no-serve", "--machine", "ci", "--releases", release.version)
+    done = checkout.run("tensorcopy", "dashboard", *options, UV_OFFLINE="1", UV_CACHE_DIR=str(tmp_path))
     assert done.returncode == 2
     assert LINE.search(done.stderr)
-    assert f"torch {ON_3_11[-2].version} was not installed on Python 3.11" in done.stderr
-    assert file_of(checkout, OLDEST, "3.9").read_bytes() == before
-    assert not list((checkout.root / "results" / "ci").glob(f"{ON_3_11[-2].sha[:8]}-*"))
+    assert f"torch {release.version} was not installed on Python 3.11" in done.stderr
+    assert launches_of(checkout).keys() == before
 
 
-def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, measured):
+def test_a_truncated_launch_is_an_error_and_the_others_are_published(checkout, measured):
     """asv and tensorcopy exit with 2 and name the file."""
-    path = file_of(checkout, OLDEST, "3.9")
+    path = next(iter(launches_of(checkout)))
     complete = path.read_bytes()
     path.write_bytes(complete[: len(complete) // 2])
     try:
@@ -231,15 +169,10 @@ def test_a_truncated_result_is_an_error_and_the_others_are_published(checkout, m
     finally:
         path.write_bytes(complete)
     assert published.returncode == 2
-    assert f"the result file results/ci/{path.name} cannot be read" in published.stdout
+    assert f"the launch results/ci/{path.name} cannot be read" in published.stdout
     assert done.returncode == 2
     assert [line.count("cannot be read") for line in done.stderr.splitlines()] == [1]
-    page = (checkout.root / "site" / "index.html").read_text()
-    assert ">Machines</a>: xeon-2core" in page  # one release is left of the machine that measured last: no history
     assert (checkout.root / "site" / "index.json").exists()
-    graphs = {path.name for path in (checkout.root / "site" / "graphs").rglob("*.json")}
-    assert "copies.BySize.time_copy.json" in graphs
-    assert "summary.json" not in graphs  # read by asv's own list view only, which is not there
 
 
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
@@ -249,10 +182,9 @@ def test_a_device_that_is_found_is_measured_and_shown(checkout, measured, gpu):
         options = ("--quick", "--no-serve", "--machine", "gpu-box", "--releases", NEWEST.version)
         done = checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=200))
     assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (checkout.root / "results" / "gpu-box").glob(f"{NEWEST.sha[:8]}-*.json")
-    result = json.loads(path.read_text())
-    (name,) = result["ledger"]["accelerators"].values()
-    suites = {suite for suite, row in result["results"].items() if any(row[0] or ())}
+    result = result_of(checkout, NEWEST, "3.11", "gpu-box")
+    (name,) = result.provenance["accelerators"].values()
+    suites = {case.suite for case in result.timings}
     assert suites >= {"copies.BySize.time_copy", "copies.Throughput.time_copy", "copies.Latency.time_copy"}
     assert suites >= {"conversions.BySize.time_conversion", "conversions.Latency.time_conversion"}
     assert name in (checkout.root / "site" / "machines" / "gpu-box.html").read_text(encoding="utf-8")
