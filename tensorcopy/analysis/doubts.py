@@ -13,20 +13,23 @@ from tensorcopy.results.reader import Result
 from tensorcopy.results.series_key import by_series
 
 
-def in_doubt(results: Iterable[Result], launches: int) -> Iterator[tuple[Result, Result, list[Case]]]:
+def in_doubt(results: Iterable[Result], launches: int, most: int) -> Iterator[tuple[Result, Result, list[Case]]]:
     """Yield each two neighbours of a history between which some cases are in doubt, with these cases.
 
     launches : that a step must have
+    most : launches after which it stays as it is
     """
     for series in by_series(results).values():
         for before, after in pairwise(series):
             changes = comparisons.between(before, after).changes
-            if cases := [case for case, change in changes.items() if _is_in_doubt(change, launches)]:
+            if cases := [case for case, change in changes.items() if _is_in_doubt(change, launches, most)]:
                 yield before, after, cases
 
 
-def _is_in_doubt(change: Change, launches: int) -> bool:
+def _is_in_doubt(change: Change, launches: int, most: int) -> bool:
     """Return whether a change looks as large as the margin and cannot be told, or was told by few launches."""
+    if min(change.launches) >= most:
+        return False
     if change.verdict is Verdict.INCONCLUSIVE:
         return change.reason is Reason.INTERVAL_TOO_WIDE and abs(log(change.size)) >= log(1 + MARGIN)
     return change.reason is Reason.CHANGED and min(change.launches) < launches

@@ -189,8 +189,8 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
 
 def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import plan, taking
-    from tensorcopy.worker import nvidia
+    from tensorcopy.measure import functions, plan, taking
+    from tensorcopy.worker import hardware, nvidia
 
     until = monotonic() + options.budget
     paths = configuration.paths()
@@ -210,33 +210,43 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     size = options.environments or len(every)
     _prepare(options, every, paths, size, console)
     groups = plan.groups(measurements, reference, size)
-    launches, problems = [], list[TensorcopyError]()
+    problems: list[TensorcopyError] = []
+    profiled = 0
     with progress_bar(console) as report_progress:
         suites, counts = _suites(measurements, job, counts=not options.no_counts, report_progress=report_progress)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
-        if suites:
-            launches += taking.take_missing(missing, groups, together=len(every) <= size, until=until, report_progress=report_progress)
-        left = sum(missing.of(group) for group in groups) if suites else 0
+
+        def finish(group: Sequence[Measurement]) -> None:
+            nonlocal profiled
+            own = [each for each in group if each in measurements]
+            problems.extend(taking.take_counts(own, job, counts, until=until, report_progress=report_progress)[1])
+            if not options.no_counts and not hardware.missing_valgrind() and monotonic() < until:
+                written, errors = functions.count_all(functions.not_counted(own, job), job, report_progress)
+                problems.extend(errors)
+                profiled += len(written)
+
+        launches = taking.take_missing(
+            missing, groups, together=len(every) <= size, finish=finish, until=until, report_progress=report_progress
+        )
+        left = sum(missing.of(group) for group in groups)
         whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments or left)
         if whole and not job.failed:
             doubts = _doubts(measurements, job, options.launches)
             launches += taking.take_of_doubts(doubts, job, OF_DOUBTS, until=until, report_progress=report_progress)
-        if counts and not left:
-            more, errors = taking.take_counts(measurements, job, counts, until=until, report_progress=report_progress)
-            launches, problems = [*launches, *more], [*problems, *errors]
     without = job.failed.pop(reference, None) if reference and reference not in measurements else None
     print_warnings([without] if without else [])
     print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
     _print_what_is_not_measured(job, console)
     _print_counts(measurements, missing, suites, console)
+    if profiled:
+        console.print(f"functions of {counted(profiled, 'release')} counted, in results/{machine}")
     if taking.unpaired(launches):
         console.print(
             "unpaired: measured alone, and compared with unpaired launches only; --reference PYTHON names a torch to take turns with"
         )
     if left and monotonic() >= until:
         console.print(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
-    profiled = 0 if options.no_counts or options.environments or left else _profile(measurements, job, console)
-    return 2 if problems or profiled else 0
+    return 2 if problems else 0
 
 
 def _device_of(machine: str) -> str:
@@ -302,7 +312,7 @@ def _print_what_is_not_measured(job: Job, console: Console) -> None:
 def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any:
     """Return a function that returns the steps in doubt between these measurements, as the results are then."""
     from tensorcopy.analysis import doubts
-    from tensorcopy.measure.taking import Doubt
+    from tensorcopy.measure.taking import LOOKS, Doubt
     from tensorcopy.results import reader
 
     by_place = {each.place: each for each in measurements}
@@ -315,7 +325,7 @@ def _doubts(measurements: Sequence[Measurement], job: Job, launches: int) -> Any
         ]
         return [
             Doubt(by_place[before.sha, before.environment], by_place[after.sha, after.environment], cases)
-            for before, after, cases in doubts.in_doubt(results, launches)
+            for before, after, cases in doubts.in_doubt(results, launches, launches + LOOKS * OF_DOUBTS)
         ]
 
     return now
@@ -336,21 +346,6 @@ def _prepare(
     if too_much:
         next_step = "free some space, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
         print_warnings([TensorcopyError("the disk may be too small", got=sentence, allowed="room for them together", next=next_step)])
-
-
-def _profile(measurements: Sequence[Measurement], job: Job, console: Console) -> int:
-    """Count the functions of the releases whose instructions were counted, unless they were, and return the exit code."""
-    from tensorcopy.measure import functions
-    from tensorcopy.worker import hardware
-
-    missing = [] if hardware.missing_valgrind() else functions.not_counted(measurements, job)
-    if not missing:
-        return 0
-    with progress_bar(console) as report_progress:
-        written, problems = functions.count_all(missing, job, report_progress)
-    print_errors(problems)
-    console.print(f"functions of {counted(len(written), 'release')} counted, in results/{job.machine}")
-    return 2 if problems else 0
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:

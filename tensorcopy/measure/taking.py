@@ -208,17 +208,26 @@ class Missing:
     def of(self, group: Sequence[Measurement]) -> int:
         """Return how many launches a group lacks now."""
         counts = self.counts()
+        if not self.suites:
+            return 0  # only counts were selected
         return max([0, *(self._wanted[each] - counts[each.place] for each in group if each not in self.job.failed)])
 
 
 def take_missing(
-    missing: Missing, groups: Sequence[Sequence[Measurement]], *, together: bool, until: float = inf, report_progress: ReportProgress
+    missing: Missing,
+    groups: Sequence[Sequence[Measurement]],
+    *,
+    together: bool,
+    finish: Callable[[Sequence[Measurement]], object] = len,
+    until: float = inf,
+    report_progress: ReportProgress,
 ) -> list[Launch]:
     """Take the launches that are missing, and return them; `missing.job.failed` has what could not be measured.
 
     groups : of measurements that are sides of the same launches
     together : whether the environments of all groups have room on the disk: then their launches alternate at random. Otherwise each group
         is finished, and its environments are removed unless the next group has them
+    finish : called with measurements that have all their launches, before their environments are removed
     until : when no further launch begins, on the clock of `time.monotonic`
     """
     job, taken = missing.job, list[Launch]()
@@ -257,11 +266,13 @@ def take_missing(
                 left = now
             if monotonic() >= until:
                 break  # the environments are needed for the rest
+            finish([measurement for group in (groups if together else [groups[number]]) for measurement in group])
             if not together:
                 kept = {job.reference, *(groups[number + 1] if number + 1 < len(groups) else ())}
                 for each in joint[0] if joint else ():
                     if each not in kept:
                         environments.remove(each.path(job.paths))
+                        job.opened.pop(each, None)
     except DiskError as error:
         error.earlier = [*dict.fromkeys(job.failed.values())]
         raise
@@ -299,7 +310,7 @@ def take_of_doubts(
     for look in range(LOOKS):
         steps = doubts()
         stages = [
-            (f"torch {each.before.release.version} and {each.after.release.version}, in doubt ({look + 1} of {LOOKS})", count * 15.0)
+            (f"torch {each.before.release.version} and {each.after.release.version}, in doubt ({look + 1} of {LOOKS})", count * DOUBT)
             for each in steps
         ]
         for number, step in enumerate(steps):
@@ -316,7 +327,7 @@ def take_counts(
 ) -> tuple[list[Launch], list[TensorcopyError]]:
     """Take a launch of counts of each measurement that has none of these suites, and return them, and the errors."""
     counts = plan.taken(job.stored(), suites, "counts")
-    missing = [each for each in measurements if each not in job.failed and not counts[each.place]]
+    missing = [each for each in dict.fromkeys(measurements) if suites and each not in job.failed and not counts[each.place]]
     stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]
     reporter, taken, problems = Reporter(stages, report_progress), list[Launch](), list[TensorcopyError]()
     for number, measurement in enumerate(missing):
