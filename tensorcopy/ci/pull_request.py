@@ -317,7 +317,7 @@ def measure_and_judge(
         try:
             launches.write(results, launch.take(sides, MACHINE, selection=selection, until=until, report_case=report_case))
         except launch.SideFailed as error:
-            result.failures[pair.revisions[sides.index(error.side)].name] = [_line(error)]
+            result.failures[pair.revisions[sides.index(error.side)].name] = [f"the suites cannot be imported: {error.got}"]
         except TensorcopyError as error:
             if number == 1:  # later, what is undecided fails now, or the time is over
                 result.failures[pair.after.name] = [_line(error)]
