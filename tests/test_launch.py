@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from math import log
 from pathlib import Path
 
@@ -148,6 +149,37 @@ def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(sid
     assert set(suite.skipped) == {"1"}
     assert {(row.effects[0], row.effects[1]) for row in suite.rows.values()} == {(0, None)}
     assert len(suite.rows) == 5
+
+
+SLEEPS = """
+import time
+
+class Sleeps:
+    params = {milliseconds}
+
+    def time_sleep(self, milliseconds):
+        time.sleep(milliseconds / 1000)
+"""
+
+
+def test_two_revisions_have_their_own_suites(sides, tmp_path):
+    """A case is the same whatever its place in the order; one that a revision lacks has no time there, and is no failure."""
+    for number, milliseconds in enumerate(([2, 4, 8], [8, 6, 2])):
+        suites = tmp_path / f"revision-{number}"
+        suites.mkdir()
+        (suites / "__init__.py").write_text("")
+        (suites / "sleeping.py").write_text(SLEEPS.format(milliseconds=milliseconds))
+        sides[number] = replace(sides[number], suites=suites, revision=str(number))
+    suite = launch.take(sides, "box").suites["sleeping.Sleeps.time_sleep"]
+    seconds = {int(suite.params[0][int(index)]): row for index, row in suite.rows.items()}
+    assert {number: [effect is not None for effect in row.effects] for number, row in seconds.items()} == {
+        2: [True, True],
+        4: [True, False],
+        6: [False, True],
+        8: [True, True],
+    }
+    assert all(row.seconds == pytest.approx(number / 1000, rel=0.3) for number, row in seconds.items())
+    assert suite.failed == suite.skipped == {}
 
 
 def test_a_setup_cache_runs_once_on_each_side(sides, tmp_path):
