@@ -114,9 +114,9 @@ def test_a_device_selects_its_cases_only(suites, device):
         ("", ""),
         ("^copies", ""),
         ("1024, 'cuda'", "cuda"),
-        (f"{plan.timed_suites()}(?=.*'cuda')", "cuda"),
-        (f"{plan.timed_suites()}(?!.*'(mps|xpu)')", ""),
-        (f"{plan.timed_suites()}(?!.*'cuda')", ""),
+        ("^copies(?=.*'cuda')", "cuda"),
+        ("^copies(?!.*'(mps|xpu)')", ""),
+        ("^copies(?!.*'cuda')", ""),
     ],
 )
 def test_suites_that_name_a_device_ask_for_it(suites, device):
