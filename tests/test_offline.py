@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 GUIDE = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
 COLLECT = '-m pip wheel --wheel-dir wheels ".[dashboard]" hatchling editables'
 INSTALL = '-m pip install --no-index --find-links wheels --editable ".[dashboard]"'
-MEASURE = ("--machine", "h200", "--passes", "1", "--no-confirm", "--bench", r"copies.BySize.*'detach_clone', 1024")
+MEASURE = ("--machine", "h200", "--launches", "1", "--bench", r"copies.BySize.*'detach_clone', 1024")
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "PIP_INDEX_URL", "UV_INDEX_URL"), NOWHERE)
 
@@ -47,7 +47,7 @@ def needed_by(*names: str) -> dict[str, Distribution]:
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory) -> tuple[Checkout, Path]:
     """A checkout with the wheels that were collected for it, and the programs of a Python with torch, into which they are installed."""
-    checkout, folder = copied(tmp_path_factory, results=["none"]), tmp_path_factory.mktemp("machine")
+    checkout, folder = copied(tmp_path_factory), tmp_path_factory.mktemp("machine")
     packages = folder / "packages"
     packages.mkdir()
     for each in needed_by("torch", "numpy").values():

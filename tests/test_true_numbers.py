@@ -98,7 +98,7 @@ def test_no_call_is_specialised_while_it_is_counted(checkout):
     """Python 3.11 tries again and again where it cannot, which took 3 to 4 % of a call of 2^20 elements."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     variables = {instruction_count.ONLY: r"^(cpu|clone_detach_numpy) \d+ float32"}
-    options = ("--machine", "warm", "--bench", r"^instructions\..*\('cpu', 16, False\)")
+    options = ("--machine", "warm", "--bench", r"^instructions\..*\('cpu', 1024, False\)")
     done = checkout.run("tensorcopy", "measure", NEWEST.version, *options, **variables)
     assert done.returncode == 0, done.stderr
     (path,) = (checkout.root / "results" / "warm").glob(f"*{functions.ENDING}")

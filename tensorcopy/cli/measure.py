@@ -213,14 +213,16 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     problems: list[TensorcopyError] = []
     profiled = 0
     with progress_bar(console) as report_progress:
-        suites, counts = _suites(measurements, job, counts=not options.no_counts, report_progress=report_progress)
+        suites, counts = _suites(measurements, job, report_progress)
         missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
 
         def finish(group: Sequence[Measurement]) -> None:
             nonlocal profiled
+            if options.no_counts:
+                return
             own = [each for each in group if each in measurements]
             problems.extend(taking.take_counts(own, job, counts, until=until, report_progress=report_progress)[1])
-            if not options.no_counts and not hardware.missing_valgrind() and monotonic() < until:
+            if not hardware.missing_valgrind() and monotonic() < until:
                 written, errors = functions.count_all(functions.not_counted(own, job), job, report_progress)
                 problems.extend(errors)
                 profiled += len(written)
@@ -278,7 +280,7 @@ def _core(core: int | None) -> int | None:
     return core
 
 
-def _suites(measurements: Sequence[Measurement], job: Job, *, counts: bool, report_progress: Any) -> tuple[Suites, Suites]:
+def _suites(measurements: Sequence[Measurement], job: Job, report_progress: Any) -> tuple[Suites, Suites]:
     """Return the timed suites of a selection, and those that count something. Raises TensorcopyError where it has no case."""
     from tensorcopy.measure import taking
 
@@ -288,7 +290,7 @@ def _suites(measurements: Sequence[Measurement], job: Job, *, counts: bool, repo
         raise TensorcopyError(
             "nothing to measure", got=f"no case that matches {job.selection!r}", allowed="asv's names", next="tensorcopy list times"
         )
-    return timed, counting if counts else {}
+    return timed, counting
 
 
 def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:

@@ -325,9 +325,15 @@ def take_of_doubts(
 def take_counts(
     measurements: Sequence[Measurement], job: Job, suites: Suites, *, until: float = inf, report_progress: ReportProgress
 ) -> tuple[list[Launch], list[TensorcopyError]]:
-    """Take a launch of counts of each measurement that has none of these suites, and return them, and the errors."""
-    counts = plan.taken(job.stored(), suites, "counts")
-    missing = [each for each in dict.fromkeys(measurements) if suites and each not in job.failed and not counts[each.place]]
+    """Take a launch of counts of each measurement that has none of these suites, and return them, and the errors.
+
+    suites : that count something; without any, a launch has what methods were observed to do
+    """
+    stored = job.stored()
+    counts = plan.taken(stored, suites, "counts")
+    there = {(side.sha, side.environment) for each in stored if each.kind == "counts" for side in each.sides}
+    lacking = [each for each in measurements if each.place not in there or (suites and not counts[each.place])]
+    missing = [each for each in dict.fromkeys(lacking) if each not in job.failed]
     stages = [(f"counting {each}", COUNT + INSTALL * (not each.is_installed(job.paths))) for each in missing]
     reporter, taken, problems = Reporter(stages, report_progress), list[Launch](), list[TensorcopyError]()
     for number, measurement in enumerate(missing):
