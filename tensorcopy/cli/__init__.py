@@ -76,7 +76,6 @@ DASHBOARD = (
     "markupsafe",
     "mdit_py_plugins",
     "psutil",
-    "scipy",
     "tomlkit",
     "uplot-python",  # read, never imported
     "uv",
