@@ -21,9 +21,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from tensorcopy.analysis import comparisons, paired
+from tensorcopy.analysis import comparisons, looks, paired
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.paired import ALPHA, Change, Reason, Verdict
+from tensorcopy.analysis.paired import Verdict
 from tensorcopy.ci import git
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
@@ -50,7 +50,6 @@ LOOKS = (4, 8, 16)  # launches after which is judged: four decide what is clear,
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
 MARGINS = {CODE: 0.02, RELEASE: paired.MARGIN}
-UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 MAX_LINES, MAX_LENGTH = 20, 2000  # of a failed revision's errors; the schema allows longer lines
 
 
@@ -319,7 +318,7 @@ def measure_and_judge(
         except launch.SideFailed as error:
             result.failures[pair.revisions[sides.index(error.side)].name] = [f"the suites cannot be imported: {error.got}"]
         except TensorcopyError as error:
-            if number == 1:  # later, what is undecided fails now, or the time is over
+            if number == 1 and monotonic() < until:  # later, what is undecided fails now
                 result.failures[pair.after.name] = [_line(error)]
         else:
             return True
@@ -337,31 +336,18 @@ def judged(pair: RevisionPair, request: PullRequest, results: Path, take: Callab
     """Return the comparison of a pair after as many looks as it needs; None without a launch.
 
     take : adds a launch of a selection to `results`, given its number; returns whether there may be more
-
-    The looks share the chance of a false alarm. A case that one of them decides keeps that verdict, and is not timed again.
     """
-    selection, decided, comparison = request.selection, dict[Case, Change](), None
-    for look in request.looks:
-        goes_on = all(take(selection, number) for number in range(_count(results) + 1, look + 1))
-        seen = compared(results, pair, ALPHA / len(request.looks))
-        if seen is None:
-            return None
-        changes = {case: decided.get(case, change) for case, change in seen.changes.items()}
-        comparison = replace(seen, changes=changes)
-        undecided = [case for case, change in changes.items() if change.reason in UNDECIDED]
-        if not undecided or not goes_on:
-            break
-        decided = {case: change for case, change in changes.items() if case not in undecided}
-        selection = plan.expression_of(undecided)
-    return comparison
+
+    def take_until(look: int, cases: Sequence[Case]) -> bool:
+        selection = plan.expression_of(cases) if cases else request.selection
+        there = len([*results.glob(f"{MACHINE}/*.json")])
+        return all(take(selection, number) for number in range(there + 1, look + 1))
+
+    return looks.judge(request.looks, take_until, lambda alpha: compared(results, pair, alpha))
 
 
 def _line(error: TensorcopyError) -> str:
     return f"{error.what}: {error.got}"
-
-
-def _count(results: Path) -> int:
-    return len([*results.glob(f"{MACHINE}/*.json")])
 
 
 def _reporter(title: str, report_progress: Callable[[Progress], None]) -> launch.ReportCase:

@@ -139,8 +139,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
 def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     """Measure both sides here, and compare them. Raises TensorcopyError."""
     from tensorcopy import configuration
-    from tensorcopy.analysis import comparisons
-    from tensorcopy.analysis.paired import ALPHA, Reason
+    from tensorcopy.analysis import comparisons, looks
     from tensorcopy.measure import now
     from tensorcopy.measure.taking import Job
     from tensorcopy.results import reader
@@ -148,21 +147,20 @@ def _measured_now(options: argparse.Namespace, margin: float) -> Comparison:
     paths = configuration.paths()
     sides = now.sides([options.before, options.after], paths.pythons)
 
-    def judged(job: Job, share: float) -> Comparison:
-        by_place = {(each.sha, each.environment): each for each in reader.load_results(job.results).results}
-        before, after = (by_place[side.place] for side in sides)
-        return comparisons.between(before, after, margin=margin, alpha=ALPHA * share)
-
-    def undecided(job: Job, share: float) -> list[Case]:
-        open_reasons = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)
-        return [case for case, change in judged(job, share).changes.items() if change.reason in open_reasons]
-
     def wanted(case: Case) -> bool:
         return bool(re.search(options.case, comparisons.case_name(case))) and options.device in ("", case.device) and case.spec.torch
 
     with output.progress_bar() as report_progress:
-        job = now.measure(sides, Job(paths, now.MACHINE, device=options.device), wanted, undecided, options.budget, report_progress)
-    return judged(job, 1 / len(now.LOOKS))
+        job = now.opened(sides, Job(paths, now.MACHINE, device=options.device), report_progress)
+
+        def compared(alpha: float) -> Comparison:
+            by_place = {(each.sha, each.environment): each for each in reader.load_results(job.results).results}
+            before, after = (by_place[side.place] for side in sides)
+            return comparisons.between(before, after, margin=margin, alpha=alpha)
+
+        comparison = looks.judge(now.LOOKS, now.taker(sides, job, wanted, options.budget, report_progress), compared)
+    assert comparison is not None  # there is a first launch
+    return comparison
 
 
 def _only_one(comparison: Comparison, pattern: str) -> Case:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -15,50 +15,50 @@ from tensorcopy.releases import release_table
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case, cases_of
 
-LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged, each time at a fifth of the chance of a false alarm
+LOOKS = (4, 8, 16, 32, 64)  # launches after which the cases are judged
 MACHINE = "here"  # the machine's name in results that are read once
 FOLDER = "now"  # beside the environments: what was measured for one answer is not a part of the history
 
 
-def measure(
-    sides: Sequence[Measurement],
-    job: Job,
-    wanted: Callable[[Case], bool],
-    undecided: Callable[[Job, float], Collection[Case]],
-    seconds: float,
-    report_progress: taking.ReportProgress,
-) -> Job:
-    """Take launches of two sides, and return the job, whose folder has them.
-
-    wanted : whether a case is measured
-    undecided : judges a job's launches, with a look's share of the chance of a false alarm, and returns the cases that need more
-    seconds : after which no launch begins; opening the environments, which may install them, does not count
-
-    Raises TensorcopyError where a side cannot be measured.
-    """
+def opened(sides: Sequence[Measurement], job: Job, report_progress: taking.ReportProgress) -> Job:
+    """Return a job with a new folder for its launches, and opened environments. Raises TensorcopyError where a side has none."""
     job = replace(job, folder=job.paths.environments.parent / FOLDER / launches.new_id())
     taking.open_all(sides, job, report_progress)
     for error in job.failed.values():
         raise error
-    cases: Collection[Case] = [case for case in _cases(job.suites(sides)) if wanted(case)]
-    if not cases:
+    return job
+
+
+def taker(
+    sides: Sequence[Measurement], job: Job, wanted: Callable[[Case], bool], seconds: float, report_progress: taking.ReportProgress
+) -> Callable[[int, Sequence[Case]], bool]:
+    """Return a function that takes launches of two sides until there are so many, and returns whether there are: see `analysis.looks`.
+
+    wanted : whether a case is measured, where no cases are given
+    seconds : after which no launch begins; the first one is always taken
+
+    The function raises TensorcopyError where a side cannot be measured.
+    """
+    all_cases = [case for case in _cases(job.suites(sides)) if wanted(case)]
+    if not all_cases:
         raise TensorcopyError(
             "no case to measure", got="none that --case and --device select", allowed="a timed case", next="tensorcopy list times"
         )
     until, taken = monotonic() + seconds, 0
-    for look in LOOKS:
-        selected = replace(job, selection=plan.expression_of(sorted(cases, key=str)))
-        while taken < look and monotonic() < until:
+
+    def take(look: int, cases: Sequence[Case]) -> bool:
+        nonlocal taken
+        selected = replace(job, selection=plan.expression_of(sorted(cases or all_cases, key=str)))
+        while taken < look and (not taken or monotonic() < until):
             left = max(0.0, until - monotonic())
             report_progress(Progress(f"launch {taken + 1} of at most {LOOKS[-1]}", max(taken / LOOKS[-1], 1 - left / seconds), left))
             taking.take_launches(sides, selected)
             for error in job.failed.values():
                 raise error
             taken += 1
-        cases = undecided(job, 1 / len(LOOKS))
-        if not cases or taken < look:
-            break
-    return job
+        return taken >= look
+
+    return take
 
 
 def _cases(suites: taking.Suites) -> Iterator[Case]:
