@@ -19,9 +19,7 @@ from tests.conftest import NEW, OLD, SEEN, measured
 
 @pytest.fixture(scope="module")
 def content(shipped_results):
-    return render.content(
-        [result for result in shipped_results.results if version(result) in ("1.9.0", "2.8.0", "2.15.0")]
-    )
+    return render.content([result for result in shipped_results.results if version(result) in ("1.9.0", "2.8.0", "2.15.0")])
 
 
 @pytest.fixture(scope="module")
