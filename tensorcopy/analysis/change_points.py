@@ -54,7 +54,7 @@ class Step:
     """A change of level.
 
     index : of the first point of the new level
-    before, after : the levels, in the values' unit
+    before, after : the levels, in the values' unit; of a change that is known between two releases their values
     p : the probability that noise alone shows such a step in a series of this length
     alone : one of the levels is a single point of unknown spread; an outlier looks the same until the next release is measured
     change : the value at `index` over the measured value before it; it has the noise of two points, `ratio` that of two levels
@@ -162,15 +162,24 @@ def steps(
         worst = min(tests, key=lambda i: (tests[i].passed, not tests[i].spike, tests[i].t), default=-1)
         if worst < 0 or tests[worst].passed:
             ps = [known[cut] if cut in known else tests[i].p for i, cut in enumerate(cuts)]
-            return _steps(points, measured, cuts, ps, noise, smallest)
+            return _steps(points, measured, cuts, ps, noise, smallest, known)
         del cuts[worst]
     return []
 
 
-def _steps(points: _Points, measured: Sequence[int], cuts: Sequence[int], p: Sequence[float], noise: _Noise, smallest: float) -> list[Step]:
+def _steps(
+    points: _Points,
+    measured: Sequence[int],
+    cuts: Sequence[int],
+    p: Sequence[float],
+    noise: _Noise,
+    smallest: float,
+    known: Mapping[int, float],
+) -> list[Step]:
     """Return the steps at cuts that have passed.
 
     measured : the index of each point in the series
+    known : cuts whose change is that between two points, whatever the levels beside it are
     """
     n = len(points.y)
     parts = _levels_between(cuts, n)
@@ -189,11 +198,12 @@ def _steps(points: _Points, measured: Sequence[int], cuts: Sequence[int], p: Seq
     result = []
     for i, cut in enumerate(cuts):
         back = next((cuts[j] for j in range(i + 1, len(cuts)) if is_back(i, j + 1)), None)
+        before, after = (points.y[cut - 1], points.y[cut]) if cut in known else (level[i], level[i + 1])
         result.append(
             Step(
                 index=measured[cut],
-                before=math.exp(level[i]),
-                after=math.exp(level[i + 1]),
+                before=math.exp(before),
+                after=math.exp(after),
                 p=p[i],
                 alone=single[i] or single[i + 1],
                 change=math.exp(points.y[cut] - points.y[cut - 1]),
