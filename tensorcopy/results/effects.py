@@ -120,7 +120,7 @@ class Fit:
     def freedom(self) -> float:
         """The degrees of freedom of the residuals."""
         launches, columns = self.weights.shape
-        return float(self.weights.sum()) - launches - columns + 1
+        return float(self.weights.sum() - launches - columns + 1)
 
     def variances(self) -> Numbers:
         """Return the residual variance of each case; NaN where nothing can tell it."""
