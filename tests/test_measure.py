@@ -122,7 +122,7 @@ def machine(tmp_path, monkeypatch) -> Machine:
     monkeypatch.setattr(Measurement, "opened", lambda measurement, paths: made.opened(measurement, paths))
     for name, stand_in in (("take", made.take), ("count", made.count), ("suites_of", lambda side: made.suites)):
         monkeypatch.setattr(launch, name, stand_in)
-    for module in ("measure.taking", "cli.measure"):
+    for module in ("measure.taking", "measure.now", "cli.measure"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(hardware, "identity", lambda: PROVENANCE["identity"])
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
@@ -271,6 +271,31 @@ def test_a_step_in_doubt_gets_more_launches_of_its_case_and_two_releases(machine
     machine.seconds = lambda version, number: 1e-6
     assert measure("2.7.1..2.9.1", "--launches", "4", "--no-counts") == 0
     assert len(machine.taken) == count + 4
+
+
+@pytest.mark.parametrize(
+    ("difference", "noise", "budget", "expected", "verdict"),
+    [(1.1, 0.002, "1h", 4, "1 of 1 case slower"), (1.0, 0.002, "1h", 4, "No significant change"), (1.02, 0.1, "9m", 9, "1 inconclusive")],
+    ids=["slower", "unchanged", "undecided when the time is over"],
+)
+def test_two_releases_are_compared_now_until_every_case_is_decided(machine, capsys, difference, noise, budget, expected, verdict):
+    """In launches of both and nothing else, of the selected cases, judged at fixed numbers; results have none of them."""
+    chance = Random(4)
+    machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
+    assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [f"{BY_SIZE}('tensor', 16)"])] * expected
+    assert verdict in capsys.readouterr().out
+    assert not Path("results").exists()
+
+
+def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
+    for arguments, message in (
+        (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),
+        (["2.14.1", "2.15.0", "--case", "no such"], "no case to measure"),
+        (["2.14.1", "x"], "unknown torch release: got 'x'"),
+    ):
+        assert main(["compare", *arguments, "--now"]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour():
