@@ -90,6 +90,7 @@ def test_texts_of_launches_run_no_script(tmp_path):
     name = f"other.time_it kind={SCRIPT}"
     cases = {name: {"2.14.1": 1.0, "2.15.0": 1.2}, "copies.BySize.time_copy tensor 16": {"2.14.1": 1.0, "2.15.0": SCRIPT}}
     launch_files.write(tmp_path / "results", cases, cpu=SCRIPT, driver=SCRIPT)
+    (tmp_path / "site").mkdir()
     writer.write(reader.load_results(tmp_path / "results").results, None, {}, tmp_path / "site")
     pages = list((tmp_path / "site").rglob("*.html"))
     assert pages

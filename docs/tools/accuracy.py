@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ from tensorcopy.measure.plan import Measurement
 from tensorcopy.numbers import percent
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.environments import Environment
-from tensorcopy.results import launches, reader, select, writing
+from tensorcopy.results import launches, reader, select, suite_specs, writing
 from tensorcopy.results.cases import Case
 from tensorcopy.results.reader import Result
 
@@ -54,7 +55,8 @@ TWIN = "twin"
 EXTRA = "TENSORCOPY_EXTRA"  # as benchmarks/cases.py reads it
 PLANTED, TOLD_NOW = {"+1%": 0.01, "+2%": 0.02, "+5%": 0.05}, "+2%"
 LAUNCHES, LAUNCHES_NOW = 12, 50
-CASES, CASES_NOW = r"^(copies|conversions)\.BySize", r"^copies\.BySize.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
+BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
+CASES, CASES_NOW = f"^({'|'.join(BY_SIZE)})", rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"
 SIZES = ("≤ 2¹⁴", "2¹⁷", "≥ 2²⁰")  # of `comparisons.kind`
 HALVES = 4  # ways in which the launches of a release are divided
 PAIRS = 5  # of releases, measured on two occasions
