@@ -180,3 +180,12 @@ def test_as_many_more_launches_as_suggested_decide():
 
 def test_holm_adjusts_every_p_for_those_that_are_smaller():
     assert paired.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_an_outlier_of_one_launch_is_no_change_by_way_of_others():
+    """A fork that another program disturbed is twice as slow: the residuals of seventeen quiet sides must not hide that."""
+    random = np.random.default_rng(9)
+    logs = launches(random, np.zeros((19, 50)), count=8)
+    logs[:4, 18], logs[4:, 17] = NAN, NAN
+    logs[6, 18] += np.log(2)
+    assert {change.verdict for change in changes(logs, 17, 18).values()} <= {Verdict.UNCHANGED, Verdict.INCONCLUSIVE}

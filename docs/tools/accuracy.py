@@ -241,7 +241,10 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     whole, column = result.effects, result.column
     if whole is None or column is None:
         return None
-    numbers = [number for number in range(len(whole.launches)) if not np.isnan(whole.logs[number, column]).all()]
+    there = ~np.isnan(whole.logs).all(axis=2)
+    numbers = [int(number) for number in np.flatnonzero(there[:, column])]
+    if not (there[numbers] == there[numbers[0]]).all():
+        return None  # it joins groups of sides that never met otherwise, and could not do so in both halves
     if random:
         random.shuffle(numbers)
     if len(numbers) < 2 * paired.FEWEST:

@@ -215,7 +215,9 @@ def _by_way(logs: Numbers, before: int, after: int) -> Difference | None:
     inverse = fitted.inverse
     count = 2 / float(inverse[one, one] + inverse[other, other] - 2 * inverse[one, other])
     size = float(fitted.columns[other, 0] - fitted.columns[one, 0])
-    return Difference(size, 2 * float(fitted.variances()[0]), count, fitted.freedom, launches, JOINED)
+    # of these two alone: an outlier of one side would look small among the residuals of all the others
+    (first_variance, first_freedom), (second_variance, second_freedom) = (fitted.variance_of(column) for column in (one, other))
+    return Difference(size, first_variance + second_variance, count, first_freedom + second_freedom, launches, JOINED)
 
 
 def launch_parts(logs: Numbers, column: int) -> Numbers:

@@ -131,6 +131,15 @@ class Fit:
             return self.launches.var(axis=0, ddof=1)
         return np.full(self.launches.shape[1], np.nan)
 
+    def variance_of(self, column: int) -> tuple[float, float]:
+        """Return the residual variance of one column in the first case, and the degrees of freedom that the fit leaves it."""
+        rows = self.weights[:, column] > 0
+        shares = self.weights[rows] / self.weights[rows].sum(axis=1, keepdims=True)
+        apart = np.eye(len(self.inverse))[column] - shares
+        fitted = shares[:, column] + np.einsum("lc,cd,ld->l", apart, self.inverse, apart)
+        freedom = float((1 - fitted).sum())
+        return (float((self.residuals[rows, column, 0] ** 2).sum()) / freedom if freedom > 1e-9 else 0.0), freedom
+
 
 def fit(logs: Numbers, weights: Numbers) -> Fit:
     """Return the fit to log seconds by launch, column and case; weights : 1 where a launch has a column, else 0."""
