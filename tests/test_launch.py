@@ -135,7 +135,6 @@ def test_the_ratio_of_two_sides_is_that_of_their_work(sides):
 
 def test_a_side_that_cannot_run_a_case_has_its_reason_and_the_other_its_time(sides, monkeypatch):
     """And both go on with the next case."""
-    monkeypatch.setattr(launch.take_turns, "__defaults__", (launch.TURNS, 2.0))
     monkeypatch.setattr(launch, "LONGEST_CASE", 2.0)
     suite = launch.take(sides, "box", selection="Ends").suites["several.Ends.time_nothing"]
     ends = {suite.params[0][int(index)].strip("'"): by_side for index, by_side in [*suite.failed.items(), *suite.skipped.items()]}

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 
+from tensorcopy.asv_plugin import program
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -271,6 +272,33 @@ def test_a_step_in_doubt_gets_more_launches_of_its_case_and_two_releases(machine
     machine.seconds = lambda version, number: 1e-6
     assert measure("2.7.1..2.9.1", "--launches", "4", "--no-counts") == 0
     assert len(machine.taken) == count + 4
+
+
+@pytest.fixture
+def dashboard(machine, monkeypatch):
+    """Return a function that runs the main command, without pages; it returns the exit code."""
+    monkeypatch.setattr(program, "publish", lambda: None)
+    return lambda *arguments: main(["dashboard", "--no-serve", "--machine", "box", *arguments])
+
+
+def test_the_dashboard_measures_the_newest_release_alone(machine, dashboard, capsys):
+    """For a first look: a reference would double what is installed. It says so, and --again adds launches."""
+    newest = release_table.load()[-1].version
+    for arguments, expected in ((("--quick",), 1), (("--quick",), 1), (("--quick", "--again"), 2), ((), 3), ((), 3), (("--again",), 6)):
+        before = len(machine.taken)
+        assert dashboard(*arguments) == 0
+        assert machine.sides == [[f"{newest}@3.11"]] * expected
+        printed = capsys.readouterr().out
+        assert ("unpaired: measured alone" in printed) == (expected > before)
+        assert ("was measured on this machine; --again adds launches" in printed) == (expected == before)
+    assert machine.counted == [newest]
+
+
+def test_a_release_that_the_dashboard_cannot_measure_does_not_stop_another(machine, dashboard, capsys):
+    machine.fails["2.14.1"] = TensorcopyError("torch 2.14.1 was not installed", got="nothing", allowed="a wheel", next="wait")
+    assert dashboard("--quick", "--releases", "2.14.1..2.15.0") == 2
+    assert machine.sides == [["2.15.0@3.11"]]
+    assert "torch 2.14.1 was not installed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

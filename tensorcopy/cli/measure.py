@@ -129,12 +129,11 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     with progress_bar(console) as report_progress:
         taking.open_all(chosen, job, within(report_progress, 0.0, 0.3))
         suites = job.suites(chosen)
-        missing = taking.Missing(chosen, job, count, suites)
-        there = missing.counts()
+        there = taking.Missing(chosen, job, count, suites).counts()
         measured = [] if options.again else [each for each in chosen if there[each.place] >= count]
         for each in measured:
             console.print(f"{each} was measured on this machine; --again adds launches")
-        missing.launches = max(there[each.place] for each in chosen) + count if options.again else count
+        missing = taking.Missing(chosen, job, max(there[each.place] for each in chosen) + count if options.again else count, suites)
         groups = plan.groups([each for each in chosen if each not in measured], None, len(chosen))
         launches = taking.take_missing(missing, groups, together=True, report_progress=within(report_progress, 0.3, 0.7))
         counting = replace(job, selection=r"^memory\." if not declarations.project() else "")

@@ -29,7 +29,6 @@ from tensorcopy.worker.devices import ACCELERATORS
 from tensorcopy.worker.nvidia import Gpu
 
 REFERENCE = "2.8.0"  # it has wheels for Python 3.9 to 3.13, and kernels for GPUs from sm_70 to sm_120
-LAUNCHES = 12  # of every release: half of the intervals are narrower than 1.5 %
 NEIGHBOURS = 2  # older releases that are measured again beside a new one
 NEW = "NEW"  # the releases that are newer than any that this machine has measured, and their neighbours
 
