@@ -40,7 +40,8 @@ class Effects:
         """Return the time of every case that a column was measured for."""
         seconds, errors, counts = self._fitted()
         return {
-            case: Timing(float(seconds[column, number]), float(errors[column, number]), int(counts[column, number]))
+            # six digits: further ones would be rounded twice, and shown as another duration
+            case: Timing(float(f"{seconds[column, number]:.6g}"), float(errors[column, number]), int(counts[column, number]))
             for case, number in self.cases.items()
             if counts[column, number]
         }
