@@ -301,6 +301,16 @@ def test_a_release_that_the_dashboard_cannot_measure_does_not_stop_another(machi
     assert "torch 2.14.1 was not installed" in capsys.readouterr().err
 
 
+def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, capsys):
+    """The pages are complete except for it. It counts for nothing."""
+    assert dashboard("--quick") == 0
+    path = next(path for path in Path("results/box").iterdir() if launches.read(path).kind == "times")
+    path.write_bytes(path.read_bytes()[:100])
+    assert dashboard("--quick") == 2
+    assert len(machine.taken) == 2
+    assert capsys.readouterr().err.count(f"the launch results/box/{path.name} cannot be read") == 1
+
+
 @pytest.mark.parametrize(
     ("difference", "noise", "budget", "expected", "verdict"),
     [(1.1, 0.002, "1h", 4, "1 of 1 case slower"), (1.0, 0.002, "1h", 4, "No significant change"), (1.02, 0.1, "9m", 9, "1 inconclusive")],

@@ -109,7 +109,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import plan, taking
     from tensorcopy.measure.progress import Progress, within
     from tensorcopy.releases import environments
-    from tensorcopy.results import suite_specs
+    from tensorcopy.results import reader, suite_specs
     from tensorcopy.site import server
     from tensorcopy.worker import declarations
 
@@ -141,7 +141,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         _, problems = taking.take_counts(chosen, counting, memory, report_progress=within(report_progress, 0.7, 0.8))
         report_progress(Progress("publishing the site", 0.8, 35.0))
         program.publish()
-    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems])
+    print_errors(problems := [*dict.fromkeys(job.failed.values()), *problems, *reader.load_results(paths.results).problems])
     _print_what_is_not_measured(job, console)
     if taking.unpaired(launches):
         console.print(
