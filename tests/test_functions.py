@@ -149,6 +149,6 @@ def test_shipped_functions_fit_their_result(shipped_results, path):
     differences = {name: profiles.instructions(name) - count for name, count in counted.items()}
     large = {name for name in counted if int(name.split()[1]) >= 2**17}
     assert all(abs(differences[name]) <= max(700, 0.02 * counted[name]) for name in large)
-    relative = sorted(abs(differences[name]) / counted[name] for name in counted.keys() - large)
+    relative = sorted(abs(differences[name]) / counted[name] for name in counted.keys() - large) or [0.0]  # not counted in every release
     assert relative[-1] <= 0.05
     assert relative[len(relative) * 19 // 20] <= 0.02

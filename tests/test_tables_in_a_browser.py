@@ -14,7 +14,7 @@ from tests.test_case_changes import disagreements
 pytestmark = pytest.mark.slow
 
 CASE = "history/epyc-2core/copies.BySize/detach_clone-16384.html"
-COMPARISON = "compare/epyc-2core/py3.11-cuda/2.14.1..2.15.0.html"
+COMPARISON = "compare/epyc-2core/py3.11-cuda/2.5.1..2.15.0.html"
 
 
 @pytest.fixture(scope="module")

@@ -385,8 +385,9 @@ def take_turns(
         able = [of_side if number in forks[-1].seconds else None for number, of_side in enumerate(indices)]
         forks.append(_turns_of_fork(processes, name, able, first.calls, turns, longest))
     last = forks[-1].seconds.keys()
+    each_has = min((len(times) for fork in forks for times in fork.seconds.values()), default=0)  # fewer where a fork was disturbed
     return Turns(
-        seconds={number: [each for fork in forks for each in fork.seconds[number]] for number in last},
+        seconds={number: [each for fork in forks for each in fork.seconds[number][:each_has]] for number in last},
         calls=first.calls,
         forks=len(forks),
         faults={number: sum(fork.faults[number] for fork in forks) for number in last},
