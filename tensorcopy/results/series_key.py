@@ -1,8 +1,7 @@
 """Which results form one series: of one machine, told apart by its hardware, one Python, and one build or interpreter. Pure.
 
-Every launch records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one with
-the earliest launch keeps the name, every other gets a suffix. Results from before identities were recorded have the identity `UNKNOWN`, which
-is a separate machine.
+Every launch records the identity of the host that took it (`worker.hardware`). Two identities under one name are two machines: the one
+with the earliest launch keeps the name, every other gets a suffix. A launch without an identity is of the separate machine `UNKNOWN`.
 """
 
 from __future__ import annotations
