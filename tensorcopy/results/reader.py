@@ -26,7 +26,7 @@ Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
 Place = tuple[str, str, str, str, str]  # machine, identity, SHA, environment and revision
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
 class Result:
     """A release on one machine, Python and build, from all launches that had it as a side.
 
@@ -70,12 +70,6 @@ class Result:
     def place(self) -> tuple[Path, str, str, str, str]:
         """What tells it from every other result."""
         return self.folder, self.machine, self.sha, self.environment, self.revision
-
-    def __hash__(self) -> int:
-        return hash(self.place)  # what is computed from several results is cached by them
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Result) and self.place == other.place and self.effects is other.effects
 
 
 @dataclass(frozen=True)
