@@ -123,7 +123,7 @@ def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed
     """The loop makes that share of calls in addition to those it counts, in the mean of many turns; baselines measure the machine alone."""
     monkeypatch.setenv(loop.EXTRA, share)
     timed = of(lambda: now.__setitem__(0, now[0] + seconds), slowed=slowed)
-    turns = [per_call(timed) for _ in range(3000 if seconds > 1e-5 else 30)]
+    turns = [per_call(timed) for _ in range(30_000 if seconds > 1e-5 else 30)]  # the mean has a standard error of at most 0.13 %
     assert sum(turns) / len(turns) == pytest.approx(seconds * expected, rel=0.01)
 
 
