@@ -148,7 +148,7 @@ class Point:
 
 
 def points(comparison: Comparison, case: Case) -> list[Point]:
-    """Return what each launch says of a timed case, as `paired.between` uses it, in order of their starts."""
+    """Return what each launch says of a timed case, as `paired.within` uses it, in order of their starts."""
     before, after = comparison.before, comparison.after
     first, second = before.effects, after.effects
     if first is None or second is None or before.column is None or after.column is None:

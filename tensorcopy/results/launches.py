@@ -1,7 +1,7 @@
 """Launch files: their schema, written once, read and checked.
 
-A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created with a rename when the launch has ended, and
-never changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
+A launch is one draw of processes. Its file is `results/MACHINE/TIME-ID.json`. It is created whole when the launch has ended, and never
+changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
 
 times : two or more sides have taken turns (`measure.launch`); or a single side, which is then unpaired
 counts : one side has counted instructions, bytes and allocations, and observed what each method does

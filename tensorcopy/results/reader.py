@@ -23,7 +23,6 @@ from tensorcopy.results.launches import FileProblem, Launch
 from tensorcopy.results.series_key import INTERPRETER, SeriesKey, machine_names, two_machines
 
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
-Place = tuple[str, str, str, str, str]  # machine, identity, SHA, environment and revision
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them

@@ -27,7 +27,7 @@ from time import monotonic
 from typing import Any
 
 TURN_SECONDS, CALIBRATION_SECONDS = 0.001, 0.02
-END, TURN = "end\n", "turn\n"
+END = "end\n"
 THREADS = "threads"  # a parameter of suites that use several
 LONGEST_ERROR = 300  # characters of an exception
 
