@@ -54,10 +54,9 @@ class Step:
     """A change of level.
 
     index : of the first point of the new level
-    before, after : the levels, in the values' unit; of a change that is known between two releases their values
+    before, after : the levels, in the values' unit; in a history of a case the values of this release and the one before
     p : the probability that noise alone shows such a step in a series of this length
-    alone : one of the levels is a single point of unknown spread; an outlier looks the same until the next release is measured
-    change : the value at `index` over the measured value before it; it has the noise of two points, `ratio` that of two levels
+    interval : of the ratio, at 95 %; None of levels, and of a count
     until : the index of the later step that brings the level back to `before` within the noise, or beyond it; None if none does
     """
 
@@ -65,13 +64,12 @@ class Step:
     before: float
     after: float
     p: float
-    alone: bool = False
-    change: float = math.nan
+    interval: tuple[float, float] | None = None
     until: int | None = None
 
     @property
     def ratio(self) -> float:
-        """The level after over the level before: more than 1 is slower."""
+        """The value after over the value before: more than 1 is slower."""
         return self.after / self.before
 
 
@@ -184,7 +182,6 @@ def _steps(
     n = len(points.y)
     parts = _levels_between(cuts, n)
     level = [_median_of(points.y[part]) for part in parts]
-    single = [part.stop - part.start == 1 and not points.own[part].any() for part in parts]
 
     def is_back(before: int, later: int) -> bool:
         """Return whether a later level is that before a step, or beyond it.
@@ -205,8 +202,6 @@ def _steps(
                 before=math.exp(before),
                 after=math.exp(after),
                 p=p[i],
-                alone=single[i] or single[i + 1],
-                change=math.exp(points.y[cut] - points.y[cut - 1]),
                 until=None if back is None else measured[back],
             )
         )

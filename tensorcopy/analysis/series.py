@@ -18,7 +18,7 @@ from statistics import fmean, median
 
 from tensorcopy.analysis import change_points, comparisons
 from tensorcopy.analysis.change_points import Step
-from tensorcopy.analysis.paired import Verdict
+from tensorcopy.analysis.paired import Change, Verdict
 from tensorcopy.releases import release_table
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case
@@ -185,7 +185,7 @@ def _of_times(case: Case, results: Sequence[Result]) -> tuple[tuple[float | None
 
 
 def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
-    """Return the changes of level: of counts exactly, of times as detected.
+    """Return the changes: of counts exactly, of times as judged.
 
     Every change between a release and the one before it that `comparisons` calls slower or faster is one, so that the history contradicts
     no comparison.
@@ -193,13 +193,26 @@ def _steps(case_series: CaseSeries) -> tuple[Step, ...]:
     case, values = case_series.case, case_series.values
     if not case.spec.timed:
         return tuple(exact_steps(values, comparisons.repeatability(case, case_series.results)))
-    known = {}
     measured = [index for index, value in enumerate(values) if value is not None]
-    for index in measured[1:]:
-        change = comparisons.between(*case_series.sides(index)).changes.get(case)
-        if change and change.verdict in (Verdict.SLOWER, Verdict.FASTER):
-            known[index] = change.p or 0.0
-    return tuple(change_points.steps(values, case_series.spreads, known=known))
+    changes = {index: comparisons.between(*case_series.sides(index)).changes.get(case) for index in measured[1:]}
+    known = {index: each.p or 0.0 for index, each in changes.items() if each and each.verdict in (Verdict.SLOWER, Verdict.FASTER)}
+    return _sized(change_points.steps(values, case_series.spreads, known=known), values, changes)
+
+
+def _sized(steps: Iterable[Step], values: Sequence[float | None], changes: Mapping[int, Change | None]) -> tuple[Step, ...]:
+    """Return steps with the size of the change from the release before, and its interval.
+
+    changes : from the release before, by index
+
+    A step between levels whose own release does not show it is left out: nothing is called slower while its interval includes 1.
+    """
+    sized = {}
+    for step in steps:
+        change = changes.get(step.index)
+        if change and change.interval and change.ratio and (change.interval[0] > 1 if step.ratio > 1 else change.interval[1] < 1):
+            before = next(value for value in reversed(values[: step.index]) if value is not None)
+            sized[step.index] = replace(step, before=before, after=before * change.ratio, interval=change.interval)
+    return tuple(replace(step, until=step.until if step.until in sized else None) for step in sized.values())
 
 
 def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
@@ -210,7 +223,7 @@ def exact_steps(values: Sequence[float | None], repeats: float) -> list[Step]:
     threshold = 1 + max(comparisons.LEAST_COUNT, comparisons.REPEATS * repeats)
     measured = [(index, value) for index, value in enumerate(values) if value]
     return [
-        Step(index, before, after, p=0.0, change=after / before)
+        Step(index, before, after, p=0.0)
         for (_, before), (index, after) in pairwise(measured)
         if max(after / before, before / after) >= threshold
     ]
@@ -249,7 +262,7 @@ class GroupSeries:
 class ReleaseChange:
     """The cases of a group that changed in the same direction at one release.
 
-    verdict : slower or faster
+    verdict : slower or faster; of a count more or fewer
     cases : that changed by themselves, the largest change first
     of : the number of cases in the group
     ratio : of the group as a whole where that changed, else the median of the cases
@@ -259,7 +272,7 @@ class ReleaseChange:
 
     release: str
     group: CaseGroup
-    verdict: str
+    verdict: Verdict
     cases: tuple[Case, ...]
     of: int
     ratio: float
@@ -303,7 +316,9 @@ def group_series(group: CaseGroup, all_series: Sequence[CaseSeries]) -> GroupSer
     values = tuple(exp(fmean(log(series.values[index] or 1.0) for series in complete)) for index in range(len(longest.releases)))
     cases = tuple(series.case for series in complete)
     spreads = tuple(_group_error(result, cases) for result in longest.results)
-    return GroupSeries(group, cases, values, spreads, tuple(change_points.steps(values, spreads)))
+    steps = change_points.steps(values, spreads)
+    changes = {step.index: comparisons.of_mean(*longest.sides(step.index), cases) for step in steps}
+    return GroupSeries(group, cases, values, spreads, _sized(steps, values, changes))
 
 
 def _group_error(result: Result, cases: Sequence[Case]) -> float:
@@ -320,7 +335,8 @@ def _changes_at(release: str, group: CaseGroup, all_series: Sequence[CaseSeries]
     }
     longest = max(all_series, key=lambda case_series: len(case_series.releases))
     as_group = next((step for step in whole.steps if longest.releases[step.index] == release), None) if whole else None
-    for verdict, sign in (("slower", 1), ("faster", -1)):
+    timed = group.unit == SECONDS
+    for verdict, sign in ((Verdict.SLOWER, 1), (Verdict.FASTER, -1)) if timed else ((Verdict.MORE, 1), (Verdict.FEWER, -1)):
         cases = sorted((case for case, step in steps.items() if sign * log(step.ratio) > 0), key=lambda case: -abs(log(steps[case].ratio)))
         own = as_group if as_group and whole and sign * log(as_group.ratio) > 0 and _is_shared(whole, as_group, cases, all_series) else None
         if cases or own:

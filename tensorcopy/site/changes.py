@@ -18,13 +18,13 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import Any
 
-from tensorcopy.analysis import comparisons
 from tensorcopy.analysis import functions as analysis
 from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.comparisons import labels
 from tensorcopy.analysis.functions import Difference
 from tensorcopy.analysis.series import CaseSeries
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import signed_interval, signed_percent
+from tensorcopy.numbers import signed_percent
 from tensorcopy.report.sentences import step_text
 from tensorcopy.results import functions
 from tensorcopy.results.cases import Case
@@ -44,8 +44,7 @@ class CaseChange:
     release : the first with the new level
     environment : of the Python whose values show it
     only : that Python, if another one measured the release and is flat there; else ""
-    interval : of the ratio to the release before alone; None of a count, and where these were not compared
-    words : its direction and size, as `step_text` returns them
+    words : its direction, size and interval, as `step_text` returns them
     """
 
     step: Step
@@ -53,7 +52,6 @@ class CaseChange:
     environment: str
     only: str
     unit: str
-    interval: tuple[float, float] | None
     words: str
 
     @property
@@ -73,10 +71,8 @@ class CaseChange:
 
     @property
     def text(self) -> str:
-        """The change in words: "faster by 17.3 % (−18.9 to −15.6 % against the release before)"."""
-        neighbours = f"{signed_interval(self.interval)} against the release before" if self.interval else ""
-        notes = ", ".join(filter(None, (self.where, neighbours)))
-        return f"{self.words} ({notes})" if notes else self.words
+        """The change in words: "faster by 17.3 % (15.6 to 18.9 %), on Python 3.9 only"."""
+        return ", ".join(filter(None, (self.words, self.where)))
 
 
 def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tuple[CaseChange, ...]:
@@ -93,17 +89,15 @@ def changes_of_case(joined: CaseSeries, by_python: Sequence[CaseSeries]) -> tupl
 
 
 def _change(case_series: CaseSeries, step: Step, by_python: Sequence[CaseSeries]) -> CaseChange:
-    before, after = case_series.sides(step.index)
+    after = case_series.results[step.index]
     own = next(series for series in by_python if series.results[0].series_key == after.series_key)
-    release, is_timed = case_series.releases[step.index], case_series.unit == SECONDS
-    pair = comparisons.between(before, after).changes.get(case_series.case) if is_timed else None
+    release = case_series.releases[step.index]
     return CaseChange(
         step=step,
         release=release,
         environment=after.environment,
         only=after.python if _is_only(own, release, step.ratio, by_python) else "",
         unit=case_series.unit,
-        interval=pair.interval if pair else None,
         words=step_text(step, case_series.releases, case_series.unit),
     )
 
@@ -201,8 +195,18 @@ class CauseLink:
     of : how the page's case differs from the one with the link: "numel=1, without grad"
     """
 
-    address: str
+    change: CountedChange
     of: str
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return self.change.address
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The two releases: "torch 2.9.1" and "torch 2.10.0"."""
+        return labels(self.change.before, self.change.after)
 
     @property
     def text(self) -> str:
@@ -232,7 +236,7 @@ def cause_link(changes: dict[ProfileKey, CountedChange], result: Result, case: C
         differences.append(", ".join(nearest_kind[:2]))
     if kind[2:] != nearest_kind[2:]:
         differences.append("requires grad" if nearest_kind[2:] else "without grad")
-    return CauseLink(changes[result.place, nearest].address, ", ".join(differences))
+    return CauseLink(changes[result.place, nearest], ", ".join(differences))
 
 
 def _changed_cases(first: Profiles, second: Profiles) -> Iterator[str]:
