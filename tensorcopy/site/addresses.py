@@ -25,6 +25,7 @@ CHOOSER = "choose/index.html"
 HISTORIES = "history/index.html"
 COUNTS = "history/counts.html"
 COMPARISONS = "compare/index.html"
+REGRESSIONS = "regressions/index.html"
 SIZES = "sizes/index.html"
 SEMANTICS = "semantics.html"
 ARTICLE = "article.html"
@@ -36,8 +37,8 @@ DOCS = "docs/index.html"
 RUN_IT = "docs/run-it.html"
 DATA = "data.html"
 FEED = "changes.xml"
-SLOWDOWNS = "regressions.xml"  # in place of asv's own feed, which is not judged
-BADGE = "badge.svg"
+OPEN_FEED = "regressions.xml"  # in place of asv's own feed, which is not judged
+BADGE, OPEN_BADGE = "badge.svg", "regressions.svg"
 SCHEMA = "launch.schema.json"
 DATA_SCHEMA = "data.schema.json"
 ACCURACY_DATA = "report-card.json"
@@ -91,6 +92,11 @@ def of_machine(name: str) -> str:
 def of_comparisons(machine: str) -> str:
     """Return the address of the index of one machine's comparisons."""
     return f"compare/{slug(machine)}/index.html"
+
+
+def of_regressions(machine: str) -> str:
+    """Return the address of the open regressions of one machine."""
+    return f"regressions/{slug(machine)}.html"
 
 
 def of_sizes(result: Result) -> str:

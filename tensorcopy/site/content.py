@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from tensorcopy.analysis import comparisons
 from tensorcopy.analysis.comparisons import Comparison
-from tensorcopy.analysis.series import DISPATCHER, ReleaseChange
+from tensorcopy.analysis.series import ReleaseChange
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.report.sentences import change_text
@@ -211,11 +210,6 @@ class MachineChange:
         return self.series.environment
 
     @property
-    def slower(self) -> bool:
-        """Whether the cases became slower."""
-        return self.change.verdict == "slower"
-
-    @property
     def text(self) -> str:
         """The change as a sentence."""
         return change_text(self.change)
@@ -233,6 +227,11 @@ def changes_of(content: Content, machine: Machine, *, timed: bool = True) -> lis
     return [change for change in reversed(changes) if change]
 
 
+def found(before: Result, after: Result) -> str:
+    """Return the day on which a change between two results was found: that of their newest launch."""
+    return max(*before.launches, *after.launches)[:10]
+
+
 def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -> MachineChange | None:
     """Return a change with its series: the newest Python's with the release and the one before."""
     for series in machine.series:
@@ -244,18 +243,8 @@ def _machine_change(content: Content, machine: Machine, change: ReleaseChange) -
                 series=series,
                 change=change,
                 date=series.releases[index].date.isoformat(),
-                found=max(*before.launches, *after.launches)[:10],
+                found=found(before, after),
                 comparison_address=content.comparison_address(before, after) or addresses.HISTORIES,
                 machine_changes=tuple(series.machine_changes.get(change.release, ())),
             )
     return None
-
-
-def detectable(comparison: Comparison) -> float | None:
-    """Return the smallest slowdown that nine of ten comparisons with such intervals show: the median of cases of up to 2¹⁴ elements."""
-    sizes = [
-        change.detectable
-        for case, change in comparison.changes.items()
-        if change.detectable is not None and int(dict(case.parameters).get("numel", "0")) <= DISPATCHER
-    ]
-    return median(sizes) if sizes else None

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from tensorcopy.analysis.comparisons import case_name, version
+from tensorcopy.numbers import counted
 from tensorcopy.report.formats import csv_text
 from tensorcopy.results import related
 from tensorcopy.results.cases import Case, Timing
@@ -26,7 +27,7 @@ MEASURED = (
     *("value", "error", "launches", "baseline", "change", "change_low", "change_high", "only"),
     *("instructions", "instructions_change", "instructions_only"),
 )
-BADGE_LABEL = "tensorcopy"
+BADGE_LABEL, OPEN_LABEL = "tensorcopy", "open regressions"
 CHARACTER = 6.6  # width of a letter of the badge
 NOT_MEASURED = "nothing measured yet"
 
@@ -87,7 +88,7 @@ def _change(machine: Machine, result: Result, case: Case | None) -> tuple[object
     """
     for change in machine.case_changes.get(case, ()) if case else ():
         if (change.release, change.environment) == (version(result), result.environment):
-            return round(change.step.ratio, 3), [round(end, 3) for end in change.interval or ()], change.only
+            return round(change.step.ratio, 3), [round(end, 3) for end in change.step.interval or ()], change.only
     return "", (), ""
 
 
@@ -220,15 +221,15 @@ def _whole(count: float) -> float:
     return int(count) if count == int(count) else count
 
 
-def badge(message: str) -> str:
-    """Return a badge with the label and a message."""
-    left, right = (round(len(text) * CHARACTER + 12) for text in (BADGE_LABEL, message))
-    size = {"width": str(left + right), "height": "20", "role": "img", "aria-label": f"{BADGE_LABEL}: {message}"}
+def badge(label: str, message: str) -> str:
+    """Return a badge with a label and a message."""
+    left, right = (round(len(text) * CHARACTER + 12) for text in (label, message))
+    size = {"width": str(left + right), "height": "20", "role": "img", "aria-label": f"{label}: {message}"}
     root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size})
     for begin, width, colour in ((0, left, "#44484f"), (left, right, "#0b6e4f")):
         ElementTree.SubElement(root, "rect", {"x": str(begin), "width": str(width), "height": "20", "fill": colour})
     letters = {"y": "14", "fill": "#fff", "font-family": "Verdana,sans-serif", "font-size": "11", "text-anchor": "middle"}
-    for middle, text in ((left / 2, BADGE_LABEL), (left + right / 2, message)):
+    for middle, text in ((left / 2, label), (left + right / 2, message)):
         ElementTree.SubElement(root, "text", {"x": f"{middle:g}", **letters}).text = text
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -239,3 +240,8 @@ def badge_message(machine: Machine | None) -> str:
         return NOT_MEASURED
     option = machine.recommended("tensor", machine.device)
     return f"{option.code} on torch {machine.newest.version}" if option else NOT_MEASURED
+
+
+def open_message(machine: Machine | None) -> str:
+    """Return how many methods have an open regression."""
+    return f"{counted(len(machine.regressions), 'method')} on torch {machine.newest.version}" if machine else NOT_MEASURED

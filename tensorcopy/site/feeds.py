@@ -1,28 +1,72 @@
-"""The Atom feeds of changes and of slowdowns (RFC 4287). Pure."""
+"""The Atom feeds of changes and of open regressions (RFC 4287). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tensorcopy import __version__
 from tensorcopy.analysis.comparisons import case_name
 from tensorcopy.numbers import signed_percent
+from tensorcopy.report.sentences import extent_text
 from tensorcopy.site import addresses
-from tensorcopy.site.content import Content, MachineChange, changes_of
+from tensorcopy.site.content import Content, MachineChange, changes_of, found
+from tensorcopy.site.machine import Machine
+from tensorcopy.site.pages import regressions
 
 ATOM = "http://www.w3.org/2005/Atom"
 
 
+class Entry(NamedTuple):
+    """An entry of a feed; `day` is that of the finding, not the release's."""
+
+    key: tuple[str, ...]
+    day: str
+    title: str
+    address: str
+    summary: str
+
+
 def feeds(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each feed: all changes, and the slowdowns among them."""
+    """Yield the address and the text of each feed: all changes, and what is slower with the newest release than with an earlier one."""
     changes = [change for machine in content.machines for change in changes_of(content, machine)]
     changes.sort(key=lambda change: (change.found, change.date), reverse=True)
-    yield addresses.FEED, _feed(content, addresses.FEED, "changes", changes)
-    yield addresses.SLOWDOWNS, _feed(content, addresses.SLOWDOWNS, "slowdowns", [change for change in changes if change.slower])
+    yield addresses.FEED, _feed(content, addresses.FEED, "changes", addresses.HISTORIES, [_change(change) for change in changes])
+    still = sorted((entry for machine in content.machines for entry in _open(machine)), key=lambda entry: entry.day, reverse=True)
+    yield addresses.OPEN_FEED, _feed(content, addresses.OPEN_FEED, "regressions", addresses.REGRESSIONS, still)
 
 
-def _feed(content: Content, address: str, what: str, changes: Sequence[MachineChange]) -> str:
+def _change(change: MachineChange) -> Entry:
+    group = change.change.group
+    size = "small" if group.small else "large"
+    largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
+    return Entry(
+        (change.series.machine, change.environment, change.release, change.change.verdict.value, group.module, group.device, size),
+        change.found,
+        f"torch {change.release}: {change.text}",
+        change.comparison_address,
+        f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}",
+    )
+
+
+def _open(machine: Machine) -> Iterator[Entry]:
+    """Yield an entry for each method that has an open regression."""
+    for regression in machine.regressions:
+        worst, largest = regression.worst, regression.worst.largest
+        series = worst.series
+        release = series.releases[largest.index if largest else worst.newest]
+        text = f"{machine.case_code(series.case)} takes {extent_text(regression)} longer than with its best release"
+        yield Entry(
+            ("open", machine.name, series.case.device, regression.method, release),
+            found(*series.sides(largest.index if largest else worst.newest)),
+            f"torch {machine.newest.version}: {text}",
+            f"{addresses.of_regressions(machine.name)}#{regressions.anchor(regression)}",
+            f"{machine.name}: {text}; largest: {case_name(series.case)}, {regressions.cost(worst)}, since {', '.join(worst.since)}",
+        )
+
+
+def _feed(content: Content, address: str, what: str, page: str, entries: Sequence[Entry]) -> str:
     """Return a feed as XML. Its links are absolute where the site's address is known: a reader may know no other."""
 
     def link(target: str) -> str:
@@ -32,22 +76,18 @@ def _feed(content: Content, address: str, what: str, changes: Sequence[MachineCh
     root = ElementTree.Element(f"{{{ATOM}}}feed")
     _add(root, "id", _id(content, what))
     _add(root, "title", f"{content.site_name}: performance {what} by torch release")
-    _add(root, "updated", f"{max((change.found for change in changes), default=content.day)}T00:00:00Z")
+    _add(root, "updated", f"{max((entry.day for entry in entries), default=content.day)}T00:00:00Z")
     _add(root, "link", rel="self", href=link(address))
-    _add(root, "link", rel="alternate", href=link(addresses.HISTORIES))
+    _add(root, "link", rel="alternate", href=link(page))
     _add(_add(root, "author"), "name", content.site_name)
     _add(root, "generator", "tensorcopy", version=__version__)
-    for change in changes:
-        group = change.change.group
-        size, direction = "small" if group.small else "large", "slower" if change.slower else "faster"
-        largest = ", ".join(f"{case_name(case)} {signed_percent(ratio)}" for case, ratio, _ in change.largest)
+    for each in entries:
         entry = _add(root, "entry")
-        of_change = (change.series.machine, change.environment, change.release, direction, group.module, group.device, size)
-        _add(entry, "id", _id(content, *of_change))
-        _add(entry, "title", f"torch {change.release}: {change.text}")
-        _add(entry, "updated", f"{change.found}T00:00:00Z")
-        _add(entry, "link", rel="alternate", href=link(change.comparison_address))
-        _add(entry, "summary", f"{change.series.machine}, {change.environment}: {change.text}; largest: {largest}")
+        _add(entry, "id", _id(content, *each.key))
+        _add(entry, "title", each.title)
+        _add(entry, "updated", f"{each.day}T00:00:00Z")
+        _add(entry, "link", rel="alternate", href=link(each.address))
+        _add(entry, "summary", each.summary)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

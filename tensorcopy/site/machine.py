@@ -8,12 +8,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from tensorcopy.analysis import comparisons, recommend
+from tensorcopy.analysis import comparisons, recommend, standings
 from tensorcopy.analysis import series as case_series
 from tensorcopy.analysis.comparisons import SAME_TIMER
 from tensorcopy.analysis.paired import Verdict
 from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import CaseSeries, ReleaseChange
+from tensorcopy.analysis.standings import OpenRegression, Standing
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import related, select, suite_specs
@@ -257,6 +258,16 @@ class Machine:
     def changes_by_release(self) -> list[ReleaseChange]:
         """The changes of each group of cases, in order of release."""
         return case_series.changes_by_release(self.history)
+
+    @cached_property
+    def standings(self) -> dict[Case, Standing]:
+        """Where each timed case stands with the newest release."""
+        return {case: each for case, series in self.history.items() if (each := standings.standing(series))}
+
+    @cached_property
+    def regressions(self) -> list[OpenRegression]:
+        """The methods that are slower with the newest release than with their best one."""
+        return standings.open_regressions(self.standings.values())
 
     @property
     def counts_instructions(self) -> bool:

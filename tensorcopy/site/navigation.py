@@ -1,4 +1,4 @@
-"""The navigation of every page: three entries, and the rest under "Docs" in groups. Pure."""
+"""The navigation of every page: four entries, and the rest under "Docs" in groups. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ NAVIGATION = (
     ("choose", addresses.CHOOSER),
     ("history", addresses.HISTORIES),
     ("compare", addresses.COMPARISONS),
+    ("regressions", addresses.REGRESSIONS),
 )  # names of texts in words.toml, here and below
 GROUPS = (
     (
@@ -65,7 +66,7 @@ class Navigation:
 
 OF_PROJECT = {
     "en": Navigation(
-        (("history", addresses.HISTORIES), ("compare", addresses.COMPARISONS)),
+        (("history", addresses.HISTORIES), ("compare", addresses.COMPARISONS), ("regressions", addresses.REGRESSIONS)),
         (("group_results", (("machines", addresses.MACHINES), ("data", addresses.DATA))),),
         frozenset(),
     )

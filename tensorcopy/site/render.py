@@ -28,7 +28,7 @@ from tensorcopy.site.svg import ENDS, SHAPES
 
 PAGE_MODULES = sorted(module.name for module in iter_modules(pages.__path__))
 # of the sites of projects
-OF_PROJECTS = ("comparisons", "data", "explorer", "functions", "history", "project")
+OF_PROJECTS = ("comparisons", "data", "explorer", "functions", "history", "project", "regressions")
 PLACEHOLDER_DOCS = {
     "index": "# Docs\n\nThe documentation is in docs/.\n",
     "index.ja": "# ドキュメント\n\nドキュメントは docs/ にあります。\n",
@@ -115,6 +115,7 @@ def templates_of(content: Content) -> Environment:
         error=error,
         three_digits=three_digits,
         plus_minus=plus_minus,
+        share=lambda share: unbroken(percent(share, 1)),
         slug=addresses.slug,
         section_anchor=addresses.of_section,
     )

@@ -42,7 +42,7 @@ ICON, MISSING = "icon.svg", "404.html"
 CHART_SCRIPTS = ("history-data.js", "history-chart.js")
 SCRIPTS = ("tensorcopy.js", "landing.js", *CHART_SCRIPTS, "not-found.js")
 CHART = ("controls", "axes", "drawing", "flags", "reading", "chart")
-PAGE = ("theme", "search", "tables", "plots", "pairs", "menu", "start")
+PAGE = ("theme", "copy", "search", "tables", "plots", "pairs", "menu", "start")
 PARTS = {  # the files that become one script
     "history-chart.js": tuple(f"history-{part}.js" for part in CHART),
     "tensorcopy.js": tuple(f"page-{part}.js" for part in PAGE),

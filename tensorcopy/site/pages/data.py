@@ -10,7 +10,17 @@ from tensorcopy.results.launches import Launch
 from tensorcopy.results.series_key import UNKNOWN_NAME
 from tensorcopy.site import addresses
 from tensorcopy.site.content import Content
-from tensorcopy.site.data_files import BADGE_LABEL, MachineData, badge, badge_message, machine_json, schema, times_csv
+from tensorcopy.site.data_files import (
+    BADGE_LABEL,
+    OPEN_LABEL,
+    MachineData,
+    badge,
+    badge_message,
+    machine_json,
+    open_message,
+    schema,
+    times_csv,
+)
 from tensorcopy.site.feeds import feeds
 from tensorcopy.site.machine import Machine
 from tensorcopy.site.page import File, Page
@@ -38,14 +48,17 @@ def pages(content: Content) -> Iterator[Page | File]:
     yield Page(addresses.ACCURACY, "accuracy-report.html", "Accuracy report", {"card": content.card})
     if content.card:
         yield File(addresses.ACCURACY_DATA, json.dumps(content.card, indent=1, ensure_ascii=False) + "\n")
-    badge_text = badge_message(content.machine)
+    badge_text, open_text = badge_message(content.machine), open_message(content.machine)
     for address, text in feeds(content):
         yield File(address, text)
     if not content.project:
-        yield File(addresses.BADGE, badge(badge_text))
+        yield File(addresses.BADGE, badge(BADGE_LABEL, badge_text))
+    yield File(addresses.OPEN_BADGE, badge(OPEN_LABEL, open_text))
     yield File(addresses.DATA_SCHEMA, schema(MachineData))
     yield File(addresses.SCHEMA, schema(Launch))
-    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badge": f"{BADGE_LABEL}: {badge_text}"})
+    badges = [(addresses.OPEN_BADGE, f"{OPEN_LABEL}: {open_text}", addresses.REGRESSIONS)]
+    badges[:0] = [] if content.project else [(addresses.BADGE, f"{BADGE_LABEL}: {badge_text}", "")]
+    yield Page(addresses.DATA, "data.html", "Data", {"files": _listed(content), "badges": badges})
 
 
 def _provenance(provenance: dict[str, Any]) -> list[tuple[str, str]]:
@@ -76,8 +89,9 @@ def _listed(content: Content) -> list[tuple[str, str]]:
     """Return the address and the description of each file."""
     files = [
         (addresses.FEED, "Atom feed: every change, slower or faster"),
-        (addresses.SLOWDOWNS, "Atom feed: slowdowns only"),
+        (addresses.OPEN_FEED, "Atom feed: what is slower with the newest release than with an earlier one"),
         *([] if content.project else [(addresses.BADGE, "which copy to use, as an SVG")]),
+        (addresses.OPEN_BADGE, "how many methods have an open regression, as an SVG"),
     ]
     for machine in content.machines:
         files += [

@@ -1,34 +1,5 @@
-/* The landing page: a button that copies each answer, and two selects for the question of an upgrade. The page is complete without it. */
+/* The landing page: two selects for the question of an upgrade. The page is complete without it. */
 "use strict";
-
-const SHOWN_FOR = 2000; // ms, of the word "Copied"
-
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = document.createElement("textarea"); // the clipboard may be forbidden, as in a page from the disk
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-}
-
-function addCopyButton(element, labels) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy-code";
-  button.textContent = labels.copy;
-  button.setAttribute("aria-label", `${labels.copy}: ${element.textContent}`);
-  button.addEventListener("click", async () => {
-    await copyText(element.textContent);
-    button.textContent = labels.copied;
-    setTimeout(() => (button.textContent = labels.copy), SHOWN_FOR);
-  });
-  element.after(button);
-}
 
 function filled(text, values) {
   return text.replace(/{(\w+)}/g, (_, name) => values[name]);
@@ -94,8 +65,6 @@ class Upgrades {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const devices = document.querySelector(".devices");
-  devices?.querySelectorAll(".answer code, pre").forEach((element) => addCopyButton(element, devices.dataset));
   const data = document.getElementById("upgrades");
   if (data) new Upgrades(document.querySelector(".upgrade"), JSON.parse(data.textContent));
 });

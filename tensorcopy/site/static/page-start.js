@@ -2,6 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("details.menu").forEach(addClosing);
   document.querySelectorAll(".tools").forEach(addSwitch);
+  document.querySelectorAll("[data-copy]").forEach(addCopying);
   document.querySelectorAll("table[data-filter]").forEach(addFilter);
   document.querySelectorAll("[data-search]").forEach(addCaseFilter);
   document.querySelectorAll("table[data-sort]").forEach(addSorting);

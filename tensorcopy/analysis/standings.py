@@ -1,0 +1,145 @@
+"""Where a case stands with the newest release: what changed since the first, and what it still costs against the best one. Pure.
+
+The best release is the last one of the lowest level between two changes, and not the lowest time: the lowest of many times is low by
+chance. A case whose newest release is slower than that has an open regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tensorcopy.analysis import change_points, comparisons
+from tensorcopy.analysis.change_points import Step
+from tensorcopy.analysis.paired import Change, Verdict
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.results.cases import Case
+from tensorcopy.results.suite_specs import SECONDS
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a timed case stands.
+
+    newest : the index of the last release that measured it
+    first : the change from the first release that measured it; None for a single release
+    best : the index of the best release before; None where none has a lower level
+    cost : the change from that release to the newest one; None without it
+    """
+
+    series: CaseSeries
+    newest: int
+    first: Change | None
+    best: int | None
+    cost: Change | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest release is slower than the best one."""
+        return self.cost is not None and self.cost.verdict is Verdict.SLOWER
+
+    @property
+    def open(self) -> tuple[Step, ...]:
+        """The slowdowns since the best release that no later release took back; all of them where each was, in part."""
+        if not self.is_open or self.best is None:
+            return ()
+        slower = [step for step in self.series.steps if step.index > (self.best or 0) and step.ratio > 1]
+        return tuple([step for step in slower if step.until is None] or slower)
+
+    @property
+    def closed(self) -> tuple[Step, ...]:
+        """The slowdowns that a later release took back."""
+        return tuple(step for step in self.series.steps if step.ratio > 1 and step.until is not None)
+
+    @property
+    def since(self) -> tuple[str, ...]:
+        """The releases of the open slowdowns."""
+        return tuple(self.series.releases[step.index] for step in self.open)
+
+    @property
+    def largest(self) -> Step | None:
+        """The largest open slowdown; None where levels moved only between changes."""
+        return max(self.open, key=lambda step: step.ratio, default=None)
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """The times with the best release and with the newest one, on the newest Python's scale."""
+        values = self.series.values
+        return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
+
+
+def standing(series: CaseSeries, last: int = 0) -> Standing | None:
+    """Return where a case stands; None for counts, and where nothing was measured.
+
+    last : the number of releases among which the best is sought, with the newest; 0 for all
+    """
+    measured = [index for index, value in enumerate(series.values) if value is not None]
+    if not measured or series.unit != SECONDS:
+        return None
+    newest, levels = measured[-1], change_points.levels(series.values, series.steps)
+    current = levels[newest] or 0.0
+    level_ends = [max(index for index in measured if index < step.index) for step in series.steps]
+    lower = {index: level for index in level_ends if index > newest - (last or newest + 1) and (level := levels[index]) and level < current}
+    best = min(lower, key=lambda index: lower[index], default=None)
+    return Standing(
+        series,
+        newest,
+        first=_change(series, measured[0], newest) if newest > measured[0] else None,
+        best=best,
+        cost=None if best is None else _change(series, best, newest),
+    )
+
+
+def _change(series: CaseSeries, before: int, after: int) -> Change | None:
+    """Return the change of a case between two releases of its history, across its Pythons."""
+    pairs, start = [], before
+    for joint in sorted(series.joints, key=lambda joint: joint.index):
+        if start < joint.index <= after:
+            pairs.append((series.results[start], joint.older))
+            start = joint.index
+    if start < after:
+        pairs.append((series.results[start], series.results[after]))
+    return comparisons.chained(tuple(pairs)).get(series.case)
+
+
+@dataclass(frozen=True)
+class OpenRegression:
+    """The open cases of one method on one device, the largest cost first."""
+
+    standings: tuple[Standing, ...]
+
+    @property
+    def worst(self) -> Standing:
+        """The case with the largest cost."""
+        return self.standings[0]
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The open cases."""
+        return tuple(standing.series.case for standing in self.standings)
+
+    @property
+    def method(self) -> str:
+        """The method's name, or the suite's where it has no methods."""
+        case = self.worst.series.case
+        return dict(case.parameters).get("method", case.spec.label)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """The smallest and the largest ratio of the newest release to the best; one where they are equal."""
+        ratios = [standing.cost.size for standing in (self.standings[-1], self.worst) if standing.cost]
+        return tuple(dict.fromkeys(ratios))
+
+
+def open_regressions(standings: Iterable[Standing]) -> list[OpenRegression]:
+    """Return the open regressions by method, the most expensive first."""
+    by_method: dict[tuple[str, str], list[Standing]] = {}
+    for each in standings:
+        if each.is_open:
+            case = each.series.case
+            by_method.setdefault((dict(case.parameters).get("method", case.suite), case.device), []).append(each)
+    return sorted((OpenRegression(_ordered(members)) for members in by_method.values()), key=lambda each: -each.costs[-1])
+
+
+def _ordered(standings: Sequence[Standing]) -> tuple[Standing, ...]:
+    return tuple(sorted(standings, key=lambda each: -(each.cost.size if each.cost else 1.0)))

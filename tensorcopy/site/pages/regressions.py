@@ -1,0 +1,153 @@
+"""Open regressions: what each method costs with the newest release against its best one, since when and why; and those that were fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tensorcopy.analysis.series import CaseSeries
+from tensorcopy.analysis.standings import OpenRegression, Standing
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.numbers import signed_percent
+from tensorcopy.report import why
+from tensorcopy.report.sentences import cost_text, extent_text
+from tensorcopy.site import addresses
+from tensorcopy.site.changes import CauseLink, cause_link
+from tensorcopy.site.content import Content
+from tensorcopy.site.machine import Machine, release_versions
+from tensorcopy.site.page import Page, circumstances
+from tensorcopy.site.pages.docs import Finding, findings
+from tensorcopy.site.plots import sparkline
+
+TITLE = "Open regressions"
+DESCRIPTION = "Which ways of copying a tensor are slower with the newest torch release than with an earlier one, since when and why."
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Cases of one method that became slower at one release and fast again at a later one.
+
+    ratio : of the case that became slower most
+    cases : their number; address : of that case
+    """
+
+    code: str
+    release: str
+    until: str
+    ratio: float
+    cases: int
+    address: str
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """Yield the page of each machine, and that of the machine with the longest history once more as the main one."""
+    for machine in content.machines:
+        yield _page(content, machine, addresses.of_regressions(machine.name))
+    yield _page(content, content.machine, addresses.REGRESSIONS)
+
+
+def _page(content: Content, machine: Machine | None, address: str) -> Page:
+    known = findings(content)
+    values = {
+        "machine": machine,
+        "machines": content.machines,
+        "rows": [row(content, machine, regression, known) for regression in machine.regressions] if machine else [],
+        "fixed": _fixed(machine) if machine else [],
+        "number": len(machine.standings) if machine else 0,
+        "regressions_address": addresses.of_regressions,
+    }
+    return Page(address, "regressions.html", TITLE, values, description=DESCRIPTION)
+
+
+def anchor(regression: OpenRegression) -> str:
+    """Return the anchor of a method's regression."""
+    device = regression.worst.series.case.device
+    return addresses.slug(regression.method if device == "cpu" else f"{regression.method}-{device}")
+
+
+def line(machine: Machine, regression: OpenRegression) -> str:
+    """Return the sparkline of the case with the largest cost, strong since its best release."""
+    worst = regression.worst
+    return sparkline(worst.series, release_versions(machine.series), worst.best or 0, "slower")
+
+
+def row(content: Content, machine: Machine, regression: OpenRegression, known: tuple[Finding, ...]) -> dict[str, Any]:
+    """Return a method with its cases, its largest slowdown with the functions behind it, what was found out, and an issue to file."""
+    worst = regression.worst
+    largest = worst.largest
+    code = machine.case_code(worst.series.case)
+    release = worst.series.releases[largest.index] if largest else ""
+    link, issue = _cause(content, machine, regression)
+    return {
+        "anchor": anchor(regression),
+        "code": code,
+        "method": regression.method,
+        "extent": extent_text(regression),
+        "line": line(machine, regression),
+        "release": release,
+        "size": signed_percent(largest.ratio) if largest else "",
+        "cause": link,
+        "sentence": why.sentence(link.change.difference) if link else "",
+        "findings": [finding for finding in known if finding.is_about(code, {r for each in regression.standings for r in each.since})],
+        "issue": issue,
+        "cases": [_case(content, machine, each) for each in regression.standings],
+    }
+
+
+def _case(content: Content, machine: Machine, standing: Standing) -> dict[str, Any]:
+    """Return a case with its cost, and each of its slowdowns with the comparison that shows it."""
+    series = standing.series
+    return {
+        "circumstances": circumstances(series.case),
+        "address": machine.case_address(series.case),
+        "times": standing.times,
+        "best": series.releases[standing.best or 0],
+        "cost": standing.cost,
+        "since": [
+            (series.releases[step.index], signed_percent(step.ratio), content.comparison_address(*series.sides(step.index)))
+            for step in standing.open
+        ],
+    }
+
+
+def _cause(content: Content, machine: Machine, regression: OpenRegression) -> tuple[CauseLink | None, str]:
+    """Return the functions behind the largest slowdown that has a profile, and the issue to file about it; "" where none can be."""
+    slowdowns = [(each.series, step) for each in regression.standings for step in each.open]
+    for series, step in sorted(slowdowns, key=lambda slowdown: -slowdown[1].ratio):
+        link = cause_link(machine.causes, series.results[step.index], series.case)
+        if link and link.change.difference.total > 0:
+            return link, _issue(content, machine, series, link)
+    return None, ""
+
+
+def _issue(content: Content, machine: Machine, series: CaseSeries, link: CauseLink) -> str:
+    """Return the text of an issue for PyTorch's tracker; "" where it cannot be written."""
+    before, after = link.change.before, link.change.after
+    comparison = content.comparison_address(before, after)
+    time = content.comparisons[comparison].changes.get(series.case) if comparison and not link.of else None
+    cause = why.of_results(before, after, link.change.name, link.change.difference, time, series.case)
+    try:
+        return why.issue(cause, content.web.absolute(machine.case_address(series.case)))
+    except TensorcopyError:
+        return ""
+
+
+def _fixed(machine: Machine) -> list[Fixed]:
+    """Return the slowdowns that a later release took back, the largest first."""
+    groups: dict[tuple[str, str, str], list[tuple[float, Standing]]] = {}
+    for standing in machine.standings.values():
+        for step in standing.closed:
+            releases = standing.series.releases
+            code = machine.case_code(standing.series.case)
+            groups.setdefault((code, releases[step.index], releases[step.until or 0]), []).append((step.ratio, standing))
+    rows = []
+    for (code, release, until), members in groups.items():
+        ratio, standing = max(members, key=lambda member: member[0])
+        rows.append(Fixed(code, release, until, ratio, len(members), machine.case_address(standing.series.case)))
+    return sorted(rows, key=lambda row: -row.ratio)
+
+
+def cost(standing: Standing) -> str:
+    """Return what a case costs against its best release; "" where it costs nothing."""
+    return cost_text(standing.cost, standing.series.releases[standing.best or 0]) if standing.is_open and standing.cost else ""
