@@ -5,8 +5,7 @@ Most other sites show PNG only, which needs matplotlib (the extra "plot"). Witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from math import log
@@ -16,7 +15,7 @@ from tensorcopy.analysis import change_points
 from tensorcopy.analysis.comparisons import Comparison
 from tensorcopy.analysis.comparisons import version as release_of
 from tensorcopy.analysis.series import CaseSeries
-from tensorcopy.numbers import count, duration, quantity, signed_percent, unbroken
+from tensorcopy.numbers import count, duration, signed_percent, unbroken
 from tensorcopy.results import related, suite_specs
 from tensorcopy.results.cases import Case, Timing
 from tensorcopy.results.reader import Result
@@ -186,35 +185,23 @@ def of_changes(comparison: Comparison, sections: Mapping[str, Sequence[Case]], l
     return Plot(label, OrdinalAxis(positions), RatioAxis(limit), flags=starts, whiskers=whiskers, width=width, kind="changes").svg()
 
 
-@dataclass(frozen=True)
-class Sparkline:
-    """A case's line, its newest value and its last change.
-
-    value : with its unit, as measured: "5.20 µs"
-    change, verdict, release : of the last change: "−20 %", "faster", "2.10.0"; "" without one
-    """
-
-    svg: str
-    value: str
-    change: str = ""
-    verdict: str = ""
-    release: str = ""
-
-
-def sparkline(series: CaseSeries, releases: Sequence[str]) -> Sparkline:
+def sparkline(series: CaseSeries, releases: Sequence[str], since: int | None = None, verdict: str = "", span: float = SPARK_SPAN) -> str:
     """Return the sparkline of a case that was measured at least once.
 
     releases : of the horizontal axis; all sparklines of a table have the same
+    since : the index from which the line is drawn strongly, in the colour of `verdict`; None for the last change and its direction
+    span : of the vertical axis at least, as a logarithm; a table whose lines are compared has one for all
     """
-    newest = next(value for value in reversed(series.measured) if value is not None)
-    value = quantity(newest, series.unit)
-    if not series.steps:
-        return Sparkline(_spark_svg(series, releases, 0, ""), value)
-    last = series.steps[-1]
-    verdict = "slower" if last.ratio > 1 else "faster"
-    return Sparkline(
-        _spark_svg(series, releases, last.index, verdict), value, whole_percent(last.ratio), verdict, series.releases[last.index]
-    )
+    if since is None:
+        last = series.steps[-1] if series.steps else None
+        since, verdict = (last.index, "slower" if last.ratio > 1 else "faster") if last else (0, "")
+    return _spark_svg(series, releases, since, verdict, span)
+
+
+def spark_span(all_series: Iterable[CaseSeries]) -> float:
+    """Return the span of a vertical axis on which each of some series fits."""
+    logs = [[log(value) for value in series.values if value is not None] for series in all_series]
+    return max([SPARK_SPAN, *(max(values) - min(values) for values in logs if values)])
 
 
 def whole_percent(ratio: float) -> str:
@@ -293,13 +280,13 @@ def _joined_band(machine: Machine, case: Case, releases: Sequence[str]) -> list[
     return band
 
 
-def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str) -> str:
-    """Return an SVG of two lines, up to the last change and from it on, on a logarithmic axis around the values."""
+def _spark_svg(series: CaseSeries, releases: Sequence[str], last: int, verdict: str, span: float) -> str:
+    """Return an SVG of two lines, up to the point `last` and from it on, on a logarithmic axis around the values."""
     places = {release: SPARK_STRIDE * index for index, release in enumerate(releases)}
     logs = [None if value is None else log(value) for value in series.values]
     measured = [value for value in logs if value is not None]
     low, high = min(measured), max(measured)
-    middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, SPARK_SPAN)
+    middle, scale = (low + high) / 2, (SPARK_HEIGHT - 2 * SPARK_MARGIN) / max(high - low, span)
     points = [
         None if value is None else (places[release], round(SPARK_HEIGHT / 2 - scale * (value - middle)))
         for release, value in zip(series.releases, logs)

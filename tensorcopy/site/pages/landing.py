@@ -1,7 +1,8 @@
-"""The landing page: what to use, the history of its time, what an upgrade changes, and how reliable this is."""
+"""The landing page: what to use and what it costs, open regressions, the history, what an upgrade changes, and how reliable this is."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import combinations, groupby
@@ -13,22 +14,27 @@ from typing import Any
 from markupsafe import Markup
 
 from tensorcopy.analysis import recommend
-from tensorcopy.analysis.comparisons import Comparison
+from tensorcopy.analysis.comparisons import Comparison, sensitivity
 from tensorcopy.analysis.paired import MARGIN, Verdict
+from tensorcopy.analysis.recommend import Option
 from tensorcopy.analysis.series import DISPATCHER, CaseSeries, ReleaseChange, releases_of
+from tensorcopy.analysis.standings import standing
 from tensorcopy.numbers import count, duration, percent
+from tensorcopy.report.sentences import TIME
 from tensorcopy.report.words import LANGUAGES, texts
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.site import addresses, plots
-from tensorcopy.site.content import Content, MachineChange, changes_of, detectable
+from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.machine import GROUPS, CostTable, Machine, case_of
 from tensorcopy.site.page import Page, Translate, code_markup, translator
-from tensorcopy.site.pages import explorer
-from tensorcopy.site.plots import sparkline, whole_percent
+from tensorcopy.site.pages import explorer, regressions
+from tensorcopy.site.plots import spark_span, sparkline, whole_percent
 from tensorcopy.worker.devices import DEVICES
 
 RECENT_CHANGES = 6  # so that the page stays short
+REGRESSIONS = 5  # open ones that are listed, for the same reason
+LAST = 8  # releases, with the newest, among which a cell of the grid has its best
 UPGRADED = 10  # releases back, some two years: the upgrade that is shown first
 SOME_TIMES = "some times"  # what the data of the chart has, in contrast to the "times" of the explorer
 NUMEL = 2**14  # of the article's largest tensor, and of the chart on the landing page
@@ -83,6 +89,7 @@ def pages(content: Content) -> Iterator[Page]:
         if content.machine:
             values |= {
                 "answers": _answers(content, content.machine, translate),
+                "regressions": _regressions(content.machine, translate),
                 "chart_data": _chart_data(shared["chart_documents"], translate),
                 "own_text": _own_text(content.machine, shared["own"], translate),
                 "news": _news(content, content.machine, translate),
@@ -112,7 +119,9 @@ def _shared(content: Content, machine: Machine) -> dict[str, Any]:
         "upgrades": every,
         "to_newest": [upgrade for upgrade in every if upgrade.after == axis[-1]][::-1],
         "first_upgrade": next((upgrade for upgrade in every if (upgrade.before, upgrade.after) == first), None),
-        "grids": [(table, _grid_rows(machine, table, axis)) for table in machine.costs],
+        "newest_address": content.comparison_address(*machine.series[0].results[-2:]) if len(machine.series[0].results) > 1 else "",
+        "grids": _grids(machine, axis),
+        "last": LAST,
     }
 
 
@@ -169,46 +178,103 @@ def _shown(machine: Machine, cases: Sequence[Case]) -> list[Case]:
     return by_size.get(nearest, [])
 
 
-def _grid_rows(machine: Machine, table: CostTable, releases: Sequence[str]) -> list[tuple[str, str, list[dict[str, Any] | None]]]:
-    """Return each method of a table with its code and its cells by size; None where it was not measured.
+def _grids(machine: Machine, releases: Sequence[str]) -> list[tuple[CostTable, list[tuple[str, str, list[dict[str, Any] | None]]]]]:
+    """Return each table with the code of each method and its cells by size; None where it was not measured.
 
-    releases : the horizontal axis of every sparkline
+    releases : the horizontal axis of every sparkline; the vertical one is the same for all of them, too
     rank : "fastest", "tied" with the fastest, or ""; address : of the case's history
+    cost : the change from the best of the last releases to the newest one, where that is slower
     """
-    rows = []
-    for method, costs in zip(table.methods, table.costs):
-        cells: list[dict[str, Any] | None] = []
-        for numel, cost in zip(table.numels, costs):
-            case = case_of(table.group, method, numel, table.device)
-            series = machine.history.get(case)
-            rank = "fastest" if cost.fastest else "tied" if cost.among_fastest else ""
-            if series is None or not any(series.values):
-                cells.append(None)
-            else:
-                address, line = addresses.of_case(machine.name, case), sparkline(series, releases)
-                cells.append({"numel": numel, "rank": rank, "address": address, "line": line})
-        rows.append((method, machine.code(method, table.device), cells))
-    return rows
+
+    def series_of(table: CostTable, method: str, numel: int) -> CaseSeries | None:
+        series = machine.history.get(case_of(table.group, method, numel, table.device))
+        return series if series and any(series.values) else None
+
+    places = [(table, method, numel) for table in machine.costs for method in table.methods for numel in table.numels]
+    span = spark_span(series for place in places if (series := series_of(*place)))
+    grids = []
+    for table in machine.costs:
+        rows = []
+        for method, costs in zip(table.methods, table.costs):
+            cells: list[dict[str, Any] | None] = []
+            for numel, size_cost in zip(table.numels, costs):
+                series = series_of(table, method, numel)
+                where = standing(series, LAST) if series else None
+                if where is None:
+                    cells.append(None)
+                    continue
+                rank = "fastest" if size_cost.fastest else "tied" if size_cost.among_fastest else ""
+                since = where.best if where.is_open and where.best is not None else max(0, len(where.series.releases) - LAST)
+                line = sparkline(where.series, releases, since, "slower" if where.is_open else "", span)
+                value = duration(where.series.measured[where.newest] or 0.0)
+                cost = whole_percent(where.cost.size) if where.is_open and where.cost else ""
+                best = where.series.releases[where.best or 0] if cost else ""
+                address = addresses.of_case(machine.name, where.series.case)
+                cells.append({"numel": numel, "rank": rank, "address": address, "line": line, "value": value, "cost": cost, "best": best})
+            rows.append((method, machine.code(method, table.device), cells))
+        grids.append((table, rows))
+    return grids
 
 
-def _answers(content: Content, machine: Machine, translate: Translate) -> list[dict[str, str]]:
+def _answers(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
     """Return which copy and which conversion to use on every device, from the first machine that has it; the shown machine comes first.
 
-    answer, source : the sentence, and where it was measured; "" for a device that was not measured
+    answer, costs, source : the sentence, what each costs, and where it was measured; "" for a device that was not measured
     """
     machines = [machine, *(other for other in content.machines if other is not machine)]
     answers = []
     for device in DEVICES:
-        row = {"device": device, "answer": "", "source": ""}
+        row: dict[str, Any] = {"device": device, "answer": "", "costs": [], "source": ""}
         measured = next((other for other in machines if any(table.device == device for table in other.costs)), None)
-        copy, conversion = (measured.recommended(to, device) if measured else None for to in ("tensor", "ndarray"))
-        if measured and copy:
-            codes = {"copy": code_markup(copy.code), **({"conversion": code_markup(conversion.code)} if conversion else {})}
-            row["answer"] = translate("answer" if conversion else "answer_copy", **codes)
+        answered = (
+            {name: _options(measured, to, device) for name, to in (("copy", "tensor"), ("conversion", "ndarray"))} if measured else {}
+        )
+        codes = {name: code_markup(options[0].code) for name, options in answered.items() if options}
+        if measured and "copy" in codes:
+            row["answer"] = translate("answer" if "conversion" in codes else "answer_copy", **codes)
+            row["costs"] = [_cost(options, translate) for options in answered.values() if options and options[0].timing]
             day, hardware = str(measured.provenance["started"])[:10], measured.hardware(device)
             row["source"] = translate("answer_source", torch=measured.newest.version, hardware=hardware, day=day)
         answers.append(row)
     return answers
+
+
+def _options(machine: Machine, to: str, device: str) -> tuple[Option, ...]:
+    """Return the methods for an independent tensor or ndarray at the size of the chart, the recommended one first."""
+    by_size = recommend.options_by_size(machine.result, recommend.common_request(to, device))
+    use = machine.recommended(to, device)
+    at_size = by_size[recommend.nearest_size(NUMEL, by_size)] if use else ()
+    return tuple(sorted(at_size, key=lambda option: use is None or option.method != use.method))
+
+
+def _cost(options: Sequence[Option], translate: Translate) -> Markup:
+    """Return what the first method costs, how many are tied with it, and how long the slowest takes that is significantly slower."""
+    first, *others = options
+    tied = sum(option.among_fastest for option in others) if first.among_fastest else 0
+    slower = max((option for option in others if option.timing and not option.among_fastest), key=lambda option: option.time, default=None)
+    parts = [translate("cost", code=code_markup(first.code), time=duration(first.time), numel=count(int(first.case["numel"])))]
+    parts += [translate("cost_tied" if tied > 1 else "cost_tied_once", tied=tied)] if tied else []
+    parts += [translate("cost_slower", code=code_markup(slower.code), ratio=f"{slower.time / first.time:.1f}")] if slower else []
+    return translate("semicolon").join(parts)
+
+
+def _regressions(machine: Machine, translate: Translate) -> list[dict[str, Any]]:
+    """Return the open regressions that cost most."""
+    rows = []
+    for regression in machine.regressions[:REGRESSIONS]:
+        worst, largest = regression.worst, regression.worst.largest
+        rows.append(
+            {
+                "code": machine.case_code(worst.series.case),
+                "address": f"{addresses.REGRESSIONS}#{regressions.anchor(regression)}",
+                "line": regressions.line(machine, regression),
+                "costs": translate("to").join(whole_percent(ratio) for ratio in regression.costs),
+                "cases": len(regression.standings),
+                "release": worst.series.releases[largest.index] if largest else "",
+                "size": whole_percent(largest.ratio) if largest else "",
+            }
+        )
+    return rows
 
 
 def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) -> Markup:
@@ -222,14 +288,22 @@ def _own_text(machine: Machine, own: OwnMachine | None, translate: Translate) ->
 
 
 def _news(content: Content, machine: Machine, translate: Translate) -> Markup:
-    """Return the number of cases by verdict since the release before, as a sentence."""
-    series, latest = machine.series[0], _latest(content, machine)
+    """Return the number of cases by verdict since the release before, for time and work, and what would have been seen."""
+    latest = _latest(content, machine)
     if latest is None:
         return translate("news_first")
-    verdicts = [change.verdict for change in latest.changes.values()]
-    counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
-    before = series.releases[-2].version
-    return translate("news" if counts["slower"] else "news_none", before=before, cases=len(verdicts), **counts)
+    verdicts = Counter(change.verdict.value for change in latest.changes.values())
+    counts = {verdict.value: verdicts[verdict.value] for verdict in TIME}
+    releases = machine.series[0].releases[-2:]
+    sentences = [translate("news", before=releases[0].version, after=releases[1].version, cases=len(latest.changes), **counts)]
+    pairs = [change.count.verdict for change in latest.changes.values() if change.count]
+    if pairs:
+        sentences.append(translate("news_work", more=pairs.count(Verdict.MORE), fewer=pairs.count(Verdict.FEWER), cases=len(pairs)))
+    seen = sensitivity(latest.changes)
+    if seen:
+        sizes = translate("and").join(translate("news_size", size=percent(size, 1), numel=name) for name, size in seen.items())
+        sentences.append(translate("news_seen", sizes=sizes))
+    return Markup(" ").join(sentences)
 
 
 def _latest(content: Content, machine: Machine) -> Comparison | None:
@@ -260,12 +334,10 @@ def _upgrade_data(every: Sequence[Upgrade], page: str, language: str) -> dict[st
 
 
 def _changes(content: Content, machine: Machine, translate: Translate) -> list[dict[str, Any]]:
-    """Return recent changes, copies and conversions of a release first."""
+    """Return recent changes; of a release, those of the largest size first."""
     shown: list[MachineChange] = []
-    modules = [spec.module for spec in suite_specs.table().values() if spec.landing]
     for _, group in groupby(changes_of(content, machine), key=lambda change: change.release):
-        of_methods = [change for change in group if change.change.group.module in modules]
-        shown += sorted(of_methods, key=lambda change: modules.index(change.change.group.module))
+        shown += sorted(group, key=lambda change: -abs(log(change.change.ratio)))
     return [
         {
             "date": change.date,
@@ -295,9 +367,10 @@ def _change_text(machine: Machine, change: ReleaseChange, translate: Translate) 
         )
         for code, ratios in by_code.items()
     )
-    form = f"changed_{change.verdict}"
+    verdict = change.verdict.value
+    form = f"changed_{verdict}"
     if change.as_group:
-        form = f"group_{change.verdict}" if methods else f"group_only_{change.verdict}"
+        form = f"group_{verdict}" if methods else f"group_only_{verdict}"
     return translate(form, kind=kind, ratio=whole_percent(change.ratio), methods=methods)
 
 
@@ -309,9 +382,8 @@ def _tiles(content: Content, machine: Machine, translate: Translate) -> list[tup
         (translate("launches"), machine.launches_of(machine.result).replace(" to ", "–")),
     ]
     latest = _latest(content, machine)
-    size = detectable(latest) if latest else None
-    if size is not None:
-        tiles.append((translate("detectable", numel=count(DISPATCHER)), percent(size, 1)))
+    for numel, size in sensitivity(latest.changes).items() if latest else ():
+        tiles.append((translate("detectable", numel=numel), percent(size, 1)))
     article = machine.result.article.get("cpu")
     if article:
         tiles.append((translate("article_holds"), translate("part_of", part=article["hold"], total=article["statements"])))

@@ -74,7 +74,7 @@ def _sections(
                 "case": case,
                 "address": machine.case_address(case),
                 "value": quantity(values[-1], series.unit),
-                "line": sparkline(series, releases).svg if min(values) > 0 else "",
+                "line": sparkline(series, releases) if min(values) > 0 else "",
                 "change": changes.get(case),
             }
             sections.setdefault(case.spec.label if case.spec.shipped else case.spec.module, []).append(row)
