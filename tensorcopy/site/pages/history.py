@@ -24,7 +24,8 @@ from tensorcopy.site.content import Content, MachineChange, changes_of
 from tensorcopy.site.data_files import case_csv
 from tensorcopy.site.machine import Machine, longest_history, release_versions
 from tensorcopy.site.page import File, Page, circumstances
-from tensorcopy.site.pages import explorer
+from tensorcopy.site.pages import explorer, regressions
+from tensorcopy.site.pages.docs import Finding, findings
 from tensorcopy.site.pages.explorer import Place, group_by_section, place_of
 
 
@@ -63,7 +64,7 @@ def _changes(content: Content, machine: Machine, *, timed: bool) -> list[Machine
 def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the timed or counted cases of a machine by section, each as in the first series that has it.
 
-    timing : the newest time or count; last : the last of its changes
+    timing : the newest time or count; last : the last of its changes; standing : of a time, None of a count
     """
     sections = group_by_section(machine, (case for case in machine.cases if case.spec.timed is timed))
     rows = []
@@ -78,6 +79,7 @@ def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[di
                 "times_memcpy": related.times_memcpy(result, case),
                 "changes": len(machine.case_changes[case]),
                 "last": next(reversed(machine.case_changes[case]), None),
+                "standing": machine.standings.get(case),
             }
             for case, result in zip(cases, newest)
         ]
@@ -87,7 +89,7 @@ def _index_sections(machine: Machine, *, timed: bool) -> list[tuple[str, list[di
 
 def machine_pages(content: Content, machine: Machine) -> Iterator[Page | File]:
     """Yield a page and a CSV for each case of a machine; one whose count is on the page of a time has none."""
-    places = Places.of_machine(machine)
+    places = Places.of_machine(machine, findings(content))
     for case in machine.cases:
         if case not in machine.timed_by_count:
             yield from _case_page(content, places, case)
@@ -107,6 +109,17 @@ def _case_page(content: Content, places: Places, case: Case) -> Iterator[Page | 
         "explorer": explorer.link(machine, case) if place_of(machine, case) else "",
         "unit": case.spec.unit,
         "changes": machine.case_changes[case],
+        "standing": machine.standings.get(case),
+        "regression": next(
+            (f"{addresses.of_regressions(machine.name)}#{regressions.anchor(each)}" for each in machine.regressions if case in each.cases),
+            "",
+        ),
+        "seen": next((row["pair"].detectable for row in rows if row["pair"] and row["pair"].detectable), None),
+        "findings": [
+            finding
+            for finding in places.findings
+            if finding.is_about(machine.case_code(case), {change.release for change in machine.case_changes[case]})
+        ],
         "count_changes": machine.case_changes[counted] if counted else (),
         "svg": _case_svg(content, machine, case, address, above=counted is not None),
         "count_svg": _case_svg(content, machine, counted, "", below=True) if counted else "",
@@ -231,9 +244,10 @@ class Places:
     machine: Machine
     cases: Mapping[Place, Sequence[Case]]
     values: Mapping[str, Mapping[Any, int]]  # of each axis, in order, with their numbers
+    findings: tuple[Finding, ...]
 
     @classmethod
-    def of_machine(cls, machine: Machine) -> Places:
+    def of_machine(cls, machine: Machine, findings: tuple[Finding, ...]) -> Places:
         """Return the places of all cases of a machine."""
         cases: dict[Place, list[Case]] = {}
         for case in machine.cases:
@@ -242,7 +256,8 @@ class Places:
         axes = [field.name for field in fields(Place) if field.name not in OMITTED_AXES]
         values = {axis: list(dict.fromkeys(getattr(place, axis) for place in cases)) for axis in axes}
         ordered = {**values, "numel": sorted(values["numel"])}
-        return cls(machine, cases, {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()})
+        numbered = {axis: {value: number for number, value in enumerate(row)} for axis, row in ordered.items()}
+        return cls(machine, cases, numbered, findings)
 
     def siblings(self, case: Case) -> list[tuple[str, list[Sibling]]]:
         """Return the siblings of a case by axis, with the case itself; axes with one value are omitted."""
